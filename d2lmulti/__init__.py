@@ -1,0 +1,12 @@
+"""Training on multiple GPUs, from scratch: what the notebooks export."""
+from . import runtime
+
+runtime.prepare()  # before the first import of MXNet
+
+from .data import (Minibatches, load_fashion_mnist, read_fashion_mnist,
+                   split_and_load, split_batch)
+from .devices import check_devices, median_seconds, try_devices
+from .lenet import init_params, lenet, loss
+from .sync import allreduce, get_params
+from .train import (TrainResult, evaluate_accuracy, plot_results, train,
+                    train_batch)
