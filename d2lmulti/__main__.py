@@ -1,0 +1,67 @@
+"""`python -m d2lmulti train`: LeNet on one device, then on two."""
+import argparse
+import pathlib
+import sys
+
+from . import plot_results, read_fashion_mnist, train
+
+
+def main(argv=None):
+    """Parse the command line and train; return the exit status."""
+    parser = argparse.ArgumentParser(prog='python -m d2lmulti')
+    commands = parser.add_subparsers(dest='command', required=True)
+    options = commands.add_parser(
+        'train', help='train LeNet on one device, then on two',
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    options.add_argument('--devices', type=int, nargs='+', default=[1, 2],
+                         metavar='K', help='numbers of devices, one run each')
+    options.add_argument('--batch-size', type=int, default=256,
+                         help='examples in a minibatch, over all devices')
+    options.add_argument('--lr', type=float, default=0.2,
+                         help='learning rate')
+    options.add_argument('--epochs', type=int, default=10,
+                         help='passes over the training set')
+    options.add_argument('--seed', type=int, default=0,
+                         help='of the parameters and of the order of examples')
+    options.add_argument('--full', action='store_true',
+                         help='train on all 60,000 images')
+    options.add_argument('--out', default='build/train.png',
+                         help='file for the figure')
+    try:
+        run(options=parser.parse_args(argv))
+    except (ValueError, TypeError, OSError, FloatingPointError) as error:
+        print(f'error: {error}', file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print('interrupted', file=sys.stderr)
+        return 130
+    return 0
+
+
+def run(options):
+    """Train once for each number of devices, compare, and save a figure."""
+    out = pathlib.Path(options.out)
+    if out.suffix not in ('.png', '.svg', '.pdf'):
+        raise ValueError(f'--out {out} must end in .png, .svg or .pdf')
+    out.parent.mkdir(parents=True, exist_ok=True)
+    data = read_fashion_mnist(options.full)
+    results = [train(k, options.batch_size, options.lr, options.epochs,
+                     options.seed, data) for k in options.devices]
+    first = results[0]
+    for other in results[1:]:
+        apart = largest_difference(first, other)
+        print(f'parameters on {other.devices} ended within {apart:.1e} of '
+              f'those on {first.devices}: float32 sums in another order, '
+              'amplified step by step')
+    plot_results(results).savefig(out, dpi=150)
+    print(f'learning curves and times: {out}')
+
+
+def largest_difference(result, other):
+    """Return the largest difference between the parameters of two runs."""
+    return max(abs(p.asnumpy() - q.asnumpy()).max() for p, q in
+               zip(result.device_params[0], other.device_params[0]))
+
+
+if __name__ == '__main__':
+    sys.exit(main())
