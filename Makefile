@@ -1,46 +1,65 @@
-.PHONY: help env train test lab export execute figures lint lock clean
+# `make` lists the targets. Each that needs .venv sets it up first.
 python = .venv/bin/python
-notebooks = $(wildcard notebooks/*.ipynb)
+notebooks = notebooks/*.ipynb
+compile = pip compile -q --no-config --universal --python-version 3.8 \
+	--generate-hashes
+
+.PHONY: help env train test lab export execute figures lint lock clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## */\t/' | expand -t 10
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s%s\n", $$1, $$2}' \
+	    Makefile
 
-env: .venv/complete  ## make the environment in .venv
-
-.venv/complete: requirements/cpu.txt requirements/uv.txt requirements/install.sh pyproject.toml
+env:  ## set up .venv; PYTHON=/path/to/python3.10 chooses the interpreter
 	@sh requirements/install.sh
 
-train: env  ## train LeNet on one and on two devices; ARGS='--full' and so on
+train: env  ## train on one and two devices; options in ARGS='--full'
 	$(python) -m d2lmulti train $(ARGS)
 
-test: env  ## unit tests, then all notebooks with nbval
-	$(python) -m pytest tests; unit=$$?; \
-	$(python) -m pytest --nbval --nbval-current-env --nbval-cell-timeout=120 notebooks && exit $$unit
+test: env  ## unit tests, then run the notebooks and compare their outputs
+	@status=0; \
+	$(python) -m pytest tests || status=1; \
+	$(python) -m pytest --nbval --nbval-current-env \
+	    --nbval-cell-timeout=120 notebooks || status=1; \
+	exit $$status
 
-lab: env  ## open JupyterLab on the chapters
-	$(python) -m jupyter lab notebooks
+# From the project folder, because the chapters show figures in img/.
+lab: env  ## open the notebooks in JupyterLab
+	$(python) -m jupyterlab --LabApp.default_url=/lab/tree/notebooks $(ARGS)
 
 export: env  ## write d2lmulti/*.py from the notebooks
-	$(python) -c "from glob import glob; from nbdev.export import nb_export; \
-	[nb_export(name, 'd2lmulti') for name in sorted(glob('notebooks/*.ipynb'))]"
+	$(python) -c "from glob import glob; \
+	from nbdev.export import nb_export; \
+	[nb_export(f, 'd2lmulti') for f in sorted(glob('$(notebooks)'))]"
 
-execute: env  ## execute all notebooks in place and clean them
-	$(python) -m jupyter nbconvert --to notebook --execute --inplace \
-	    --ExecutePreprocessor.record_timing=False $(notebooks)
-	$(python) -m nbstripout --keep-output --keep-count \
-	    --extra-keys "metadata.kernelspec metadata.language_info" $(notebooks)
+# Stored notebooks tell nothing of the machine that ran them.
+execute: env  ## run the notebooks and store their outputs
+	@status=0; \
+	$(python) -m nbconvert --to notebook --execute --inplace \
+	    --ExecutePreprocessor.record_timing=False $(notebooks) || status=1; \
+	$(python) -m nbstripout --keep-output --keep-count --keep-id \
+	    --extra-keys 'metadata.kernelspec metadata.language_info' \
+	    $(notebooks) || status=1; \
+	exit $$status
 
-figures: env  ## draw img/*.svg
-	for script in $(filter-out img/style.py,$(wildcard img/*.py)); do \
-	    $(python) $$script || exit 1; done
+figures: env  ## draw the figures in img/
+	@for script in img/*.py; do \
+	    [ $$script = img/style.py ] || $(python) $$script || exit; \
+	done
 
-lint: env  ## check the style
-	$(python) -m ruff check .
+lint: env  ## check the style of code and notebooks
+	$(python) -m ruff check
 
-lock: env  ## pin all packages anew, with hashes
-	uv pip compile --universal --python-version 3.8 --generate-hashes \
-	    --custom-compile-command 'make lock' --extra cpu --extra dev \
-	    pyproject.toml -o requirements/cpu.txt
+lock:  ## renew requirements/*.txt; ARGS=--upgrade takes newer versions
+	@uv=uv; $$uv --version >/dev/null 2>&1 || uv=.uv/bin/uv; \
+	$$uv --version >/dev/null 2>&1 || { \
+	    echo 'make lock needs uv: https://docs.astral.sh/uv' >&2; exit 1; }; \
+	$$uv $(compile) $(ARGS) requirements/uv.in -o requirements/uv.txt && \
+	$$uv $(compile) $(ARGS) -c requirements/constraints.txt \
+	    --extra cpu --extra dev pyproject.toml -o requirements/cpu.txt
 
-clean:  ## remove the environment and everything built
-	rm -rf .venv .uv .venv-setup.log build *.egg-info .pytest_cache
+clean:  ## remove .venv, .uv and all that tools leave behind
+	rm -rf .venv .uv .uv.part .venv-setup.log build *.egg-info \
+	    .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} + \
+	    -o -name .ipynb_checkpoints -prune -exec rm -rf {} +

@@ -142,7 +142,7 @@ def find_full_set(folder=None):
             download(name + '.gz', sha256, cache)
     return cache
 
-# %% ../notebooks/05_data.ipynb #b4781873
+# %% ../notebooks/05_data.ipynb #20295c42
 MIRRORS = [
     'https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/'
     'master/data/fashion/',
@@ -152,6 +152,7 @@ MIRRORS = [
     'dataset/fashion-mnist/',
 ]
 
+# %% ../notebooks/05_data.ipynb #0f1ed201
 def download(name, sha256, folder, mirrors=None, seconds=120):
     """Fetch the file `name` into `folder` from the first mirror that has it.
 

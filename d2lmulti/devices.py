@@ -3,14 +3,14 @@
 # %% auto #0
 __all__ = ['MAX_CPU_DEVICES', 'median_seconds', 'gpu_works', 'try_devices', 'check_devices']
 
-# %% ../notebooks/01_devices.ipynb #2343d20c
+# %% ../notebooks/01_devices.ipynb #2
 import os
 import statistics
 import time
 import mxnet as mx
 from mxnet import np, npx
 
-# %% ../notebooks/01_devices.ipynb #22899a2a
+# %% ../notebooks/01_devices.ipynb #12
 def median_seconds(work, num_runs=5):
     """Return how many seconds `work()` takes: the median of `num_runs`.
 
@@ -26,7 +26,7 @@ def median_seconds(work, num_runs=5):
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds[1:])
 
-# %% ../notebooks/01_devices.ipynb #08309f1f
+# %% ../notebooks/01_devices.ipynb #28
 def gpu_works(i):
     """Return whether `gpu(i)` computes a small matrix product correctly."""
     try:
@@ -35,7 +35,7 @@ def gpu_works(i):
     except mx.MXNetError:
         return False
 
-# %% ../notebooks/01_devices.ipynb #2c4db6d3
+# %% ../notebooks/01_devices.ipynb #30
 MAX_CPU_DEVICES = 64  # as many as runtime.py makes temporary workspaces
 
 def try_devices(k):
@@ -65,7 +65,7 @@ def try_devices(k):
             'by side: beyond that they wait for each other\'s workspaces')
     return (gpus or [mx.cpu(i) for i in range(k)])[:k]
 
-# %% ../notebooks/01_devices.ipynb #1f7303e2
+# %% ../notebooks/01_devices.ipynb #32
 def check_devices(devices):
     """Raise TypeError or ValueError unless `devices` are distinct devices."""
     if not all(isinstance(device, mx.Context) for device in devices):

@@ -3,12 +3,12 @@
 # %% auto #0
 __all__ = ['get_params', 'allreduce', 'check_alike']
 
-# %% ../notebooks/04_synchronization.ipynb #f92141fd
+# %% ../notebooks/04_synchronization.ipynb #2
 import numpy as onp
 from mxnet import np
 from .devices import check_devices
 
-# %% ../notebooks/04_synchronization.ipynb #e1255a93
+# %% ../notebooks/04_synchronization.ipynb #4
 def get_params(params, device):
     """Return a copy of each array of `params` on `device`.
 
@@ -20,7 +20,7 @@ def get_params(params, device):
         param.attach_grad()
     return replica
 
-# %% ../notebooks/04_synchronization.ipynb #bff56736
+# %% ../notebooks/04_synchronization.ipynb #7
 def allreduce(data):
     """Replace each array in `data`, in place, by the sum of all of them.
 
@@ -38,7 +38,7 @@ def allreduce(data):
     for array in data[1:]:
         total.copyto(array)
 
-# %% ../notebooks/04_synchronization.ipynb #c6ae165d
+# %% ../notebooks/04_synchronization.ipynb #9
 def check_alike(data):
     """Raise TypeError or ValueError unless `data` can be added in place."""
     if not all(isinstance(array, np.ndarray) for array in data):

@@ -92,14 +92,12 @@ def evaluate_accuracy(device_params, data_iter, devices):
         raise ValueError('no examples to evaluate: data_iter is empty')
     return sum(int(count) for count in num_correct) / num_examples
 
-# %% ../notebooks/06_training.ipynb #f58bf34e
+# %% ../notebooks/06_training.ipynb #ae499ab4
 def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None):
-    """Train LeNet and return a `TrainResult`, after printing its summary.
+    """Train LeNet, print a summary and return it as a `TrainResult`.
 
-    `data`: NumPy arrays (X_train, y_train, X_test, y_test) as returned by
-    `read_fashion_mnist`; by default the bundled part. Shows the accuracy as
-    it goes: a curve in Jupyter, otherwise a progress bar.
-
+    `data`: as returned by `read_fashion_mnist`; by default the bundled part.
+    Shows the accuracy as it goes: a curve in Jupyter, else a progress bar.
     Raises TypeError or ValueError for arguments that cannot work,
     FloatingPointError if the training diverges.
     """
@@ -121,9 +119,9 @@ def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None):
                 progress.update()
             result.seconds.append(time.perf_counter() - start)
             check_finite(device_params[0], lr)
-            result.accuracies.append(
-                evaluate_accuracy(device_params, test_iter, devices))
-            progress.set_postfix(acc=f'{result.accuracies[-1]:.3f}')
+            accuracy = evaluate_accuracy(device_params, test_iter, devices)
+            result.accuracies.append(accuracy)
+            progress.set_postfix(acc=f'{accuracy:.3f}')
     print(result)
     return result
 
@@ -154,7 +152,7 @@ def check_epochs(num_epochs, train_iter, devices):
             f'few for {len(devices)} devices: choose another batch_size than '
             f'{train_iter.batch_size}, or fewer devices')
 
-# %% ../notebooks/06_training.ipynb #84cbffcb
+# %% ../notebooks/06_training.ipynb #67ddff83
 def check_finite(params, lr):
     """Raise FloatingPointError if a parameter is not a finite number."""
     if not all(onp.isfinite(param.asnumpy()).all() for param in params):
@@ -168,6 +166,7 @@ def show_progress(result, num_steps):
         return LiveCurve(result)
     return tqdm(total=num_steps, unit='step', desc=str(result.devices))
 
+# %% ../notebooks/06_training.ipynb #efed3e5f
 class LiveCurve:
     """Draws the accuracies of `result` again after every epoch."""
     def __init__(self, result):
@@ -192,7 +191,7 @@ class LiveCurve:
         import matplotlib.pyplot as plt
         plt.close(self.figure)
 
-# %% ../notebooks/06_training.ipynb #96f787f8
+# %% ../notebooks/06_training.ipynb #d7c5b1eb
 STYLES = [('#0072b2', '-', 4), ('#d55e00', '--', 2), ('#009e73', ':', 2),
           ('#cc79a7', '-.', 2)]  # colour, line, width: told apart in grey
 
@@ -211,6 +210,7 @@ def count_devices(result):
     count = len(result.devices)
     return f'{count} device' + 's' * (count > 1)
 
+# %% ../notebooks/06_training.ipynb #d55582a6
 def plot_results(results):
     """Return a figure: learning curves, and seconds per epoch as bars."""
     import matplotlib.pyplot as plt

@@ -1,69 +1,185 @@
 #!/bin/sh
-# Make .venv from the lock, with uv if it can be had, otherwise venv and pip.
-# PYTHON=/path/to/python chooses the interpreter. What the tools say goes to
-# .venv-setup.log; a failure ends in one line that says what to do.
+# Make .venv as the lock says, and do nothing if it is so already. `make env`
+# and every target that needs .venv call this.
+#
+#     PYTHON=/path/to/python3.10   chooses the interpreter
+#     PIP_INDEX_URL=https://...    chooses a mirror of PyPI
+#
+# What goes wrong ends in one line on stderr; what the tools say is in the log.
 set -u
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/.." || exit
+lock=requirements/cpu.txt
 log=.venv-setup.log
-: > "$log"
-export UV_HTTP_TIMEOUT="${UV_HTTP_TIMEOUT:-30}" UV_HTTP_RETRIES="${UV_HTTP_RETRIES:-1}"
-pip="-m pip install --disable-pip-version-check --retries 1 --timeout 30"
-
-stop() { echo "make env: $1" >&2; exit 1; }
-fits() { "$1" -c 'import sys; sys.exit(not (3, 8) <= sys.version_info < (3, 12))' >>"$log" 2>&1; }
-runs() { "$1" -c 'import venv' >>"$log" 2>&1; }
-no_download="could not download the packages: connect to the network, or set PIP_INDEX_URL and UV_DEFAULT_INDEX to a mirror that you reach, then run make env again (details: $log)"
-
-python='' any=''
-for candidate in ${PYTHON:-python3.11 python3.10 python3.9 python3.8 python3 python}; do
-    if runs "$candidate"; then
-        any="${any:-$candidate}"
-        if fits "$candidate"; then python="$candidate"; break; fi
-    fi
-done
-if [ -n "${PYTHON:-}" ] && [ -z "$python" ]; then
-    stop "PYTHON=$PYTHON is not a Python 3.8 to 3.11 that runs: name another one"
-fi
-
-uv=$(command -v uv || true)
-if [ -z "$uv" ] && [ -x .uv/bin/uv ]; then uv=.uv/bin/uv; fi
-if [ -z "$uv" ] && [ -n "$any" ]; then
-    # Into a folder of the project, so that nothing else on the machine changes.
-    if "$any" -m venv .uv >>"$log" 2>&1 &&
-       .uv/bin/python $pip --require-hashes -r requirements/uv.txt >>"$log" 2>&1
-    then uv=.uv/bin/uv; else rm -rf .uv; fi
-fi
-
-rm -rf .venv
-if [ -n "$uv" ]; then
-    # uv fetches a Python where none fits.
-    "$uv" venv --python "${python:-3.11}" .venv >>"$log" 2>&1 ||
-        stop "no Python 3.8 to 3.11 found${any:+ (only $("$any" -V 2>&1))}, and none could be fetched: install Python 3.11, then run make env PYTHON=python3.11 (details: $log)"
-    "$uv" pip install --python .venv --require-hashes -r requirements/cpu.txt >>"$log" 2>&1 ||
-        stop "$no_download"
-    "$uv" pip install --python .venv --no-deps --no-build-isolation -e . >>"$log" 2>&1 ||
-        stop "the project could not be installed (details: $log)"
+PYTHON=${PYTHON:-}
+if [ "$PYTHON" ]; then
+    set -- "$PYTHON"
 else
-    [ -n "$any" ] || stop "no Python found: install Python 3.11, then run make env"
-    [ -n "$python" ] ||
-        stop "d2lmulti needs Python 3.8 to 3.11, found $("$any" -V 2>&1): install Python 3.11, then run make env PYTHON=python3.11"
-    "$python" -m venv .venv >>"$log" 2>&1 ||
-        stop "$python cannot make environments: install its venv module (Debian: apt-get install python3-venv), then run make env"
-    .venv/bin/python $pip --require-hashes -r requirements/cpu.txt >>"$log" 2>&1 ||
-        stop "$no_download"
-    .venv/bin/python $pip --no-deps --no-build-isolation -e . >>"$log" 2>&1 ||
-        stop "the project could not be installed (details: $log)"
+    set -- python3.11 python3.10 python3.9 python3.8 python3 python
+fi
+# What is meant for other environments would mislead pip and uv in this one.
+unset PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX
+unset VIRTUAL_ENV UV_SYSTEM_PYTHON
+
+say() { echo "$*" >&3; }
+fail() { echo "$*" >&4; exit 1; }
+
+# Print the version and the path of interpreter $1; fail if it does not run,
+# as pyenv's shims do for versions that are not chosen. Inside an environment
+# it is the path of the Python beneath: that environment may be the old .venv.
+probe() {
+    "$1" -c 'if 1:
+        import os, sys
+        path = sys.executable
+        if sys.prefix != getattr(sys, "base_prefix", sys.prefix):
+            path = os.path.realpath(path)
+        print("%d.%d.%d " % sys.version_info[:3] + path)' 2>/dev/null
+}
+
+# Set `python` to the first of the interpreters named that MXNet 1.9.1 runs
+# on, and `found` to what the first unfit one said.
+find_python() {
+    for name; do
+        answer=$(probe "$name") || continue
+        case $answer in
+            3.8.* | 3.9.* | 3.10.* | 3.11.*) python=${answer#* }; return ;;
+        esac
+        found=${found:-$answer}
+    done
+    return 1
+}
+
+# Set `uv` to the user's own (since 0.4 it has all that is needed here) or to
+# the one in .uv.
+find_uv() {
+    for uv in uv .uv/bin/uv; do
+        case $("$uv" --version 2>/dev/null) in
+            'uv 0.'[0-3].*) ;;
+            uv*) return ;;
+        esac
+    done
+    uv=
+    return 1
+}
+
+# Make .uv under another name first: an interrupted download leaves no .uv.
+install_uv() {
+    for name; do
+        "$name" -c 'import ensurepip, venv' 2>/dev/null || continue
+        say 'Installing uv into .uv'
+        rm -rf .uv .uv.part
+        "$name" -m venv .uv.part &&
+            pip_install .uv.part -r requirements/uv.txt &&
+            mv .uv.part .uv && find_uv
+        return
+    done
+    return 1
+}
+
+pip_install() {
+    environment=$1
+    shift
+    "$environment/bin/python" -m pip install --require-hashes \
+        --disable-pip-version-check --retries 2 --timeout 10 "$@"
+}
+
+# First from uv's cache alone: that is fast and needs no network.
+with_uv() {
+    [ "$uv" ] && rm -rf .venv && "$uv" venv --python "$python" .venv || return
+    set -- pip sync --python .venv/bin/python --require-hashes "$lock"
+    "$uv" --offline "$@" >/dev/null 2>&1 || "$uv" "$@" || return
+    "$uv" --offline pip install --python .venv/bin/python \
+        --no-deps --no-build-isolation -e .
+}
+
+with_pip() {
+    "$python" -c 'import ensurepip, venv' || fail "$python cannot make" \
+        'virtual environments: install its venv package (Debian, Ubuntu:' \
+        "\`sudo apt install python3-venv\`) and run \`make env\` again"
+    say 'Installing with pip, which takes a few minutes'
+    rm -rf .venv && "$python" -m venv .venv && pip_install .venv -r "$lock" &&
+        .venv/bin/python -m pip install --no-index --no-deps \
+            --no-build-isolation -e .
+}
+
+fail_if_offline() {
+    ! grep -Eiq 'retrying \(|connect|dns error|timed out|error sending' \
+        "$log" || fail 'could not download the packages: connect to the' \
+        'network, or set PIP_INDEX_URL to a mirror that you can reach, and' \
+        "run \`make env\` again; details in $log"
+}
+
+# The stamp is written last, so only a complete .venv has it; its content
+# tells whether the lock has changed or the folder has moved since.
+state=$(pwd -P; cat "$lock" pyproject.toml requirements/install.sh | cksum)
+if [ -x .venv/bin/python ] && [ "$(cat .venv/stamp 2>&1)" = "$state" ]; then
+    old=$(probe .venv/bin/python) && new=$(probe "${PYTHON:-.venv/bin/python}")
+    [ "${old%% *}" = "${new%% *}" ] && exit
 fi
 
-.venv/bin/python -c 'import d2lmulti' >>"$log" 2>&1 ||
-    stop "MXNet cannot be imported: $(tail -n 1 "$log"); where libgomp.so.1 is missing, install it (Debian: apt-get install libgomp1)"
+exec 3>&1 4>&2 >"$log" 2>&1
+trap 'fail "interrupted: run \`make env\` again"' HUP INT TERM
+say "Setting up .venv (once, about 1 GB; log in $log)"
+python= found=
+find_python "$@"
+find_uv || install_uv "$@" || { [ -z "$python" ] || fail_if_offline; }
 
-# The notebooks carry no kernel's name: start the default one without asking.
-mkdir -p .venv/share/jupyter/lab/settings
-cat > .venv/share/jupyter/lab/settings/overrides.json <<'JSON'
+# uv also knows interpreters that are not on PATH, and can fetch one.
+if [ "$uv" ] && [ -z "$python" ] && { [ -z "$PYTHON" ] || [ -z "$found" ]; }
+then
+    wanted=${PYTHON:->=3.8,<3.12}
+    find_python "$("$uv" python find --system "$wanted")" || {
+        say "Fetching Python ${PYTHON:-3.11}"
+        "$uv" python install "${PYTHON:-3.11}" &&
+            find_python "$("$uv" python find --system "$wanted")"
+    }
+fi
+if [ -z "$python" ]; then
+    if [ "$found" ]; then
+        found="found ${found%% *} (${found#* })"
+    else
+        found="found ${PYTHON:+no working interpreter at }${PYTHON:-none}"
+    fi
+    fail "d2lmulti needs Python 3.8 to 3.11, $found: install one (for" \
+        "example \`uv python install 3.11\`) and run" \
+        "\`make env PYTHON=python3.11\`"
+fi
+machine=$("$python" -c '
+import platform
+print(platform.system(), platform.machine())')
+case $machine in
+    'Linux x86_64' | 'Linux aarch64' | 'Darwin x86_64') ;;
+    *) fail "MXNet 1.9.1 has no package for $machine: use Linux" \
+        '(WSL on Windows, Docker on a Mac)' ;;
+esac
+
+# uv does not read pip's settings: hand it the mirror that pip uses.
+if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
+    index=${PIP_INDEX_URL:-$("$python" -m pip config get global.index-url)}
+    [ -z "$index" ] || export UV_INDEX_URL="$index"
+fi
+with_uv || with_pip || {
+    fail_if_offline
+    fail "could not set up .venv: see the end of $log"
+}
+
+.venv/bin/python -c 'import mxnet' || {
+    ! grep -q libgomp "$log" || fail 'MXNet needs the library libgomp.so.1:' \
+        "install it (Debian, Ubuntu: \`sudo apt install libgomp1\`;" \
+        "Fedora: \`sudo dnf install libgomp\`) and run \`make env\` again"
+    fail "MXNet does not start: see the end of $log"
+}
+
+# The notebooks name no kernel: let JupyterLab start the only one there is
+# without asking, and ask nothing about news either.
+mkdir -p .venv/share/jupyter/lab/settings &&
+    cat >.venv/share/jupyter/lab/settings/overrides.json <<'END' &&
 {
   "@jupyterlab/notebook-extension:tracker": {"autoStartDefaultKernel": true},
-  "@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}
+  "@jupyterlab/apputils-extension:notification": {
+    "checkForUpdates": false,
+    "fetchNews": "false"
+  }
 }
-JSON
-touch .venv/complete
+END
+    printf '%s\n' "$state" >.venv/stamp || fail "could not write to .venv: see $log"
+say "Done: .venv has $(.venv/bin/python --version 2>&1)"
