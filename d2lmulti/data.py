@@ -5,7 +5,7 @@ __all__ = ['BUNDLED_FOLDER', 'BUNDLED', 'FULL', 'MIRRORS', 'split_and_load', 'sp
            'find_full_set', 'download', 'fetch', 'read_fashion_mnist', 'Minibatches', 'check_examples', 'first',
            'load_fashion_mnist']
 
-# %% ../notebooks/05_data.ipynb #71166055
+# %% ../notebooks/05_data.ipynb #2
 import contextlib
 import gzip
 import hashlib
@@ -23,7 +23,7 @@ from tqdm import tqdm
 from . import runtime
 from .devices import check_devices
 
-# %% ../notebooks/05_data.ipynb #8d5dc804
+# %% ../notebooks/05_data.ipynb #4
 def split_and_load(data, devices):
     """Return one shard of `data` for each device, each an array of its own.
 
@@ -51,7 +51,7 @@ def split_and_load(data, devices):
         start = end
     return shards
 
-# %% ../notebooks/05_data.ipynb #5af5bee4
+# %% ../notebooks/05_data.ipynb #13
 def split_batch(X, y, devices):
     """Return (X_shards, y_shards), one of each for every device.
 
@@ -63,7 +63,7 @@ def split_batch(X, y, devices):
                          'must have the same length')
     return split_and_load(X, devices), split_and_load(y, devices)
 
-# %% ../notebooks/05_data.ipynb #fad724c4
+# %% ../notebooks/05_data.ipynb #19
 BUNDLED_FOLDER = Path(runtime.__file__).parent / 'fashion_mnist'
 BUNDLED = {  # SHA-256 of the uncompressed files
     'train-images-idx3-ubyte':
@@ -86,7 +86,7 @@ FULL = {
         '0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34',
 }
 
-# %% ../notebooks/05_data.ipynb #96788a23
+# %% ../notebooks/05_data.ipynb #21
 def read_idx(path, sha256):
     """Return the bytes of the IDX file at `path`, gzipped or not, as uint8.
 
@@ -111,7 +111,7 @@ def read_idx(path, sha256):
             -1, 1, 28, 28)
     return onp.frombuffer(content, 'uint8', offset=8)
 
-# %% ../notebooks/05_data.ipynb #f6090d8e
+# %% ../notebooks/05_data.ipynb #23
 def find_file(folder, name):
     """Return the path of `name` or `name`.gz in `folder`, or None."""
     paths = [Path(folder) / name, Path(folder) / (name + '.gz')]
@@ -142,7 +142,7 @@ def find_full_set(folder=None):
             download(name + '.gz', sha256, cache)
     return cache
 
-# %% ../notebooks/05_data.ipynb #20295c42
+# %% ../notebooks/05_data.ipynb #25
 MIRRORS = [
     'https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/'
     'master/data/fashion/',
@@ -152,7 +152,7 @@ MIRRORS = [
     'dataset/fashion-mnist/',
 ]
 
-# %% ../notebooks/05_data.ipynb #0f1ed201
+# %% ../notebooks/05_data.ipynb #26
 def download(name, sha256, folder, mirrors=None, seconds=120):
     """Fetch the file `name` into `folder` from the first mirror that has it.
 
@@ -177,7 +177,7 @@ def download(name, sha256, folder, mirrors=None, seconds=120):
         'the bundled part, install the Debian package dataset-fashion-mnist, '
         'or set D2LMULTI_DATA to a folder with the four files')
 
-# %% ../notebooks/05_data.ipynb #89533048
+# %% ../notebooks/05_data.ipynb #27
 def fetch(url, path, seconds):
     """Download `url` to `path` with a progress bar, in at most `seconds`.
 
@@ -200,7 +200,7 @@ def fetch(url, path, seconds):
             file.write(chunk)
             bar.update(len(chunk))
 
-# %% ../notebooks/05_data.ipynb #37578369
+# %% ../notebooks/05_data.ipynb #28
 def read_fashion_mnist(full=False, folder=None):
     """Return (X_train, y_train, X_test, y_test) as NumPy arrays.
 
@@ -218,7 +218,7 @@ def read_fashion_mnist(full=False, folder=None):
     return (X_train.astype('float32') / 255, y_train.astype('int32'),
             X_test.astype('float32') / 255, y_test.astype('int32'))
 
-# %% ../notebooks/05_data.ipynb #eab71453
+# %% ../notebooks/05_data.ipynb #33
 class Minibatches:
     """Iterate over minibatches (X, y) on cpu(0); each loop is one epoch.
 
@@ -248,7 +248,7 @@ class Minibatches:
             yield (np.array(self.X[rows], dtype='float32', ctx=mx.cpu()),
                    np.array(self.y[rows], dtype='int32', ctx=mx.cpu()))
 
-# %% ../notebooks/05_data.ipynb #c29825e5
+# %% ../notebooks/05_data.ipynb #34
 def check_examples(X, y):
     """Raise ValueError unless X and y are examples that LeNet can learn."""
     if X.shape[1:] != (1, 28, 28) or len(X) == 0:
@@ -271,7 +271,7 @@ def first(found):
     """Return the first row in which `found` is true anywhere."""
     return int(onp.argwhere(found)[0][0])
 
-# %% ../notebooks/05_data.ipynb #904e984a
+# %% ../notebooks/05_data.ipynb #35
 def load_fashion_mnist(batch_size, full=False, folder=None, seed=0):
     """Return (train_iter, test_iter), iterators over minibatches (X, y).
 

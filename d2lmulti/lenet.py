@@ -3,12 +3,12 @@
 # %% auto #0
 __all__ = ['init_params', 'lenet', 'loss']
 
-# %% ../notebooks/02_lenet.ipynb #74234713
+# %% ../notebooks/02_lenet.ipynb #2
 import mxnet as mx
 import numpy as onp
 from mxnet import np, npx
 
-# %% ../notebooks/02_lenet.ipynb #5b0d0f1e
+# %% ../notebooks/02_lenet.ipynb #6
 def init_params(seed=0, scale=None):
     """Return LeNet's parameters: W1, b1, W2, b2, W3, b3, W4, b4.
 
@@ -31,7 +31,7 @@ def init_params(seed=0, scale=None):
             normal(800, (800, 128)), zeros(128),
             normal(128, (128, 10)), zeros(10)]
 
-# %% ../notebooks/02_lenet.ipynb #dbcad664
+# %% ../notebooks/02_lenet.ipynb #9
 def lenet(X, params):
     """Return the scores of ten classes for each image.
 
@@ -46,7 +46,7 @@ def lenet(X, params):
     h3 = npx.relu(np.dot(h2.reshape(len(X), -1), W3) + b3)
     return np.dot(h3, W4) + b4
 
-# %% ../notebooks/02_lenet.ipynb #3c170f8f
+# %% ../notebooks/02_lenet.ipynb #13
 def loss(y_hat, y):
     """Return the cross-entropy of each example, shape (n,).
 

@@ -68,18 +68,19 @@ install_uv() {
         say 'Installing uv into .uv'
         rm -rf .uv .uv.part
         "$name" -m venv .uv.part &&
-            pip_install .uv.part -r requirements/uv.txt &&
-            mv .uv.part .uv && find_uv
-        return
+            pip_install .uv.part requirements/uv.txt &&
+            mv .uv.part .uv && find_uv && return
+        rm -rf .uv.part
+        return 1
     done
     return 1
 }
 
+# The locks are complete; without --no-deps, pip before 23.1 stumbles over
+# extras that they do not repeat.
 pip_install() {
-    environment=$1
-    shift
-    "$environment/bin/python" -m pip install --require-hashes \
-        --disable-pip-version-check --retries 2 --timeout 10 "$@"
+    "$1/bin/python" -m pip install --require-hashes --no-deps -r "$2" \
+        --disable-pip-version-check --retries 2 --timeout 10
 }
 
 # First from uv's cache alone: that is fast and needs no network.
@@ -96,7 +97,7 @@ with_pip() {
         'virtual environments: install its venv package (Debian, Ubuntu:' \
         "\`sudo apt install python3-venv\`) and run \`make env\` again"
     say 'Installing with pip, which takes a few minutes'
-    rm -rf .venv && "$python" -m venv .venv && pip_install .venv -r "$lock" &&
+    rm -rf .venv && "$python" -m venv .venv && pip_install .venv "$lock" &&
         .venv/bin/python -m pip install --no-index --no-deps \
             --no-build-isolation -e .
 }
@@ -118,7 +119,7 @@ fi
 
 exec 3>&1 4>&2 >"$log" 2>&1
 trap 'fail "interrupted: run \`make env\` again"' HUP INT TERM
-say "Setting up .venv (once, about 1 GB; log in $log)"
+say "Setting up .venv (once, about 700 MB; log in $log)"
 python= found=
 find_python "$@"
 find_uv || install_uv "$@" || { [ -z "$python" ] || fail_if_offline; }

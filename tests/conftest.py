@@ -1,0 +1,1 @@
+import d2lmulti  # noqa: F401  before any test imports MXNet
