@@ -41,7 +41,7 @@ find_python() {
     for name; do
         answer=$(probe "$name") || continue
         case $answer in
-            3.8.* | 3.9.* | 3.10.* | 3.11.*) python=${answer#* }; return ;;
+            3.8.* | 3.9.* | 3.10.* | 3.11.*) python=${answer#* }; return 0 ;;
         esac
         found=${found:-$answer}
     done
@@ -54,7 +54,7 @@ find_uv() {
     for uv in uv .uv/bin/uv; do
         case $("$uv" --version 2>/dev/null) in
             'uv 0.'[0-3].*) ;;
-            uv*) return ;;
+            uv*) return 0 ;;
         esac
     done
     uv=
