@@ -19,6 +19,9 @@ fi
 # What is meant for other environments would mislead pip and uv in this one.
 unset PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX
 unset VIRTUAL_ENV UV_SYSTEM_PYTHON
+# Without a network, fail in seconds; by default uv tries for minutes.
+export UV_HTTP_TIMEOUT="${UV_HTTP_TIMEOUT:-10}"
+export UV_HTTP_RETRIES="${UV_HTTP_RETRIES:-1}"
 
 say() { echo "$*" >&3; }
 fail() { echo "$*" >&4; exit 1; }
@@ -80,7 +83,7 @@ install_uv() {
 # extras that they do not repeat.
 pip_install() {
     "$1/bin/python" -m pip install --require-hashes --no-deps -r "$2" \
-        --disable-pip-version-check --retries 2 --timeout 10
+        --disable-pip-version-check --retries 1 --timeout 10
 }
 
 # First from uv's cache alone: that is fast and needs no network.
