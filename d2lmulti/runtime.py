@@ -1,4 +1,4 @@
-"""Prepare the process before MXNet starts, so that CPU devices run in parallel.
+"""Prepare the process before MXNet starts, so that CPU devices are parallel.
 
 `import d2lmulti` calls `prepare` once, before anything imports MXNet. As it
 comes, MXNet runs two logical CPU devices no faster than one; each setting

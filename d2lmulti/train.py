@@ -5,14 +5,13 @@ __all__ = ['STYLES', 'train_batch', 'check_replicas', 'check_learning_rate', 'ev
            'TrainResult', 'check_epochs', 'check_finite', 'show_progress', 'LiveCurve', 'plot_accuracies',
            'count_devices', 'plot_results']
 
-# %% ../notebooks/06_training.ipynb #56864748
+# %% ../notebooks/06_training.ipynb #2
 import dataclasses
 import math
 import numbers
 import statistics
 import sys
 import time
-import mxnet as mx
 import numpy as onp
 from mxnet import autograd, np, npx
 from tqdm import tqdm
@@ -21,7 +20,7 @@ from .devices import check_devices, try_devices
 from .lenet import init_params, lenet, loss
 from .sync import allreduce, get_params
 
-# %% ../notebooks/06_training.ipynb #71121247
+# %% ../notebooks/06_training.ipynb #4
 def train_batch(X, y, device_params, devices, lr):
     """Make one step of gradient descent; all replicas stay equal.
 
@@ -47,7 +46,7 @@ def train_batch(X, y, device_params, devices, lr):
         for param in params:
             param -= lr / len(X) * param.grad
 
-# %% ../notebooks/06_training.ipynb #abda4c4c
+# %% ../notebooks/06_training.ipynb #6
 def check_replicas(device_params, devices):
     """Raise ValueError unless there is a replica on each of `devices`."""
     check_devices(devices)
@@ -72,7 +71,7 @@ def check_learning_rate(lr):
         raise ValueError('the learning rate must be a finite number above '
                          f'0, not {lr}')
 
-# %% ../notebooks/06_training.ipynb #a8b108da
+# %% ../notebooks/06_training.ipynb #14
 def evaluate_accuracy(device_params, data_iter, devices):
     """Return the share of examples that are classified correctly.
 
@@ -92,7 +91,7 @@ def evaluate_accuracy(device_params, data_iter, devices):
         raise ValueError('no examples to evaluate: data_iter is empty')
     return sum(int(count) for count in num_correct) / num_examples
 
-# %% ../notebooks/06_training.ipynb #f9063cd8
+# %% ../notebooks/06_training.ipynb #17
 def train_epoch(data_iter, device_params, devices, lr, progress):
     """Take a step for each minibatch; return the seconds for all of them."""
     npx.waitall()
@@ -103,7 +102,7 @@ def train_epoch(data_iter, device_params, devices, lr, progress):
         progress.update()
     return time.perf_counter() - start
 
-# %% ../notebooks/06_training.ipynb #dad5180a
+# %% ../notebooks/06_training.ipynb #18
 def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None):
     """Train LeNet, print a summary and return it as a `TrainResult`.
 
@@ -131,7 +130,7 @@ def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None):
     print(result)
     return result
 
-# %% ../notebooks/06_training.ipynb #8fa37e17
+# %% ../notebooks/06_training.ipynb #19
 @dataclasses.dataclass
 class TrainResult:
     """What a training gave; `str()` of it is a summary in one line."""
@@ -158,7 +157,7 @@ def check_epochs(num_epochs, train_iter, devices):
             f'few for {len(devices)} devices: choose another batch_size than '
             f'{train_iter.batch_size}, or fewer devices')
 
-# %% ../notebooks/06_training.ipynb #67ddff83
+# %% ../notebooks/06_training.ipynb #20
 def check_finite(params, lr):
     """Raise FloatingPointError if a parameter is not a finite number."""
     if not all(onp.isfinite(param.asnumpy()).all() for param in params):
@@ -172,7 +171,7 @@ def show_progress(result, num_steps):
         return LiveCurve(result)
     return tqdm(total=num_steps, unit='step', desc=str(result.devices))
 
-# %% ../notebooks/06_training.ipynb #efed3e5f
+# %% ../notebooks/06_training.ipynb #21
 class LiveCurve:
     """Draws the accuracies of `result` again after every epoch."""
     def __init__(self, result):
@@ -197,7 +196,7 @@ class LiveCurve:
         import matplotlib.pyplot as plt
         plt.close(self.figure)
 
-# %% ../notebooks/06_training.ipynb #d7c5b1eb
+# %% ../notebooks/06_training.ipynb #23
 STYLES = [('#0072b2', '-', 4), ('#d55e00', '--', 2), ('#009e73', ':', 2),
           ('#cc79a7', '-.', 2)]  # colour, line, width: told apart in grey
 
@@ -216,7 +215,7 @@ def count_devices(result):
     count = len(result.devices)
     return f'{count} device' + 's' * (count > 1)
 
-# %% ../notebooks/06_training.ipynb #d55582a6
+# %% ../notebooks/06_training.ipynb #24
 def plot_results(results):
     """Return a figure: learning curves, and seconds per epoch as bars."""
     import matplotlib.pyplot as plt
