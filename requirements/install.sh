@@ -25,6 +25,12 @@ export UV_HTTP_RETRIES="${UV_HTTP_RETRIES:-1}"
 
 say() { echo "$*" >&3; }
 fail() { echo "$*" >&4; exit 1; }
+# fail_if PATTERN MESSAGE: fail if the log has the pattern.
+fail_if() {
+    pattern=$1
+    shift
+    ! grep -Eiq "$pattern" "$log" || fail "$@"
+}
 
 # Print the version and the path of interpreter $1; fail if it does not run,
 # as pyenv's shims do for versions that are not chosen. Inside an environment
@@ -38,13 +44,16 @@ probe() {
         print("%d.%d.%d " % sys.version_info[:3] + path)' 2>/dev/null
 }
 
-# Set `python` to the first of the interpreters named that MXNet 1.9.1 runs
-# on, and `found` to what the first unfit one said.
+# Set `python` and `version` to the first of the interpreters named that MXNet
+# 1.9.1 runs on, and `found` to what the first unfit one said.
 find_python() {
     for name; do
         answer=$(probe "$name") || continue
         case $answer in
-            3.8.* | 3.9.* | 3.10.* | 3.11.*) python=${answer#* }; return 0 ;;
+            3.8.* | 3.9.* | 3.10.* | 3.11.*)
+                version=${answer%% *}
+                python=${answer#* }
+                return 0 ;;
         esac
         found=${found:-$answer}
     done
@@ -60,14 +69,19 @@ find_uv() {
             uv*) return 0 ;;
         esac
     done
-    uv=
+    uv=''
     return 1
+}
+
+# Debian's Python cannot until its package python3-venv is installed.
+can_make_venv() {
+    "$1" -c 'import venv; from ensurepip import bootstrap' 2>/dev/null
 }
 
 # Make .uv under another name first: an interrupted download leaves no .uv.
 install_uv() {
     for name; do
-        "$name" -c 'import ensurepip, venv' 2>/dev/null || continue
+        can_make_venv "$name" || continue
         say 'Installing uv into .uv'
         rm -rf .uv .uv.part
         "$name" -m venv .uv.part &&
@@ -96,9 +110,9 @@ with_uv() {
 }
 
 with_pip() {
-    "$python" -c 'import ensurepip, venv' || fail "$python cannot make" \
-        'virtual environments: install its venv package (Debian, Ubuntu:' \
-        "\`sudo apt install python3-venv\`) and run \`make env\` again"
+    can_make_venv "$python" || fail "$python cannot make virtual" \
+        'environments: install its venv package (Debian, Ubuntu: `sudo apt' \
+        "install python${version%.*}-venv\`) and run \`make env\` again"
     say 'Installing with pip, which takes a few minutes'
     rm -rf .venv && "$python" -m venv .venv && pip_install .venv "$lock" &&
         .venv/bin/python -m pip install --no-index --no-deps \
@@ -106,10 +120,10 @@ with_pip() {
 }
 
 fail_if_offline() {
-    ! grep -Eiq 'retrying \(|connect|dns error|timed out|error sending' \
-        "$log" || fail 'could not download the packages: connect to the' \
-        'network, or set PIP_INDEX_URL to a mirror that you can reach, and' \
-        "run \`make env\` again; details in $log"
+    fail_if 'retrying \(|connect|dns error|timed out|error sending' \
+        'could not download the packages: connect to the network, or set' \
+        'PIP_INDEX_URL to a mirror that you can reach, and run `make env`' \
+        "again; details in $log"
 }
 
 # The stamp is written last, so only a complete .venv has it; its content
@@ -123,7 +137,7 @@ fi
 exec 3>&1 4>&2 >"$log" 2>&1
 trap 'fail "interrupted: run \`make env\` again"' HUP INT TERM
 say "Setting up .venv (once, about 700 MB; log in $log)"
-python= found=
+python='' found=''
 find_python "$@"
 find_uv || install_uv "$@" || { [ -z "$python" ] || fail_if_offline; }
 
@@ -152,31 +166,36 @@ import platform
 print(platform.system(), platform.machine())')
 case $machine in
     'Linux x86_64' | 'Linux aarch64' | 'Darwin x86_64') ;;
-    *) fail "MXNet 1.9.1 has no package for $machine: use Linux" \
-        '(WSL on Windows, Docker on a Mac)' ;;
+    *) fail "MXNet 1.9.1 has no package for $machine: use Linux on" \
+        'x86_64 or aarch64 (WSL on Windows, Docker on a Mac)' ;;
 esac
 
 # uv does not read pip's settings: hand it the mirror that pip uses.
 if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
-    index=${PIP_INDEX_URL:-$("$python" -m pip config get global.index-url)}
+    index=${PIP_INDEX_URL:-$("$python" -m pip config get global.index-url \
+        2>/dev/null)}
     [ -z "$index" ] || export UV_INDEX_URL="$index"
 fi
 with_uv || with_pip || {
+    fail_if 'no space left' 'the disk is full: .venv needs about 700 MB'
     fail_if_offline
     fail "could not set up .venv: see the end of $log"
 }
 
 .venv/bin/python -c 'import mxnet' || {
-    ! grep -q libgomp "$log" || fail 'MXNet needs the library libgomp.so.1:' \
-        "install it (Debian, Ubuntu: \`sudo apt install libgomp1\`;" \
-        "Fedora: \`sudo dnf install libgomp\`) and run \`make env\` again"
+    fail_if 'libgomp' 'MXNet needs the library libgomp.so.1: install it' \
+        '(Debian, Ubuntu: `sudo apt install libgomp1`; Fedora: `sudo dnf' \
+        'install libgomp`) and run `make env` again'
     fail "MXNet does not start: see the end of $log"
 }
 
 # The notebooks name no kernel: let JupyterLab start the only one there is
 # without asking, and ask nothing about news either.
-mkdir -p .venv/share/jupyter/lab/settings &&
-    cat >.venv/share/jupyter/lab/settings/overrides.json <<'END' &&
+settings=.venv/share/jupyter/lab/settings
+{
+    mkdir -p "$settings" && cat >"$settings/overrides.json" &&
+        printf '%s\n' "$state" >.venv/stamp
+} <<'END' || fail "could not write to .venv: see $log"
 {
   "@jupyterlab/notebook-extension:tracker": {"autoStartDefaultKernel": true},
   "@jupyterlab/apputils-extension:notification": {
@@ -185,5 +204,4 @@ mkdir -p .venv/share/jupyter/lab/settings &&
   }
 }
 END
-    printf '%s\n' "$state" >.venv/stamp || fail "could not write to .venv: see $log"
 say "Done: .venv has $(.venv/bin/python --version 2>&1)"
