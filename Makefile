@@ -4,10 +4,11 @@ notebooks = notebooks/*.ipynb
 compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
-.PHONY: help env train test lab export execute figures lint lock clean
+.PHONY: help env train test lab bench bench-quick export execute figures \
+	lint lock clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s%s\n", $$1, $$2}' \
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' \
 	    Makefile
 
 env:  ## set up .venv; PYTHON=/path/to/python3.10 chooses the interpreter
@@ -26,6 +27,12 @@ test: env  ## unit tests, then run the notebooks and compare their outputs
 # From the project folder, because the chapters show figures in img/.
 lab: env  ## open the notebooks in JupyterLab
 	$(python) -m jupyterlab --LabApp.default_url=/lab/tree/notebooks $(ARGS)
+
+bench: env  ## measure speed beside peers; needs a quiet machine, 45 minutes
+	$(python) benchmarks/bench.py $(ARGS)
+
+bench-quick: env  ## the same in two minutes, without PyTorch and whole epochs
+	$(python) benchmarks/bench.py --quick $(ARGS)
 
 export: env  ## write d2lmulti/*.py from the notebooks
 	$(python) -c "from glob import glob; \

@@ -1,0 +1,201 @@
+"""Measure this project beside its peers, in turn; see RESULTS.md.
+
+    make bench          everything, about 45 minutes; writes RESULTS.md
+    make bench-quick    two minutes; writes build/bench-quick.md
+
+Run it on a quiet machine: a busy core takes the second device away.
+"""
+import argparse
+import collections
+import contextlib
+import datetime
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+from tqdm import tqdm
+
+import report
+from report import DDP, GLUON, LIMIT, OURS, RECIPE, TUNED
+
+HERE = pathlib.Path(__file__).parent
+BUILD = HERE.parent / 'build'
+TORCH = BUILD / 'torch-env'
+TIME_LIMIT = 600  # seconds for a turn
+NUM_IMAGES = 60_000  # in an epoch: the size of Fashion-MNIST
+
+Contestant = collections.namedtuple(
+    'Contestant', 'name kind devices processes python', defaults=[
+        False, sys.executable])
+
+QUICK = [Contestant(OURS, 'Ours', 1), Contestant(OURS, 'Ours', 2),
+         Contestant(TUNED, 'GluonTuned', 1),
+         Contestant(TUNED, 'GluonTuned', 2),
+         Contestant(LIMIT, 'Ours', 2, True)]
+FULL = QUICK + [
+    Contestant(OURS, 'Ours', 4),
+    Contestant(RECIPE, 'D2LRecipe', 1), Contestant(RECIPE, 'D2LRecipe', 2),
+    Contestant(GLUON, 'Gluon', 1), Contestant(GLUON, 'Gluon', 2)]
+
+
+def main():
+    """Parse the command line, measure, and write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('--quick', action='store_true')
+    parser.add_argument('--rounds', type=int,
+                        help='5, or 3 with --quick, if not given')
+    options = parser.parse_args()
+    num_rounds = options.rounds or (3 if options.quick else 5)
+    BUILD.mkdir(exist_ok=True)
+    notes = [describe_machine()]
+    load = os.getloadavg()[0]
+    if load > 0.5:
+        notes.append(f'**The machine was busy** (load {load:.1f} before the '
+                     'start): expect ratios near 1.')
+        print(notes[-1], file=sys.stderr)
+    contestants, batch_sizes, megabytes = QUICK, [512], [0.4, 40]
+    if not options.quick:
+        contestants, batch_sizes = list(FULL), [256, 512, 1024, 4096]
+        megabytes = [0.4, 4, 40, 400]
+        reason = install_torch()
+        if reason:
+            notes.append(f'{DDP} was left out: {reason}')
+            print(notes[-1], file=sys.stderr)
+        else:
+            python = str(TORCH / 'bin' / 'python')
+            contestants += [Contestant(DDP, 'TorchDDP', k, True, python)
+                            for k in (1, 2)]
+    turns = [(c, {'task': 'steps', 'batch_sizes': batch_sizes})
+             for c in contestants]
+    if not options.quick:
+        turns += [(c, {'task': 'epoch', 'batch_sizes': [256],
+                       'num_images': NUM_IMAGES}) for c in contestants]
+    turns += [(Contestant('allreduce', 'Ours', k),
+               {'task': 'allreduce', 'megabytes': megabytes}) for k in ([2] if options.quick else [2, 4])]
+    results = take_turns(turns, num_rounds, notes)
+    (BUILD / 'bench.json').write_text(json.dumps(
+        [[list(key), value] for key, value in results.items()]))
+    out = BUILD / 'bench-quick.md' if options.quick else HERE / 'RESULTS.md'
+    report.write(results, notes, num_rounds, out)
+    print(out.read_text())
+
+
+def describe_machine():
+    """Return one line on machine, system, versions and date."""
+    lines = pathlib.Path('/proc/cpuinfo').read_text().splitlines()
+    cpu = next((line.split(':')[1].strip() for line in lines
+                if line.startswith('model name')), platform.machine())
+    gib = psutil.virtual_memory().total / 2 ** 30
+    versions = ', '.join(
+        f'{name} {importlib.metadata.version(name)}'
+        for name in ('mxnet', 'd2l', 'numpy'))
+    return (f'{datetime.date.today()}: {cpu}, {os.cpu_count()} cores, '
+            f'{gib:.0f} GiB; {platform.system()} {platform.release()}, '
+            f'Python {platform.python_version()}, {versions}.')
+
+
+def install_torch():
+    """Make an environment with PyTorch; return why not, or None."""
+    if (TORCH / 'complete').exists():
+        return None
+    lock = HERE.parent / 'requirements' / 'torch.txt'
+    for command in ([sys.executable, '-m', 'venv', '--clear', str(TORCH)],
+                    [str(TORCH / 'bin' / 'python'), '-m', 'pip', 'install',
+                     '-q', '-r', str(lock)]):
+        done = subprocess.run(command, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            return (done.stdout.strip().splitlines() or ['no reason'])[-1]
+    (TORCH / 'complete').touch()
+    return None
+
+
+def take_turns(turns, num_rounds, notes):
+    """Run every turn once a round; return the lists of what came out,
+    {(name, devices, task): [result of a round, ...]}."""
+    results = collections.defaultdict(list)
+    failed = set()
+    with tqdm(total=num_rounds * len(turns), unit='turn') as bar:
+        for _ in range(num_rounds):
+            for contestant, turn in turns:
+                key = (contestant.name, contestant.devices, turn['task'])
+                bar.set_description(f'{key[0]}, {key[1]}, {key[2]}')
+                if key not in failed:
+                    try:
+                        results[key].append(take_turn(contestant, turn))
+                    except RuntimeError as error:
+                        failed.add(key)
+                        notes.append(f'{key[0]} on {key[1]} left the '
+                                     f'{key[2]}: {error}')
+                        bar.write(notes[-1])
+                bar.update()
+    return results
+
+
+def take_turn(contestant, turn):
+    """Run one turn in a process of its own and return its result.
+
+    Raises RuntimeError if it fails or takes longer than TIME_LIMIT.
+    """
+    turn = dict(turn, contestant=contestant.kind, devices=contestant.devices,
+                processes=contestant.processes)
+    start = time.time()
+    process = subprocess.Popen(
+        [contestant.python, str(HERE / 'turn.py'), json.dumps(turn)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True)
+    watch = MemoryWatch(process.pid)
+    try:
+        out, error = process.communicate(timeout=TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f'no end after {TIME_LIMIT} s') from None
+    finally:
+        watch.stop()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if process.returncode:
+        raise RuntimeError((error.strip().splitlines() or ['no message'])[-1])
+    result = json.loads(out.splitlines()[-1])
+    result['memory'] = watch.peak
+    if 'first_step' in result:
+        result['first_step'] -= start
+    return result
+
+
+class MemoryWatch:
+    """Once a second, adds up the memory of a process and its children."""
+    def __init__(self, pid):
+        self.peak, self.stopped = 0, threading.Event()
+        self.thread = threading.Thread(target=self.watch, args=(pid,))
+        self.thread.start()
+
+    def watch(self, pid):
+        while not self.stopped.wait(1):
+            with contextlib.suppress(psutil.Error):
+                parent = psutil.Process(pid)
+                processes = [parent] + parent.children(recursive=True)
+                self.peak = max(self.peak, sum(map(share_of, processes)))
+
+    def stop(self):
+        self.stopped.set()
+        self.thread.join()
+
+
+def share_of(process):
+    """Return the bytes of a process, shared pages counted in parts."""
+    with contextlib.suppress(psutil.Error):
+        return process.memory_full_info().pss
+    return 0
+
+
+if __name__ == '__main__':
+    main()

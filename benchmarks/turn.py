@@ -1,0 +1,165 @@
+"""One turn of one contestant, in a fresh process; prints one line of JSON.
+
+    python turn.py '{"contestant": "Ours", "devices": 2, "task": "steps", …}'
+
+A contestant with a process for each device starts them itself: they work at
+the same time, each on its share of every minibatch, and the slowest counts.
+"""
+import gzip
+import importlib.metadata
+import json
+import multiprocessing
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+
+import numpy
+
+import contestants
+
+IMAGES = pathlib.Path(__file__).parent.parent / 'd2lmulti' / 'fashion_mnist'
+TIME_LIMIT = 300  # seconds for which a process waits for the others
+
+
+def read_images(count):
+    """Return (X, y) of `count` examples, the bundled ones again and again."""
+    with gzip.open(IMAGES / 'train-images-idx3-ubyte.gz') as file:
+        X = numpy.frombuffer(file.read(), 'uint8', offset=16)
+    with gzip.open(IMAGES / 'train-labels-idx1-ubyte.gz') as file:
+        y = numpy.frombuffer(file.read(), 'uint8', offset=8)
+    rows = numpy.arange(count) % len(y)
+    X = X.reshape(-1, 1, 28, 28)[rows].astype('float32') / 255
+    return X, y[rows].astype('int32')
+
+
+def first_params():
+    """Return the parameters with which every contestant starts."""
+    random = numpy.random.RandomState(0)
+    params = []
+    for num_inputs, shape in [(9, (20, 1, 3, 3)), (500, (50, 20, 5, 5)),
+                              (800, (800, 128)), (128, (128, 10))]:
+        weights = random.normal(0, (2 / num_inputs) ** 0.5, shape)
+        num_outputs = shape[0] if len(shape) == 4 else shape[1]
+        params += [weights.astype('float32'),
+                   numpy.zeros(num_outputs, 'float32')]
+    return params
+
+
+def measure_steps(trainer, turn, share, wait):
+    """Return the seconds of a step at each batch size, and the loss after
+    the steps of the first one: the same work leads to the same loss."""
+    result = {'seconds': {}}
+    for batch_size in turn['batch_sizes']:
+        X, y = read_images(batch_size)
+        batch = trainer.load(X[share], y[share])
+        for _ in range(2):
+            trainer.step(*batch)
+            trainer.drain()
+            result.setdefault('first_step', time.time())
+        num_steps = max(2, 4096 // batch_size)
+        wait()
+        start = time.perf_counter()
+        for _ in range(num_steps):
+            trainer.step(*batch)
+        trainer.drain()
+        seconds = (time.perf_counter() - start) / num_steps
+        result['seconds'][batch_size] = seconds
+        if 'loss' not in result:
+            result['loss'] = trainer.loss(*trainer.load(*read_images(256)))
+    return result
+
+
+def measure_epoch(trainer, turn, share, wait):
+    """Return the seconds of one epoch, minibatches made on the way."""
+    X, y = (part[share] for part in read_images(turn['num_images']))
+    batch_size = turn['batch_sizes'][0] // (share.step or 1)
+    batch = trainer.load(X[:batch_size], y[:batch_size])
+    for _ in range(5):
+        trainer.step(*batch)
+    trainer.drain()
+    wait()
+    start = time.perf_counter()
+    trainer.epoch(X, y, batch_size)
+    trainer.drain()
+    return {'seconds': {'epoch': time.perf_counter() - start}}
+
+
+def measure_allreduce(turn):
+    """Return seconds, for each size in MB and in turn, of `allreduce`, of a
+    plain copy of the same bytes, and of an addition in place."""
+    import d2lmulti
+    from mxnet import np, npx
+    devices = d2lmulti.try_devices(turn['devices'])
+    result = {}
+    for size in turn['megabytes']:
+        data = [np.ones(int(size * 250_000), ctx=c) for c in devices]
+        other = np.zeros_like(data[0])
+        works = {'allreduce': lambda: d2lmulti.allreduce(data),
+                 'copy': lambda: data[1].copyto(data[0]),
+                 'addition': lambda: data[0].__iadd__(other)}
+        seconds = {name: [] for name in works}
+        for _ in range(11):
+            for name, work in works.items():
+                npx.waitall()
+                start = time.perf_counter()
+                work()
+                npx.waitall()
+                seconds[name].append(time.perf_counter() - start)
+        result[size] = {name: statistics.median(values[3:])
+                        for name, values in seconds.items()}
+    return result
+
+
+def run_process(turn, rank, size, store=None, barrier=None, results=None):
+    """Take the part of one of `size` processes in the turn."""
+    make = getattr(contestants, turn['contestant'])
+    trainer = make(turn['devices'] // size, first_params(),
+                   (store, rank, size))
+    measure = {'steps': measure_steps, 'epoch': measure_epoch}[turn['task']]
+    wait = (lambda: barrier.wait(TIME_LIMIT)) if barrier else (lambda: None)
+    result = measure(trainer, turn, slice(rank, None, size), wait)
+    if results:
+        results.put(result)
+    return result
+
+
+def run_processes(turn, size):
+    """Run `size` processes at once; return the slowest one's times."""
+    spawn = multiprocessing.get_context('spawn')
+    barrier, results = spawn.Barrier(size), spawn.Queue()
+    with tempfile.TemporaryDirectory() as folder:
+        store = f'file://{folder}/store'
+        processes = [spawn.Process(
+            target=run_process, daemon=True,
+            args=(turn, rank, size, store, barrier, results))
+            for rank in range(size)]
+        for process in processes:
+            process.start()
+        parts = [results.get(timeout=TIME_LIMIT) for _ in processes]
+        for process in processes:
+            process.join()
+    result = parts[0]
+    for part in parts[1:]:
+        for key, seconds in part['seconds'].items():
+            result['seconds'][key] = max(result['seconds'][key], seconds)
+    return result
+
+
+def main(turn):
+    """Run the turn that `turn` describes; return what was measured."""
+    if turn['task'] == 'allreduce':
+        return measure_allreduce(turn)
+    size = turn['devices'] if turn['processes'] else 1
+    if size > 1 or turn['contestant'] == 'TorchDDP':
+        result = run_processes(turn, size)
+    else:
+        result = run_process(turn, 0, 1)
+    package = 'torch' if turn['contestant'] == 'TorchDDP' else 'mxnet'
+    result['version'] = f'{package} {importlib.metadata.version(package)}'
+    return result
+
+
+if __name__ == '__main__':
+    print(json.dumps(main(json.loads(sys.argv[1]))))
