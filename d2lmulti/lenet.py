@@ -39,12 +39,14 @@ def lenet(X, params):
     and of the same dtype; result: (n, 10).
     """
     W1, b1, W2, b2, W3, b3, W4, b4 = params
-    h1 = npx.relu(npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20))
-    h1 = npx.pooling(h1, pool_type='avg', kernel=(2, 2), stride=(2, 2))
-    h2 = npx.relu(npx.convolution(h1, W2, b2, kernel=(5, 5), num_filter=50))
-    h2 = npx.pooling(h2, pool_type='avg', kernel=(2, 2), stride=(2, 2))
-    h3 = npx.relu(np.dot(h2.reshape(len(X), -1), W3) + b3)
-    return np.dot(h3, W4) + b4
+    h1 = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h1 = npx.pooling(npx.activation(h1, 'relu'), pool_type='avg',
+                     kernel=(2, 2), stride=(2, 2))
+    h2 = npx.convolution(h1, W2, b2, kernel=(5, 5), num_filter=50)
+    h2 = npx.pooling(npx.activation(h2, 'relu'), pool_type='avg',
+                     kernel=(2, 2), stride=(2, 2))
+    h3 = np.dot(h2.reshape(len(X), -1), W3) + b3
+    return np.dot(npx.activation(h3, 'relu'), W4) + b4
 
 # %% ../notebooks/02_lenet.ipynb #13
 def loss(y_hat, y):

@@ -4,16 +4,19 @@
 comes, MXNet runs two logical CPU devices no faster than one; each setting
 below removes one reason. Chapter 1 shows the effect.
 """
+import contextlib
 import ctypes
 import os
+import pathlib
+import signal
 import sys
+import threading
 import warnings
 
 # A variable that the user has set stays as it is.
 SETTINGS = {
     # One thread per operator: the devices are the parallelism. With two,
-    # devices fight for the cores, and MXNet's OpenBLAS hangs for good when
-    # two devices multiply matrices at once.
+    # devices fight for the cores.
     'OMP_NUM_THREADS': '1',
     # CPU devices share one pool of workspaces (4 as it comes), and operators
     # that were given the same one wait for each other.
@@ -38,32 +41,32 @@ def prepare():
     """Set what is not set yet, then import MXNet with NumPy semantics.
 
     Warns where a setting cannot hold: MXNet was imported earlier and may
-    have read it already, or `OMP_NUM_THREADS` is above 1, in which case
-    MXNet is loaded with 1 and other programs keep the user's value.
+    have read it already, or `OMP_NUM_THREADS` is above 1, which holds for
+    other libraries, but not for MXNet's devices.
     """
-    threads = os.environ.get('OMP_NUM_THREADS', '1')
+    early = 'mxnet' in sys.modules
     unset = [name for name in SETTINGS if name not in os.environ]
     os.environ.update({name: SETTINGS[name] for name in unset})
     keep_freed_memory()
-    if 'mxnet' in sys.modules:
-        too_late = unset + ['OMP_NUM_THREADS'] * (threads != '1')
-        if too_late:
-            warnings.warn(
-                'MXNet was imported before d2lmulti, so these settings may '
-                f'come too late: {", ".join(too_late)}. Two CPU devices may '
-                'be no faster than one, or hang. Restart Python and import '
-                'd2lmulti first.', stacklevel=3)
-    elif threads != '1':
-        warnings.warn(
-            f'OMP_NUM_THREADS={threads} holds for other programs, but MXNet '
-            'is loaded with 1: with more, two CPU devices hang in OpenBLAS. '
-            'Unset it or set it to 1 to silence this warning.', stacklevel=3)
-        os.environ['OMP_NUM_THREADS'] = '1'
-    try:
+    with fast_products():
         import mxnet
-    finally:
-        os.environ['OMP_NUM_THREADS'] = threads
     mxnet.npx.set_np()
+    threads = os.environ['OMP_NUM_THREADS']
+    if early or threads != '1':
+        limit_engine_threads()
+        os.register_at_fork(after_in_child=limit_engine_threads)
+    if early and unset:
+        warnings.warn(
+            'MXNet was imported before d2lmulti, so these settings may come '
+            f'too late: {", ".join(unset)}. Two CPU devices may be no faster '
+            'than one. Restart Python and import d2lmulti first.',
+            stacklevel=3)
+    if threads != '1':
+        warnings.warn(
+            f'OMP_NUM_THREADS={threads} holds for other libraries, but '
+            'MXNet\'s CPU devices use one thread each: with more, two of '
+            'them hang in OpenBLAS. Unset it or set it to 1 to silence this '
+            'warning.', stacklevel=3)
 
 
 def keep_freed_memory():
@@ -74,3 +77,74 @@ def keep_freed_memory():
     for option, value, variable in MALLOC:
         if mallopt and variable not in os.environ:
             mallopt(option, value)
+
+
+@contextlib.contextmanager
+def fast_products():
+    """Let the OpenBLAS that is loaded in this block use AVX2.
+
+    MXNet brings one of 2020. On a processor that is newer it falls back to
+    kernels for SSE3, 2.5 times slower. NumPy's own chooses for itself.
+    """
+    import numpy  # noqa: F401  before the variable is set
+    cpuinfo = pathlib.Path('/proc/cpuinfo')
+    avx2 = cpuinfo.exists() and ' avx2 ' in cpuinfo.read_text()
+    if 'OPENBLAS_CORETYPE' in os.environ or not avx2:
+        yield
+        return
+    os.environ['OPENBLAS_CORETYPE'] = 'Haswell'
+    try:
+        yield
+    finally:
+        del os.environ['OPENBLAS_CORETYPE']
+
+
+def limit_engine_threads(num_devices=64):
+    """Let each CPU device's worker use one OpenMP thread from now on.
+
+    MXNet's OpenBLAS takes the number from the thread that calls it, and
+    when two devices multiply matrices with more than one, both spin for
+    ever. A worker's number can only be set by the worker itself, so each
+    gets a task that does it. (libgomp is loaded with MXNet.)
+    """
+    from mxnet import base
+    openmp = ctypes.CDLL('libgomp.so.1')
+
+    class Context(ctypes.Structure):
+        _fields_ = [('device_type', ctypes.c_int), ('id', ctypes.c_int)]
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+    def limit(run_context, nothing):
+        openmp.omp_set_num_threads(1)
+
+    for i in range(num_devices):
+        base.check_call(base._LIB.MXEnginePushSync(
+            limit, None, None, ctypes.byref(Context(1, i)),
+            None, 0, None, 0, None, 0, b'limit_engine_threads', False))
+    base.check_call(base._LIB.MXNDArrayWaitAll())  # `limit` must live so long
+
+
+@contextlib.contextmanager
+def uninterrupted():
+    """Hold back Ctrl-C (SIGINT) until the block ends; let a second through.
+
+    Otherwise an interrupt could leave a step half done: some parameters
+    updated, on some devices. Also a decorator.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python interrupts the main thread only
+        return
+    held = []
+
+    def hold(number, frame):
+        if held:
+            raise KeyboardInterrupt
+        held.append(number)
+
+    before = signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held:
+            signal.raise_signal(signal.SIGINT)

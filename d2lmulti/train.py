@@ -18,9 +18,11 @@ from tqdm import tqdm
 from .data import Minibatches, read_fashion_mnist, split_batch
 from .devices import check_devices, try_devices
 from .lenet import init_params, lenet, loss
+from .runtime import uninterrupted
 from .sync import allreduce, get_params
 
 # %% ../notebooks/06_training.ipynb #4
+@uninterrupted()
 def train_batch(X, y, device_params, devices, lr):
     """Make one step of gradient descent; all replicas stay equal.
 
