@@ -52,10 +52,11 @@ class Ours(OnMXNet):
         self.book.train_batch(X, y, self.device_params, self.devices, LR)
 
     def epoch(self, X, y, batch_size):
+        from d2lmulti.train import train_epoch
         from tqdm import tqdm
         batches = self.book.Minibatches(X, y, batch_size, seed=0)
-        self.book.train_epoch(batches, self.device_params, self.devices, LR,
-                              tqdm(disable=True))
+        train_epoch(batches, self.device_params, self.devices, LR,
+                    tqdm(disable=True))
 
     def loss(self, X, y):
         scores = self.book.lenet(X, self.device_params[0])
@@ -71,6 +72,7 @@ class D2LRecipe(OnMXNet):
     def __init__(self, num_devices, start, rendezvous):
         import mxnet
         from d2l import mxnet as d2l
+        mxnet.npx.set_np()
         spec = importlib.util.spec_from_file_location('lenet', LENET)
         self.net = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(self.net)
@@ -110,7 +112,7 @@ class D2LRecipe(OnMXNet):
             def _get_data(self):
                 pixels = (X * 255).astype('uint8').reshape(-1, 28, 28, 1)
                 self._data = np.array(pixels, dtype='uint8')
-                self._label = y.astype('int32')
+                self._label = np.array(y, dtype='int32')
 
         vision.FashionMNIST = InMemory
         for batch in self.d2l.load_data_fashion_mnist(batch_size)[0]:

@@ -112,17 +112,22 @@ def measure_allreduce(turn):
     return result
 
 
-def run_process(turn, rank, size, store=None, barrier=None, results=None):
+def run_process(turn, rank=0, size=1, store=None, wait=lambda: None):
     """Take the part of one of `size` processes in the turn."""
     make = getattr(contestants, turn['contestant'])
     trainer = make(turn['devices'] // size, first_params(),
                    (store, rank, size))
     measure = {'steps': measure_steps, 'epoch': measure_epoch}[turn['task']]
-    wait = (lambda: barrier.wait(TIME_LIMIT)) if barrier else (lambda: None)
-    result = measure(trainer, turn, slice(rank, None, size), wait)
-    if results:
-        results.put(result)
-    return result
+    return measure(trainer, turn, slice(rank, None, size), wait)
+
+
+def run_child(turn, rank, size, store, barrier, results):
+    """Run in a child: put the result, or what went wrong, into `results`."""
+    try:
+        results.put(run_process(turn, rank, size, store,
+                                lambda: barrier.wait(TIME_LIMIT)))
+    except Exception as error:
+        results.put(f'{type(error).__name__}: {error}')
 
 
 def run_processes(turn, size):
@@ -132,14 +137,18 @@ def run_processes(turn, size):
     with tempfile.TemporaryDirectory() as folder:
         store = f'file://{folder}/store'
         processes = [spawn.Process(
-            target=run_process, daemon=True,
+            target=run_child, daemon=True,
             args=(turn, rank, size, store, barrier, results))
             for rank in range(size)]
         for process in processes:
             process.start()
-        parts = [results.get(timeout=TIME_LIMIT) for _ in processes]
+        parts = []
+        for _ in processes:
+            parts.append(results.get(timeout=TIME_LIMIT))
+            if isinstance(parts[-1], str):
+                raise RuntimeError(parts[-1])
         for process in processes:
-            process.join()
+            process.join(TIME_LIMIT)
     result = parts[0]
     for part in parts[1:]:
         for key, seconds in part['seconds'].items():
@@ -155,7 +164,7 @@ def main(turn):
     if size > 1 or turn['contestant'] == 'TorchDDP':
         result = run_processes(turn, size)
     else:
-        result = run_process(turn, 0, 1)
+        result = run_process(turn)
     package = 'torch' if turn['contestant'] == 'TorchDDP' else 'mxnet'
     result['version'] = f'{package} {importlib.metadata.version(package)}'
     return result
