@@ -79,7 +79,8 @@ def main():
         turns += [(c, {'task': 'epoch', 'batch_sizes': [256],
                        'num_images': NUM_IMAGES}) for c in contestants]
     turns += [(Contestant('allreduce', 'Ours', k),
-               {'task': 'allreduce', 'megabytes': megabytes}) for k in ([2] if options.quick else [2, 4])]
+               {'task': 'allreduce', 'megabytes': megabytes})
+              for k in ([2] if options.quick else [2, 4])]
     results = take_turns(turns, num_rounds, notes)
     (BUILD / 'bench.json').write_text(json.dumps(
         [[list(key), value] for key, value in results.items()]))
