@@ -8,5 +8,5 @@ from .data import (Minibatches, load_fashion_mnist, read_fashion_mnist,
 from .devices import check_devices, median_seconds, try_devices
 from .lenet import init_params, lenet, loss
 from .sync import allreduce, get_params
-from .train import (TrainResult, evaluate_accuracy, plot_results, train,
-                    train_batch)
+from .train import (TrainResult, evaluate_accuracy, find_causes,
+                    plot_results, train, train_batch)

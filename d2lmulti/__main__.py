@@ -1,15 +1,33 @@
-"""`python -m d2lmulti train`: LeNet on one device, then on two."""
+"""The command line: `python -m d2lmulti train` and `... doctor`."""
 import argparse
+import os
 import pathlib
 import sys
 
-from . import plot_results, read_fashion_mnist, train
+from . import (Minibatches, find_causes, plot_results, read_fashion_mnist,
+               train, try_devices)
 
 
 def main(argv=None):
     """Parse the command line and train; return the exit status."""
     parser = argparse.ArgumentParser(prog='python -m d2lmulti')
     commands = parser.add_subparsers(dest='command', required=True)
+    add_train(commands)
+    add_doctor(commands)
+    try:
+        options = parser.parse_args(argv)
+        options.run(options)
+    except (ValueError, TypeError, OSError, FloatingPointError) as error:
+        print(f'error: {error}', file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print('interrupted', file=sys.stderr)
+        return 130
+    return 0
+
+
+def add_train(commands):
+    """Add the command `train`."""
     options = commands.add_parser(
         'train', help='train LeNet on one device, then on two',
         formatter_class=argparse.ArgumentDefaultsHelpFormatter)
@@ -27,18 +45,33 @@ def main(argv=None):
                          help='train on all 60,000 images')
     options.add_argument('--out', default='build/train.png',
                          help='file for the figure')
-    try:
-        run(options=parser.parse_args(argv))
-    except (ValueError, TypeError, OSError, FloatingPointError) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print('interrupted', file=sys.stderr)
-        return 130
-    return 0
+    options.set_defaults(run=run_train)
 
 
-def run(options):
+def add_doctor(commands):
+    """Add the command `doctor`."""
+    options = commands.add_parser(
+        'doctor', help='find out why more devices are not faster here',
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    options.add_argument('--devices', type=int, default=2, metavar='K',
+                         help='number of devices to compare with one')
+    options.add_argument('--batch-size', type=int, default=256,
+                         help='examples in a minibatch, over all devices')
+    options.set_defaults(run=run_doctor)
+
+
+def run_doctor(options):
+    """Measure the four causes of a missing speedup and print them."""
+    devices = try_devices(options.devices)
+    X, y, _, _ = read_fashion_mnist()
+    data_iter = Minibatches(X, y, options.batch_size, seed=0)
+    print(f'{devices}, minibatches of {options.batch_size}, '
+          f'{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}')
+    for finding in find_causes(data_iter, devices):
+        print(finding)
+
+
+def run_train(options):
     """Train once for each number of devices, compare, and save a figure."""
     out = pathlib.Path(options.out)
     if out.suffix not in ('.png', '.svg', '.pdf'):

@@ -48,13 +48,16 @@ def prepare():
     unset = [name for name in SETTINGS if name not in os.environ]
     os.environ.update({name: SETTINGS[name] for name in unset})
     keep_freed_memory()
-    with fast_products():
+    threads = os.environ['OMP_NUM_THREADS']
+    import numpy  # noqa: F401  its own OpenBLAS chooses for itself
+    with environment(OMP_NUM_THREADS='1', **fast_products()):
         import mxnet
     mxnet.npx.set_np()
-    threads = os.environ['OMP_NUM_THREADS']
     if early or threads != '1':
         limit_engine_threads()
-        os.register_at_fork(after_in_child=limit_engine_threads)
+        # MXNet ends its workers before a fork; both sides start new ones.
+        os.register_at_fork(after_in_parent=limit_engine_threads,
+                            after_in_child=limit_engine_threads)
     if early and unset:
         warnings.warn(
             'MXNet was imported before d2lmulti, so these settings may come '
@@ -79,24 +82,31 @@ def keep_freed_memory():
             mallopt(option, value)
 
 
-@contextlib.contextmanager
 def fast_products():
-    """Let the OpenBLAS that is loaded in this block use AVX2.
+    """Return the variable that lets MXNet's OpenBLAS use AVX2, if need be.
 
-    MXNet brings one of 2020. On a processor that is newer it falls back to
-    kernels for SSE3, 2.5 times slower. NumPy's own chooses for itself.
+    MXNet brings an OpenBLAS of 2020. On a processor that is newer it falls
+    back to kernels for SSE3, which take 2.5 times as long.
     """
-    import numpy  # noqa: F401  before the variable is set
     cpuinfo = pathlib.Path('/proc/cpuinfo')
     avx2 = cpuinfo.exists() and ' avx2 ' in cpuinfo.read_text()
     if 'OPENBLAS_CORETYPE' in os.environ or not avx2:
-        yield
-        return
-    os.environ['OPENBLAS_CORETYPE'] = 'Haswell'
+        return {}
+    return {'OPENBLAS_CORETYPE': 'Haswell'}
+
+
+@contextlib.contextmanager
+def environment(**variables):
+    """Set environment variables until the block ends."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        del os.environ['OPENBLAS_CORETYPE']
+        for name, value in before.items():
+            del os.environ[name]
+            if value is not None:
+                os.environ[name] = value
 
 
 def limit_engine_threads(num_devices=64):

@@ -3,12 +3,16 @@
 # %% auto #0
 __all__ = ['STYLES', 'train_batch', 'check_replicas', 'check_learning_rate', 'evaluate_accuracy', 'train_epoch', 'train',
            'TrainResult', 'check_epochs', 'check_finite', 'show_progress', 'LiveCurve', 'plot_accuracies',
-           'count_devices', 'plot_results']
+           'count_devices', 'plot_results', 'step_seconds', 'speedup', 'seconds_to_load', 'slowdown_together',
+           'allreduce_seconds', 'Finding', 'find_causes', 'input_finding', 'sharing_finding', 'exchange_finding',
+           'size_finding']
 
 # %% ../notebooks/06_training.ipynb #2
 import dataclasses
+import itertools
 import math
 import numbers
+import os
 import statistics
 import sys
 import time
@@ -16,7 +20,7 @@ import numpy as onp
 from mxnet import autograd, np, npx
 from tqdm import tqdm
 from .data import Minibatches, read_fashion_mnist, split_batch
-from .devices import check_devices, try_devices
+from .devices import check_devices, median_seconds, try_devices
 from .lenet import init_params, lenet, loss
 from .runtime import uninterrupted
 from .sync import allreduce, get_params
@@ -230,3 +234,124 @@ def plot_results(results):
     right.set(ylabel='seconds per epoch', ylim=(0, 1.15 * max(seconds)))
     figure.tight_layout()
     return figure
+
+# %% ../notebooks/06_training.ipynb #37
+def step_seconds(batch_size, devices):
+    """Return the seconds of a training step: the median of several."""
+    X, y = np.ones((batch_size, 1, 28, 28)), np.zeros(batch_size)
+    replicas = [get_params(init_params(), device) for device in devices]
+    return median_seconds(
+        lambda: train_batch(X, y, replicas, devices, lr=0.001))
+
+def speedup(batch_size, devices):
+    """Return how many times faster a step is on all than on the first."""
+    return (step_seconds(batch_size, devices[:1])
+            / step_seconds(batch_size, devices))
+
+# %% ../notebooks/06_training.ipynb #40
+def seconds_to_load(data_iter, num_batches=20):
+    """Return the seconds in which `data_iter` makes a minibatch.
+
+    Raises ValueError if it makes none.
+    """
+    npx.waitall()
+    start = time.perf_counter()
+    loaded = sum(1 for _ in itertools.islice(data_iter, num_batches))
+    npx.waitall()
+    if loaded == 0:
+        raise ValueError('no minibatches to load: data_iter is empty')
+    return (time.perf_counter() - start) / loaded
+
+# %% ../notebooks/06_training.ipynb #43
+def slowdown_together(devices, shard_size=256):
+    """Return how many times longer all devices take than the first alone.
+
+    Each computes the scores of `shard_size` images; nothing is exchanged.
+    1 means that they are parallel, len(devices) that they take turns.
+    """
+    shards = [np.ones((shard_size, 1, 28, 28), ctx=c) for c in devices]
+    replicas = [get_params(init_params(), device) for device in devices]
+
+    def compute(k):
+        for X, params in zip(shards[:k], replicas[:k]):
+            lenet(X, params)
+
+    alone = median_seconds(lambda: compute(1))
+    return median_seconds(lambda: compute(len(devices))) / alone
+
+# %% ../notebooks/06_training.ipynb #46
+def allreduce_seconds(replicas):
+    """Return the seconds to add up all arrays of the replicas."""
+    return median_seconds(lambda: [allreduce(list(arrays))
+                                   for arrays in zip(*replicas)])
+
+# %% ../notebooks/06_training.ipynb #49
+@dataclasses.dataclass
+class Finding:
+    """A possible cause of a missing speedup, and what was measured."""
+    cause: str     # which of the four
+    measured: str  # in numbers
+    found: bool    # whether it holds here
+    cure: str      # what helps
+
+    def __str__(self):
+        if not self.found:
+            return f'no:  {self.cause}? ({self.measured})'
+        return f'YES: {self.cause} ({self.measured}). {self.cure}.'
+
+# %% ../notebooks/06_training.ipynb #50
+def find_causes(data_iter, devices):
+    """Return four findings: what keeps `devices` from being faster than one.
+
+    `data_iter`: minibatches (X, y), as for training. Raises ValueError for
+    an empty `data_iter`, or for fewer than two devices.
+    """
+    check_devices(devices)
+    if len(devices) < 2:
+        raise ValueError('nothing to compare: give at least two devices')
+    load = seconds_to_load(data_iter)
+    batch_size = len(next(iter(data_iter))[0])
+    large = 512 * len(devices)
+    small_step, large_step = [step_seconds(n, devices)
+                              for n in (batch_size, large)]
+    replicas = [get_params(init_params(), device) for device in devices]
+    return [input_finding(load, small_step, batch_size),
+            sharing_finding(slowdown_together(devices), devices),
+            exchange_finding(allreduce_seconds(replicas), large_step, large),
+            size_finding(speedup(batch_size, devices), batch_size,
+                         speedup(large, devices), large)]
+
+# %% ../notebooks/06_training.ipynb #51
+def input_finding(load, step, batch_size):
+    """Compare the seconds to load a minibatch with those of its step."""
+    return Finding(
+        'the input is too slow',
+        f'{1000 * load:.1f} ms to load {batch_size} images, '
+        f'{1000 * step:.1f} ms for their step', load > 0.2 * step,
+        'Keep the data in memory, or load while the devices work')
+
+def sharing_finding(slowdown, devices):
+    """Judge how much longer all devices take than one."""
+    return Finding(
+        'the devices share something',
+        f'{len(devices)} at once take {slowdown:.2f} times as long as one, '
+        f'on {os.cpu_count()} cores', slowdown > 1.35,
+        'Use no more devices than cores, close other programs, and import '
+        'd2lmulti before mxnet')
+
+# %% ../notebooks/06_training.ipynb #52
+def exchange_finding(exchange, step, batch_size):
+    """Compare the seconds of allreduce with those of a large step."""
+    return Finding(
+        'the synchronization is too large',
+        f'{1000 * exchange:.1f} ms for allreduce, {1000 * step:.1f} ms for '
+        f'a step of {batch_size} images', exchange > 0.2 * step,
+        'Use larger minibatches, or a network with fewer parameters')
+
+def size_finding(here, batch_size, there, large):
+    """Compare the speedup of the minibatch with that of a large one."""
+    return Finding(
+        'the step is too small',
+        f'{here:.2f} times as fast with {batch_size} images, {there:.2f} '
+        f'times with {large}', here < 0.8 * there,
+        'Use larger minibatches')
