@@ -56,37 +56,43 @@ def main():
     num_rounds = options.rounds or (3 if options.quick else 5)
     BUILD.mkdir(exist_ok=True)
     notes = [describe_machine()]
-    load = os.getloadavg()[0]
-    if load > 0.5:
-        notes.append(f'**The machine was busy** (load {load:.1f} before the '
-                     'start): expect ratios near 1.')
+    if os.getloadavg()[0] > 0.5:
+        notes.append('**The machine was busy**: expect ratios near 1.')
         print(notes[-1], file=sys.stderr)
-    contestants, batch_sizes, megabytes = QUICK, [512], [0.4, 40]
-    if not options.quick:
-        contestants, batch_sizes = list(FULL), [256, 512, 1024, 4096]
-        megabytes = [0.4, 4, 40, 400]
-        reason = install_torch()
-        if reason:
-            notes.append(f'{DDP} was left out: {reason}')
-            print(notes[-1], file=sys.stderr)
-        else:
-            python = str(TORCH / 'bin' / 'python')
-            contestants += [Contestant(DDP, 'TorchDDP', k, True, python)
-                            for k in (1, 2)]
-    turns = [(c, {'task': 'steps', 'batch_sizes': batch_sizes})
-             for c in contestants]
-    if not options.quick:
-        turns += [(c, {'task': 'epoch', 'batch_sizes': [256],
-                       'num_images': NUM_IMAGES}) for c in contestants]
-    turns += [(Contestant('allreduce', 'Ours', k),
-               {'task': 'allreduce', 'megabytes': megabytes})
-              for k in ([2] if options.quick else [2, 4])]
+    turns = quick_turns() if options.quick else full_turns(notes)
     results = take_turns(turns, num_rounds, notes)
-    (BUILD / 'bench.json').write_text(json.dumps(
-        [[list(key), value] for key, value in results.items()]))
+    notes.append(find_versions(results))
     out = BUILD / 'bench-quick.md' if options.quick else HERE / 'RESULTS.md'
     report.write(results, notes, num_rounds, out)
     print(out.read_text())
+
+
+def quick_turns():
+    """Return the turns of a round: [(contestant, what it measures), ...]."""
+    return [(contestant, {'task': 'steps', 'batch_sizes': [512]})
+            for contestant in QUICK] + [
+        (Contestant(OURS, 'Ours', 2),
+         {'task': 'allreduce', 'megabytes': [0.4, 40]})]
+
+
+def full_turns(notes):
+    """Return the turns of a full round; note why PyTorch has none."""
+    contestants = list(FULL)
+    reason = install_torch()
+    if reason:
+        notes.append(f'{DDP} was left out: {reason}')
+        print(notes[-1], file=sys.stderr)
+    else:
+        python = str(TORCH / 'bin' / 'python')
+        contestants += [Contestant(DDP, 'TorchDDP', k, True, python)
+                        for k in (1, 2)]
+    steps = {'task': 'steps', 'batch_sizes': [256, 512, 1024, 4096]}
+    epoch = {'task': 'epoch', 'batch_sizes': [256],
+             'num_images': NUM_IMAGES}
+    alone = {'task': 'allreduce', 'megabytes': [0.4, 4, 40, 400]}
+    return ([(contestant, steps) for contestant in contestants]
+            + [(contestant, epoch) for contestant in contestants]
+            + [(Contestant(OURS, 'Ours', k), alone) for k in (2, 4)])
 
 
 def describe_machine():
@@ -95,12 +101,19 @@ def describe_machine():
     cpu = next((line.split(':')[1].strip() for line in lines
                 if line.startswith('model name')), platform.machine())
     gib = psutil.virtual_memory().total / 2 ** 30
-    versions = ', '.join(
-        f'{name} {importlib.metadata.version(name)}'
-        for name in ('mxnet', 'd2l', 'numpy'))
     return (f'{datetime.date.today()}: {cpu}, {os.cpu_count()} cores, '
             f'{gib:.0f} GiB; {platform.system()} {platform.release()}, '
-            f'Python {platform.python_version()}, {versions}.')
+            f'Python {platform.python_version()}, load '
+            f'{os.getloadavg()[0]:.1f} at the start.')
+
+
+def find_versions(results):
+    """Return one line on the packages that took part."""
+    versions = {f'{name} {importlib.metadata.version(name)}'
+                for name in ('d2l', 'numpy')}
+    versions.update(result['version'] for rounds in results.values()
+                    for result in rounds if 'version' in result)
+    return f'Versions: {", ".join(sorted(versions))}.'
 
 
 def install_torch():
@@ -131,7 +144,8 @@ def take_turns(turns, num_rounds, notes):
                 bar.set_description(f'{key[0]}, {key[1]}, {key[2]}')
                 if key not in failed:
                     try:
-                        results[key].append(take_turn(contestant, turn))
+                        result = take_turn(contestant, turn)
+                        results[key].append(result)
                     except RuntimeError as error:
                         failed.add(key)
                         notes.append(f'{key[0]} on {key[1]} left the '

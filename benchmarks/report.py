@@ -157,8 +157,8 @@ def epochs_table(results):
 def allreduce_table(results):
     """Return the times of allreduce alone, beside those of its copies."""
     rows = []
-    for (name, devices, _), rounds in results.items():
-        for size in rounds[0] if name == 'allreduce' else []:
+    for (_, devices, task), rounds in results.items():
+        for size in rounds[0] if task == 'allreduce' else []:
             if size == 'memory':
                 continue
             times = [result[size] for result in rounds]
