@@ -58,7 +58,7 @@ def measure_steps(trainer, turn, share, wait):
             trainer.step(*batch)
             trainer.drain()
             result.setdefault('first_step', time.time())
-        num_steps = max(2, 4096 // batch_size)
+        num_steps = max(2, 8192 // batch_size)
         wait()
         start = time.perf_counter()
         for _ in range(num_steps):
