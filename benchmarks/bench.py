@@ -24,12 +24,14 @@ import psutil
 from tqdm import tqdm
 
 import report
+from d2lmulti.runtime import SETTINGS
 from report import DDP, GLUON, LIMIT, OURS, RECIPE, TUNED
 
 HERE = pathlib.Path(__file__).parent
 BUILD = HERE.parent / 'build'
 TORCH = BUILD / 'torch-env'
 TIME_LIMIT = 600  # seconds for a turn
+INSTALL_LIMIT = 1800  # seconds for PyTorch, which is large
 NUM_IMAGES = 60_000  # in an epoch: the size of Fashion-MNIST
 
 Contestant = collections.namedtuple(
@@ -118,17 +120,22 @@ def find_versions(results):
 
 def install_torch():
     """Make an environment with PyTorch; return why not, or None."""
-    if (TORCH / 'complete').exists():
-        return None
     lock = HERE.parent / 'requirements' / 'torch.txt'
+    complete = TORCH / 'complete'
+    if complete.exists() and complete.read_text() == lock.read_text():
+        return None
     for command in ([sys.executable, '-m', 'venv', '--clear', str(TORCH)],
                     [str(TORCH / 'bin' / 'python'), '-m', 'pip', 'install',
                      '-q', '-r', str(lock)]):
-        done = subprocess.run(command, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True)
+        try:
+            done = subprocess.run(
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                text=True, timeout=INSTALL_LIMIT)
+        except subprocess.TimeoutExpired:
+            return f'not installed after {INSTALL_LIMIT} s'
         if done.returncode:
             return (done.stdout.strip().splitlines() or ['no reason'])[-1]
-    (TORCH / 'complete').touch()
+    complete.write_text(lock.read_text())
     return None
 
 
@@ -165,22 +172,29 @@ def take_turn(contestant, turn):
     start = time.time()
     process = subprocess.Popen(
         [contestant.python, str(HERE / 'turn.py'), json.dumps(turn)],
+        env={name: value for name, value in os.environ.items()
+             if name not in SETTINGS},  # each makes its own
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True)
-    watch = MemoryWatch(process.pid)
+    # Looking at the memory takes time, so not where every step counts.
+    watch = MemoryWatch(process.pid) if turn['task'] == 'epoch' else None
     try:
         out, error = process.communicate(timeout=TIME_LIMIT)
     except subprocess.TimeoutExpired:
         raise RuntimeError(f'no end after {TIME_LIMIT} s') from None
     finally:
-        watch.stop()
+        peak = watch and watch.stop()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     if process.returncode:
         raise RuntimeError((error.strip().splitlines() or ['no message'])[-1])
-    result = json.loads(out.splitlines()[-1])
-    result['memory'] = watch.peak
+    try:
+        result = json.loads(out.splitlines()[-1])
+    except (IndexError, ValueError):
+        raise RuntimeError(f'no result, but {out[-80:]!r}') from None
+    if watch:
+        result['memory'] = peak
     if 'first_step' in result:
         result['first_step'] -= start
     return result
@@ -201,8 +215,10 @@ class MemoryWatch:
                 self.peak = max(self.peak, sum(map(share_of, processes)))
 
     def stop(self):
+        """End, and return the largest sum of bytes."""
         self.stopped.set()
         self.thread.join()
+        return self.peak
 
 
 def share_of(process):

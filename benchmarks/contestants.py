@@ -2,6 +2,7 @@
 
 Each class trains on minibatches (X, y) that its own `load` made from NumPy
 arrays. `step` may return before the work is done; `drain` waits for it.
+`batches` prepares a whole set of images once, `epoch` is one pass over them.
 Frameworks are imported where they are used: each contestant runs in a
 process of its own, some without MXNet, some without d2lmulti's settings.
 """
@@ -32,8 +33,11 @@ class OnMXNet:
         from mxnet import npx
         npx.waitall()
 
-    def epoch(self, X, y, batch_size):
-        for batch in minibatches(X, y, batch_size):
+    def batches(self, X, y, batch_size):
+        return minibatches(X, y, batch_size)
+
+    def epoch(self, batches):
+        for batch in batches:
             self.step(*self.load(*batch))
             self.drain()
 
@@ -51,12 +55,14 @@ class Ours(OnMXNet):
     def step(self, X, y):
         self.book.train_batch(X, y, self.device_params, self.devices, LR)
 
-    def epoch(self, X, y, batch_size):
+    def batches(self, X, y, batch_size):
+        return self.book.Minibatches(X, y, batch_size, seed=0)
+
+    def epoch(self, batches):
         from d2lmulti.train import train_epoch
         from tqdm import tqdm
-        batches = self.book.Minibatches(X, y, batch_size, seed=0)
         train_epoch(batches, self.device_params, self.devices, LR,
-                    tqdm(disable=True))
+                    self.book.allreduce, tqdm(disable=True))
 
     def loss(self, X, y):
         scores = self.book.lenet(X, self.device_params[0])
@@ -104,7 +110,7 @@ class D2LRecipe(OnMXNet):
         for params in self.device_params:
             self.d2l.sgd(params, LR, len(X))
 
-    def epoch(self, X, y, batch_size):
+    def batches(self, X, y, batch_size):
         from mxnet import np
         from mxnet.gluon.data import vision
 
@@ -115,7 +121,10 @@ class D2LRecipe(OnMXNet):
                 self._label = np.array(y, dtype='int32')
 
         vision.FashionMNIST = InMemory
-        for batch in self.d2l.load_data_fashion_mnist(batch_size)[0]:
+        return self.d2l.load_data_fashion_mnist(batch_size)[0]
+
+    def epoch(self, batches):
+        for batch in batches:
             self.step(*batch)
             self.drain()
 
@@ -205,8 +214,11 @@ class TorchDDP:
     def drain(self):
         """PyTorch on a CPU has finished when a call returns."""
 
-    def epoch(self, X, y, batch_size):
-        for batch in minibatches(X, y, batch_size):
+    def batches(self, X, y, batch_size):
+        return minibatches(X, y, batch_size)
+
+    def epoch(self, batches):
+        for batch in batches:
             self.step(*self.load(*batch))
 
     def loss(self, X, y):

@@ -10,6 +10,7 @@ import importlib.metadata
 import json
 import multiprocessing
 import pathlib
+import queue
 import statistics
 import sys
 import tempfile
@@ -23,14 +24,16 @@ IMAGES = pathlib.Path(__file__).parent.parent / 'd2lmulti' / 'fashion_mnist'
 TIME_LIMIT = 300  # seconds for which a process waits for the others
 
 
-def read_images(count):
-    """Return (X, y) of `count` examples, the bundled ones again and again."""
+def read_images(count, share=slice(None)):
+    """Return (X, y): a share of `count` examples, the bundled ones again and
+    again."""
     with gzip.open(IMAGES / 'train-images-idx3-ubyte.gz') as file:
         X = numpy.frombuffer(file.read(), 'uint8', offset=16)
     with gzip.open(IMAGES / 'train-labels-idx1-ubyte.gz') as file:
         y = numpy.frombuffer(file.read(), 'uint8', offset=8)
-    rows = numpy.arange(count) % len(y)
-    X = X.reshape(-1, 1, 28, 28)[rows].astype('float32') / 255
+    rows = numpy.arange(count)[share] % len(y)
+    X = X.reshape(-1, 1, 28, 28)[rows].astype('float32')
+    X /= 255
     return X, y[rows].astype('int32')
 
 
@@ -52,8 +55,7 @@ def measure_steps(trainer, turn, share, wait):
     the steps of the first one: the same work leads to the same loss."""
     result = {'seconds': {}}
     for batch_size in turn['batch_sizes']:
-        X, y = read_images(batch_size)
-        batch = trainer.load(X[share], y[share])
+        batch = trainer.load(*read_images(batch_size, share))
         for _ in range(2):
             trainer.step(*batch)
             trainer.drain()
@@ -73,15 +75,16 @@ def measure_steps(trainer, turn, share, wait):
 
 def measure_epoch(trainer, turn, share, wait):
     """Return the seconds of one epoch, minibatches made on the way."""
-    X, y = (part[share] for part in read_images(turn['num_images']))
-    batch_size = turn['batch_sizes'][0] // (share.step or 1)
+    X, y = read_images(turn['num_images'], share)
+    batch_size = turn['batch_sizes'][0] // share.step
+    batches = trainer.batches(X, y, batch_size)
     batch = trainer.load(X[:batch_size], y[:batch_size])
     for _ in range(5):
         trainer.step(*batch)
     trainer.drain()
     wait()
     start = time.perf_counter()
-    trainer.epoch(X, y, batch_size)
+    trainer.epoch(batches)
     trainer.drain()
     return {'seconds': {'epoch': time.perf_counter() - start}}
 
@@ -136,6 +139,8 @@ def run_processes(turn, size):
     barrier, results = spawn.Barrier(size), spawn.Queue()
     with tempfile.TemporaryDirectory() as folder:
         store = f'file://{folder}/store'
+        if size == 1:
+            return run_process(turn, store=store)
         processes = [spawn.Process(
             target=run_child, daemon=True,
             args=(turn, rank, size, store, barrier, results))
@@ -144,7 +149,7 @@ def run_processes(turn, size):
             process.start()
         parts = []
         for _ in processes:
-            parts.append(results.get(timeout=TIME_LIMIT))
+            parts.append(wait_for_result(results, processes))
             if isinstance(parts[-1], str):
                 raise RuntimeError(parts[-1])
         for process in processes:
@@ -153,18 +158,31 @@ def run_processes(turn, size):
     for part in parts[1:]:
         for key, seconds in part['seconds'].items():
             result['seconds'][key] = max(result['seconds'][key], seconds)
+        if 'first_step' in part:
+            result['first_step'] = max(result['first_step'],
+                                       part['first_step'])
     return result
+
+
+def wait_for_result(results, processes):
+    """Return the next result; raise RuntimeError if none will come."""
+    deadline = time.monotonic() + TIME_LIMIT
+    while time.monotonic() < deadline:
+        try:
+            return results.get(timeout=1)
+        except queue.Empty:
+            for process in processes:
+                if process.exitcode:
+                    raise RuntimeError('a process ended with status '
+                                       f'{process.exitcode}') from None
+    raise RuntimeError(f'no result after {TIME_LIMIT} s')
 
 
 def main(turn):
     """Run the turn that `turn` describes; return what was measured."""
     if turn['task'] == 'allreduce':
         return measure_allreduce(turn)
-    size = turn['devices'] if turn['processes'] else 1
-    if size > 1 or turn['contestant'] == 'TorchDDP':
-        result = run_processes(turn, size)
-    else:
-        result = run_process(turn)
+    result = run_processes(turn, turn['devices'] if turn['processes'] else 1)
     package = 'torch' if turn['contestant'] == 'TorchDDP' else 'mxnet'
     result['version'] = f'{package} {importlib.metadata.version(package)}'
     return result

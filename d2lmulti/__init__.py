@@ -3,6 +3,8 @@ from . import runtime
 
 runtime.prepare()  # before the first import of MXNet
 
+from .collectives import (bucket_allreduce, count_sent, ring_allreduce,
+                          sharded_allreduce, tree_allreduce)
 from .data import (Minibatches, load_fashion_mnist, read_fashion_mnist,
                    split_and_load, split_batch)
 from .devices import check_devices, median_seconds, try_devices

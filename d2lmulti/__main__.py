@@ -1,11 +1,11 @@
 """The command line: `python -m d2lmulti train` and `... doctor`."""
 import argparse
-import os
 import pathlib
 import sys
 
 from . import (Minibatches, find_causes, plot_results, read_fashion_mnist,
                train, try_devices)
+from .train import check_epochs
 
 
 def main(argv=None):
@@ -65,10 +65,13 @@ def run_doctor(options):
     devices = try_devices(options.devices)
     X, y, _, _ = read_fashion_mnist()
     data_iter = Minibatches(X, y, options.batch_size, seed=0)
-    print(f'{devices}, minibatches of {options.batch_size}, '
-          f'{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}')
-    for finding in find_causes(data_iter, devices):
-        print(finding)
+    check_epochs(1, data_iter, devices)
+    print(f'{devices}, minibatches of {options.batch_size}')
+    findings = find_causes(data_iter, devices)
+    print(*findings, sep='\n')
+    if not any(finding.found for finding in findings):
+        print('Nothing found: several devices should be faster here. If '
+              'your own program is not, call d2lmulti.find_causes in it.')
 
 
 def run_train(options):
@@ -78,6 +81,9 @@ def run_train(options):
         raise ValueError(f'--out {out} must end in .png, .svg or .pdf')
     out.parent.mkdir(parents=True, exist_ok=True)
     data = read_fashion_mnist(options.full)
+    minibatches = Minibatches(*data[:2], options.batch_size)
+    for k in options.devices:  # not after the first run has taken its time
+        check_epochs(options.epochs, minibatches, try_devices(k))
     results = [train(k, options.batch_size, options.lr, options.epochs,
                      options.seed, data) for k in options.devices]
     first = results[0]

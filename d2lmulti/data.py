@@ -21,7 +21,7 @@ import numpy as onp
 from mxnet import np
 from tqdm import tqdm
 from . import runtime
-from .devices import check_devices
+from .devices import check_devices, is_whole
 
 # %% ../notebooks/05_data.ipynb #4
 def split_and_load(data, devices):
@@ -229,7 +229,7 @@ class Minibatches:
     """
     def __init__(self, X, y, batch_size, seed=None):
         check_examples(X, y)
-        if not isinstance(batch_size, int) or batch_size < 1:
+        if not is_whole(batch_size) or batch_size < 1:
             raise ValueError('batch_size must be a whole number of at least '
                              f'1, not {batch_size!r}')
         self.X, self.y = X, y

@@ -53,7 +53,7 @@ def prepare():
     with environment(OMP_NUM_THREADS='1', **fast_products()):
         import mxnet
     mxnet.npx.set_np()
-    if early or threads != '1':
+    if early or threads != '1' or openmp_threads() != 1:
         limit_engine_threads()
         # MXNet ends its workers before a fork; both sides start new ones.
         os.register_at_fork(after_in_parent=limit_engine_threads,
@@ -109,28 +109,55 @@ def environment(**variables):
                 os.environ[name] = value
 
 
+def load_openmp():
+    """Return the OpenMP library that MXNet uses, or None where it is not
+    GNU's."""
+    try:
+        return ctypes.CDLL('libgomp.so.1')
+    except OSError:
+        return None
+
+
+def openmp_threads():
+    """Return the number of threads that OpenMP gives to a new thread.
+
+    It is read when the library is loaded, maybe by another package and
+    before `prepare`. None where it cannot be known.
+    """
+    openmp = load_openmp()
+    return openmp and openmp.omp_get_max_threads()
+
+
 def limit_engine_threads(num_devices=64):
-    """Let each CPU device's worker use one OpenMP thread from now on.
+    """Let each CPU device's workers use one OpenMP thread from now on.
 
     MXNet's OpenBLAS takes the number from the thread that calls it, and
     when two devices multiply matrices with more than one, both spin for
     ever. A worker's number can only be set by the worker itself, so each
-    gets a task that does it. (libgomp is loaded with MXNet.)
+    gets a task that does it. Tasks of one device wait for each other: none
+    of its workers can take two.
     """
     from mxnet import base
-    openmp = ctypes.CDLL('libgomp.so.1')
-
-    class Context(ctypes.Structure):
-        _fields_ = [('device_type', ctypes.c_int), ('id', ctypes.c_int)]
+    openmp = load_openmp()
+    if not openmp:
+        warnings.warn('MXNet\'s threads cannot be limited here, so two CPU '
+                      'devices may hang: unset OMP_NUM_THREADS, and import '
+                      'd2lmulti before anything else.', stacklevel=4)
+        return
+    workers = int(os.environ.get('MXNET_CPU_WORKER_NTHREADS', 1))
+    meetings = [threading.Barrier(workers) for _ in range(num_devices)]
 
     @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-    def limit(run_context, nothing):
+    def limit(run_context, device):
         openmp.omp_set_num_threads(1)
+        meetings[device or 0].wait(10)
 
     for i in range(num_devices):
-        base.check_call(base._LIB.MXEnginePushSync(
-            limit, None, None, ctypes.byref(Context(1, i)),
-            None, 0, None, 0, None, 0, b'limit_engine_threads', False))
+        cpu = (ctypes.c_int * 2)(1, i)  # MXNet's number for CPUs, and which
+        for _ in range(workers):
+            base.check_call(base._LIB.MXEnginePushSync(
+                limit, ctypes.c_void_p(i), None, cpu, None, 0, None, 0,
+                None, 0, b'limit_engine_threads', False))
     base.check_call(base._LIB.MXNDArrayWaitAll())  # `limit` must live so long
 
 
@@ -141,17 +168,19 @@ def uninterrupted():
     Otherwise an interrupt could leave a step half done: some parameters
     updated, on some devices. Also a decorator.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python interrupts the main thread only
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or \
+            not callable(before):  # Python would interrupt nothing
+        yield
         return
     held = []
 
     def hold(number, frame):
         if held:
-            raise KeyboardInterrupt
+            before(number, frame)
         held.append(number)
 
-    before = signal.signal(signal.SIGINT, hold)
+    signal.signal(signal.SIGINT, hold)
     try:
         yield
     finally:

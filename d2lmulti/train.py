@@ -20,19 +20,21 @@ import numpy as onp
 from mxnet import autograd, np, npx
 from tqdm import tqdm
 from .data import Minibatches, read_fashion_mnist, split_batch
-from .devices import check_devices, median_seconds, try_devices
+from .devices import (check_devices, is_whole, median_seconds,
+                              try_devices)
 from .lenet import init_params, lenet, loss
-from .runtime import uninterrupted
+from .runtime import SETTINGS, uninterrupted
 from .sync import allreduce, get_params
 
 # %% ../notebooks/06_training.ipynb #4
 @uninterrupted()
-def train_batch(X, y, device_params, devices, lr):
+def train_batch(X, y, device_params, devices, lr, allreduce=allreduce):
     """Make one step of gradient descent; all replicas stay equal.
 
     `X`, `y`: a minibatch, on any device. `device_params`: a replica for each
     of `devices`, from `get_params`. The gradient is that of the mean loss
-    over all of `X`. Returns at once, without waiting for the devices.
+    over all of `X`. `allreduce` adds one parameter's gradients over all
+    devices, in place. Returns at once, without waiting for the devices.
 
     Raises ValueError or TypeError for a minibatch that cannot be split, for
     replicas that do not fit the devices, and for a useless `lr`.
@@ -77,7 +79,7 @@ def check_learning_rate(lr):
         raise ValueError('the learning rate must be a finite number above '
                          f'0, not {lr}')
 
-# %% ../notebooks/06_training.ipynb #14
+# %% ../notebooks/06_training.ipynb #16
 def evaluate_accuracy(device_params, data_iter, devices):
     """Return the share of examples that are classified correctly.
 
@@ -97,22 +99,24 @@ def evaluate_accuracy(device_params, data_iter, devices):
         raise ValueError('no examples to evaluate: data_iter is empty')
     return sum(int(count) for count in num_correct) / num_examples
 
-# %% ../notebooks/06_training.ipynb #17
-def train_epoch(data_iter, device_params, devices, lr, progress):
+# %% ../notebooks/06_training.ipynb #19
+def train_epoch(data_iter, device_params, devices, lr, allreduce, progress):
     """Take a step for each minibatch; return the seconds for all of them."""
     npx.waitall()
     start = time.perf_counter()
     for X, y in data_iter:
-        train_batch(X, y, device_params, devices, lr)
+        train_batch(X, y, device_params, devices, lr, allreduce)
         npx.waitall()
         progress.update()
     return time.perf_counter() - start
 
-# %% ../notebooks/06_training.ipynb #18
-def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None):
+# %% ../notebooks/06_training.ipynb #20
+def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None,
+          allreduce=allreduce):
     """Train LeNet, print a summary and return it as a `TrainResult`.
 
     `data`: as returned by `read_fashion_mnist`; by default the bundled part.
+    `allreduce`: what adds the gradients, as in `train_batch`.
     Shows the accuracy as it goes: a curve in Jupyter, else a progress bar.
     Raises TypeError or ValueError for arguments that cannot work,
     FloatingPointError if the training diverges.
@@ -128,7 +132,7 @@ def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None):
     with show_progress(result, num_epochs * len(train_iter)) as progress:
         for _ in range(num_epochs):
             result.seconds.append(train_epoch(
-                train_iter, device_params, devices, lr, progress))
+                train_iter, device_params, devices, lr, allreduce, progress))
             check_finite(device_params[0], lr)
             accuracy = evaluate_accuracy(device_params, test_iter, devices)
             result.accuracies.append(accuracy)
@@ -136,7 +140,7 @@ def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None):
     print(result)
     return result
 
-# %% ../notebooks/06_training.ipynb #19
+# %% ../notebooks/06_training.ipynb #21
 @dataclasses.dataclass
 class TrainResult:
     """What a training gave; `str()` of it is a summary in one line."""
@@ -152,7 +156,7 @@ class TrainResult:
 
 def check_epochs(num_epochs, train_iter, devices):
     """Raise ValueError unless every minibatch can be split over devices."""
-    if not isinstance(num_epochs, int) or num_epochs < 1:
+    if not is_whole(num_epochs) or num_epochs < 1:
         raise ValueError('num_epochs must be a whole number of at least 1, '
                          f'not {num_epochs!r}')
     num_examples = len(train_iter.X)
@@ -163,7 +167,7 @@ def check_epochs(num_epochs, train_iter, devices):
             f'few for {len(devices)} devices: choose another batch_size than '
             f'{train_iter.batch_size}, or fewer devices')
 
-# %% ../notebooks/06_training.ipynb #20
+# %% ../notebooks/06_training.ipynb #22
 def check_finite(params, lr):
     """Raise FloatingPointError if a parameter is not a finite number."""
     if not all(onp.isfinite(param.asnumpy()).all() for param in params):
@@ -177,7 +181,7 @@ def show_progress(result, num_steps):
         return LiveCurve(result)
     return tqdm(total=num_steps, unit='step', desc=str(result.devices))
 
-# %% ../notebooks/06_training.ipynb #21
+# %% ../notebooks/06_training.ipynb #23
 class LiveCurve:
     """Draws the accuracies of `result` again after every epoch."""
     def __init__(self, result):
@@ -202,13 +206,14 @@ class LiveCurve:
         import matplotlib.pyplot as plt
         plt.close(self.figure)
 
-# %% ../notebooks/06_training.ipynb #23
+# %% ../notebooks/06_training.ipynb #25
 STYLES = [('#0072b2', '-', 4), ('#d55e00', '--', 2), ('#009e73', ':', 2),
           ('#cc79a7', '-.', 2)]  # colour, line, width: told apart in grey
 
 def plot_accuracies(results, axis):
     """Draw the test accuracy of each result against the epochs."""
-    for result, (color, line, width) in zip(results, STYLES):
+    for result, (color, line, width) in zip(results,
+                                            itertools.cycle(STYLES)):
         epochs = range(1, len(result.accuracies) + 1)
         axis.plot(epochs, result.accuracies, line, color=color,
                   linewidth=width, label=count_devices(result))
@@ -221,7 +226,7 @@ def count_devices(result):
     count = len(result.devices)
     return f'{count} device' + 's' * (count > 1)
 
-# %% ../notebooks/06_training.ipynb #24
+# %% ../notebooks/06_training.ipynb #26
 def plot_results(results):
     """Return a figure: learning curves, and seconds per epoch as bars."""
     import matplotlib.pyplot as plt
@@ -235,7 +240,7 @@ def plot_results(results):
     figure.tight_layout()
     return figure
 
-# %% ../notebooks/06_training.ipynb #37
+# %% ../notebooks/06_training.ipynb #39
 def step_seconds(batch_size, devices):
     """Return the seconds of a training step: the median of several."""
     X, y = np.ones((batch_size, 1, 28, 28)), np.zeros(batch_size)
@@ -248,21 +253,21 @@ def speedup(batch_size, devices):
     return (step_seconds(batch_size, devices[:1])
             / step_seconds(batch_size, devices))
 
-# %% ../notebooks/06_training.ipynb #40
+# %% ../notebooks/06_training.ipynb #42
 def seconds_to_load(data_iter, num_batches=20):
-    """Return the seconds in which `data_iter` makes a minibatch.
+    """Return the seconds in which `data_iter` makes a minibatch, its size.
 
-    Raises ValueError if it makes none.
+    Takes at most `num_batches` from it. Raises ValueError if it makes none.
     """
     npx.waitall()
     start = time.perf_counter()
-    loaded = sum(1 for _ in itertools.islice(data_iter, num_batches))
+    sizes = [len(X) for X, y in itertools.islice(data_iter, num_batches)]
     npx.waitall()
-    if loaded == 0:
+    if not sizes:
         raise ValueError('no minibatches to load: data_iter is empty')
-    return (time.perf_counter() - start) / loaded
+    return (time.perf_counter() - start) / len(sizes), max(sizes)
 
-# %% ../notebooks/06_training.ipynb #43
+# %% ../notebooks/06_training.ipynb #45
 def slowdown_together(devices, shard_size=256):
     """Return how many times longer all devices take than the first alone.
 
@@ -279,13 +284,13 @@ def slowdown_together(devices, shard_size=256):
     alone = median_seconds(lambda: compute(1))
     return median_seconds(lambda: compute(len(devices))) / alone
 
-# %% ../notebooks/06_training.ipynb #46
+# %% ../notebooks/06_training.ipynb #48
 def allreduce_seconds(replicas):
     """Return the seconds to add up all arrays of the replicas."""
     return median_seconds(lambda: [allreduce(list(arrays))
                                    for arrays in zip(*replicas)])
 
-# %% ../notebooks/06_training.ipynb #49
+# %% ../notebooks/06_training.ipynb #53
 @dataclasses.dataclass
 class Finding:
     """A possible cause of a missing speedup, and what was measured."""
@@ -299,29 +304,30 @@ class Finding:
             return f'no:  {self.cause}? ({self.measured})'
         return f'YES: {self.cause} ({self.measured}). {self.cure}.'
 
-# %% ../notebooks/06_training.ipynb #50
+# %% ../notebooks/06_training.ipynb #54
 def find_causes(data_iter, devices):
     """Return four findings: what keeps `devices` from being faster than one.
 
-    `data_iter`: minibatches (X, y), as for training. Raises ValueError for
-    an empty `data_iter`, or for fewer than two devices.
+    `data_iter`: minibatches (X, y), as for training; up to 20 are taken.
+    Raises ValueError for an empty `data_iter`, or for fewer than two
+    devices.
     """
     check_devices(devices)
     if len(devices) < 2:
         raise ValueError('nothing to compare: give at least two devices')
-    load = seconds_to_load(data_iter)
-    batch_size = len(next(iter(data_iter))[0])
+    load_average = os.getloadavg()[0]
+    load, batch_size = seconds_to_load(data_iter)
     large = 512 * len(devices)
-    small_step, large_step = [step_seconds(n, devices)
-                              for n in (batch_size, large)]
+    fixed, step, large_step = [step_seconds(n, devices)
+                               for n in (len(devices), batch_size, large)]
     replicas = [get_params(init_params(), device) for device in devices]
-    return [input_finding(load, small_step, batch_size),
-            sharing_finding(slowdown_together(devices), devices),
+    return [input_finding(load, step, batch_size),
+            sharing_finding(slowdown_together(devices), devices,
+                            load_average),
             exchange_finding(allreduce_seconds(replicas), large_step, large),
-            size_finding(speedup(batch_size, devices), batch_size,
-                         speedup(large, devices), large)]
+            size_finding(fixed, step, batch_size)]
 
-# %% ../notebooks/06_training.ipynb #51
+# %% ../notebooks/06_training.ipynb #55
 def input_finding(load, step, batch_size):
     """Compare the seconds to load a minibatch with those of its step."""
     return Finding(
@@ -330,16 +336,20 @@ def input_finding(load, step, batch_size):
         f'{1000 * step:.1f} ms for their step', load > 0.2 * step,
         'Keep the data in memory, or load while the devices work')
 
-def sharing_finding(slowdown, devices):
+def sharing_finding(slowdown, devices, load_average):
     """Judge how much longer all devices take than one."""
+    other = [name for name, value in SETTINGS.items()
+             if os.environ.get(name) != value]
     return Finding(
         'the devices share something',
-        f'{len(devices)} at once take {slowdown:.2f} times as long as one, '
-        f'on {os.cpu_count()} cores', slowdown > 1.35,
+        f'{len(devices)} at once take {slowdown:.2f} times as long as one; '
+        f'{len(os.sched_getaffinity(0))} cores, load {load_average:.1f} '
+        'before', slowdown > 1.35,
+        f'Unset {", ".join(other)} before Python starts' if other else
         'Use no more devices than cores, close other programs, and import '
         'd2lmulti before mxnet')
 
-# %% ../notebooks/06_training.ipynb #52
+# %% ../notebooks/06_training.ipynb #56
 def exchange_finding(exchange, step, batch_size):
     """Compare the seconds of allreduce with those of a large step."""
     return Finding(
@@ -348,10 +358,10 @@ def exchange_finding(exchange, step, batch_size):
         f'a step of {batch_size} images', exchange > 0.2 * step,
         'Use larger minibatches, or a network with fewer parameters')
 
-def size_finding(here, batch_size, there, large):
-    """Compare the speedup of the minibatch with that of a large one."""
+def size_finding(fixed, step, batch_size):
+    """Compare the seconds of a step with one image a device with a step."""
     return Finding(
         'the step is too small',
-        f'{here:.2f} times as fast with {batch_size} images, {there:.2f} '
-        f'times with {large}', here < 0.8 * there,
+        f'{1000 * fixed:.1f} ms of fixed costs in a step of '
+        f'{1000 * step:.1f} ms with {batch_size} images', fixed > 0.2 * step,
         'Use larger minibatches')
