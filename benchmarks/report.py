@@ -155,27 +155,61 @@ def epochs_table(results):
 
 
 def allreduce_table(results):
-    """Return the times of allreduce alone, beside those of its copies."""
-    rows = []
+    """Return the times of the algorithms, beside those of their copies."""
+    rows, shares = [], []
+    for devices, size, times in allreduce_times(results):
+        if size == 'LeNet':
+            continue
+        total = {name: [time[name] for time in times]
+                 for name in ('star', 'sharded', 'ring', 'tree')}
+        copies = [2 * (devices - 1) * time['copy'] for time in times]
+        together = [2 * (devices - 1) / devices * time['side by side']
+                    for time in times]
+        adds = [(devices - 1) * time['addition'] for time in times]
+        fastest = min(total, key=lambda name: statistics.median(total[name]))
+        rows.append([size, devices, *map(milliseconds, total.values()),
+                     fastest])
+        shares.append([size, devices, milliseconds(copies),
+                       milliseconds(adds), milliseconds(together),
+                       ratio(copies, total['star']),
+                       ratio(together, total['sharded']),
+                       ratio(together, total['ring'])])
+    return ('## Adding over devices, alone\n\n'
+            'Milliseconds for one array on each device.\n\n'
+            + table(['MB', 'devices', 'star', 'sharded', 'ring', 'tree',
+                     'fastest'], rows)
+            + '\n\nWhat bounds them: the copies of the star, one after the '
+            'other; the additions that each algorithm needs, one after the '
+            'other; the copies of the ring, made by all devices side by '
+            'side. Last, the rate of these copies that an algorithm reaches '
+            'with its additions.\n\n'
+            + table(['MB', 'devices', "star's copies", 'additions',
+                     "ring's copies", 'star', 'sharded', 'ring'], shares)
+            + '\n\n' + buckets_table(results))
+
+
+def allreduce_times(results):
+    """Yield (devices, size, [times of each round])."""
     for (_, devices, task), rounds in results.items():
         for size in rounds[0] if task == 'allreduce' else []:
-            times = [result[size] for result in rounds]
-            copies = [2 * (devices - 1) * time['copy'] for time in times]
-            adds = [(devices - 1) * time['addition'] for time in times]
-            total = [time['allreduce'] for time in times]
-            rows.append([
-                size, devices, *(show([1000 * value for value in values],
-                                      '{:.2f}')
-                                 for values in (total, copies, adds)),
-                ratio(copies, total)])
-    return ('## `allreduce` alone\n\n'
-            'Milliseconds for one array on each device; for the copies that '
-            'a star must make (2 for each further device), as plain copies '
-            'of the same bytes; for its additions. Last, the rate of the '
-            'copies that allreduce reaches.\n\n'
-            + table(['MB', 'devices', 'allreduce', 'its copies alone',
-                     'its additions alone', 'share of the copies\' rate'],
-                    rows))
+            yield devices, size, [result[size] for result in rounds]
+
+
+def buckets_table(results):
+    """Return the times for LeNet's eight gradients."""
+    rows = [[devices, *(milliseconds([time[name] for time in times])
+                        for name in times[0])]
+            for devices, size, times in allreduce_times(results)
+            if size == 'LeNet']
+    return ("LeNet's eight gradients, one by one and in one bucket, in "
+            'milliseconds:\n\n'
+            + table(['devices', 'star', 'star, bucket', 'ring',
+                     'ring, bucket'], rows))
+
+
+def milliseconds(values):
+    """Return the median of seconds and their spread, in milliseconds."""
+    return show([1000 * value for value in values], '{:.2f}')
 
 
 def same_work(results):

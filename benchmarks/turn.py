@@ -90,29 +90,65 @@ def measure_epoch(trainer, turn, share, wait):
 
 
 def measure_allreduce(turn):
-    """Return seconds, for each size in MB and in turn, of `allreduce`, of a
-    plain copy of the same bytes, and of an addition in place."""
+    """Return seconds, for each size in MB and in turn, of each algorithm, of
+    one copy, of copies by all devices at once, and of one addition."""
     import d2lmulti
-    from mxnet import np, npx
+    from mxnet import np
     devices = d2lmulti.try_devices(turn['devices'])
     result = {}
     for size in turn['megabytes']:
-        data = [np.ones(int(size * 250_000), ctx=c) for c in devices]
-        other = np.zeros_like(data[0])
-        works = {'allreduce': lambda: d2lmulti.allreduce(data),
-                 'copy': lambda: data[1].copyto(data[0]),
-                 'addition': lambda: data[0].__iadd__(other)}
-        seconds = {name: [] for name in works}
-        for _ in range(11):
-            for name, work in works.items():
-                npx.waitall()
-                start = time.perf_counter()
-                work()
-                npx.waitall()
-                seconds[name].append(time.perf_counter() - start)
-        result[size] = {name: statistics.median(values[3:])
-                        for name, values in seconds.items()}
+        length = int(size * 250_000)
+        data = [np.ones(length, ctx=c) for c in devices]
+        others = [np.zeros(length, ctx=c) for c in devices]
+
+        def copy_side_by_side():
+            for i, array in enumerate(data):
+                array.copyto(others[(i + 1) % len(others)])
+
+        result[size] = take_in_turn({
+            'star': lambda: d2lmulti.allreduce(data),
+            'sharded': lambda: d2lmulti.sharded_allreduce(data),
+            'ring': lambda: d2lmulti.ring_allreduce(data),
+            'tree': lambda: d2lmulti.tree_allreduce(data),
+            'copy': lambda: data[1].copyto(data[0]),
+            'side by side': copy_side_by_side,
+            'addition': lambda: others[0].__iadd__(data[0])})
+    result['LeNet'] = measure_buckets(devices)
     return result
+
+
+def measure_buckets(devices):
+    """Return seconds to add LeNet's eight gradients, one by one and in a
+    bucket, with the star and with the ring."""
+    import d2lmulti
+    lists = [d2lmulti.get_params(d2lmulti.init_params(), device)
+             for device in devices]
+
+    def one_by_one(algorithm):
+        return lambda: [algorithm(arrays) for arrays in zip(*lists)]
+
+    def in_a_bucket(algorithm):
+        return lambda: d2lmulti.bucket_allreduce(lists, algorithm)
+
+    star, ring = d2lmulti.allreduce, d2lmulti.ring_allreduce
+    return take_in_turn({
+        'star': one_by_one(star), 'star, bucket': in_a_bucket(star),
+        'ring': one_by_one(ring), 'ring, bucket': in_a_bucket(ring)})
+
+
+def take_in_turn(works):
+    """Return the median seconds of each of `works`, {name: function}."""
+    from mxnet import npx
+    seconds = {name: [] for name in works}
+    for _ in range(8):
+        for name, work in works.items():
+            npx.waitall()
+            start = time.perf_counter()
+            work()
+            npx.waitall()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(values[2:])
+            for name, values in seconds.items()}
 
 
 def run_process(turn, rank=0, size=1, store=None, wait=lambda: None):

@@ -140,6 +140,31 @@ def heading(ax, x, y, number, text):
     label(ax, x + 15, y, text, align='left', weight='bold')
 
 
+CELL = 22  # side of a slice of an array
+
+
+def cell_place(x, y, device, part):
+    """Return the middle of slice `part` on `device` in a grid, which has its
+    top left corner at (x, y): a row for each device."""
+    return x + (part + 0.5) * CELL, y - (device + 0.5) * (CELL + 8)
+
+
+def slices(ax, x, y, counts):
+    """Draw each device's array as a row of slices with their `counts`.
+
+    Where the count is that of all devices, the slice is complete: its
+    border is thick and its number bold.
+    """
+    for device, row in enumerate(counts):
+        for part, count in enumerate(row):
+            complete = count == len(counts)
+            box(ax, *cell_place(x, y, device, part), CELL - 2, CELL - 2,
+                str(count), DEVICES[device],
+                FILLS[device] if complete else WHITE,
+                line=2.5 if complete else 1, size=SMALL,
+                weight='bold' if complete else 'normal')
+
+
 def save(fig, name, title, description):
     """Write `name`.svg beside this file, the same bytes on every run.
 
