@@ -118,15 +118,17 @@ def bucket_allreduce(device_arrays, allreduce=allreduce, num_bytes=1 << 25):
     lists are not equally long.
     """
     check_lists(device_arrays)
-    for bucket in fill_buckets(device_arrays[0], num_bytes):
-        flats = [np.concatenate([arrays[i].reshape_view(-1) for i in bucket])
-                 for arrays in device_arrays]
-        allreduce(flats)
-        for flat, arrays in zip(flats, device_arrays):
+    device_flat = [[array.reshape_view(-1) for array in arrays]
+                   for arrays in device_arrays]
+    for bucket in fill_buckets(device_flat[0], num_bytes):
+        sums = [np.concatenate([flat[i] for i in bucket])
+                for flat in device_flat]
+        allreduce(sums)
+        for total, flat in zip(sums, device_flat):
             start = 0
             for i in bucket:
-                end = start + arrays[i].size
-                flat[start:end].copyto(arrays[i].reshape_view(-1))
+                end = start + len(flat[i])
+                total[start:end].copyto(flat[i])
                 start = end
 
 # %% ../notebooks/08_allreduce.ipynb #21
