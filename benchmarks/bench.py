@@ -94,7 +94,9 @@ def full_turns(notes):
     alone = {'task': 'allreduce', 'megabytes': [0.4, 4, 40, 400]}
     return ([(contestant, steps) for contestant in contestants]
             + [(contestant, epoch) for contestant in contestants]
-            + [(Contestant(OURS, 'Ours', k), alone) for k in (2, 4)])
+            + [(Contestant(OURS, 'Ours', k), alone) for k in (2, 4)]
+            + [(Contestant(OURS, 'Ours', 2), {'task': task})
+               for task in ('splits', 'overlap')])
 
 
 def describe_machine():

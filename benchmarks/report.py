@@ -20,7 +20,10 @@ def write(results, notes, num_rounds, out):
     if full:
         draw(results, out.with_name('results.png'))
         parts += [epochs_table(results), FIGURE]
-    parts += [allreduce_table(results), same_work(results)]
+    parts.append(allreduce_table(results))
+    if full:
+        parts.append(splits_table(results))
+    parts.append(same_work(results))
     out.write_text('\n\n'.join(parts) + '\n')
 
 
@@ -205,6 +208,30 @@ def buckets_table(results):
             'milliseconds:\n\n'
             + table(['devices', 'star', 'star, bucket', 'ring',
                      'ring, bucket'], rows))
+
+
+def splits_table(results):
+    """Return the times of split networks and of overlapped exchanges."""
+    def rows_of(task, pairs):
+        rounds = results.get((OURS, 2, task), [])
+        for slow, fast in pairs:
+            over, under = ([round_[name] for round_ in rounds]
+                           for name in (slow, fast))
+            yield [slow, milliseconds(over), fast, milliseconds(under),
+                   ratio(over, under)]
+
+    rows = [*rows_of('splits', [
+        ('tower on one device', 'by layers, 1 micro-batch'),
+        ('by layers, 1 micro-batch', 'by layers, 4 micro-batches'),
+        ('wide LeNet on one device', 'wide LeNet by channels')])]
+    for name in ('LeNet, 512 images', '13 MB, 64 images'):
+        rows += rows_of('overlap', [
+            (f'{name}, exchange afterwards', f'{name}, overlapped'),
+            (f'{name}, nothing exchanged', f'{name}, overlapped')])
+    return ('## Split networks, and overlap, on two devices\n\n'
+            'Milliseconds for the gradients of a minibatch, or for a training '
+            'step.\n\n'
+            + table(['A', 'ms', 'B', 'ms', 'A : B'], rows))
 
 
 def milliseconds(values):

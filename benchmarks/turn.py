@@ -136,6 +136,65 @@ def measure_buckets(devices):
         'ring': one_by_one(ring), 'ring, bucket': in_a_bucket(ring)})
 
 
+def measure_splits(turn):
+    """Return seconds of gradients with the network split over devices."""
+    import d2lmulti
+    from d2lmulti import splits
+    from mxnet import np
+    devices = d2lmulti.try_devices(turn['devices'])
+    layers, params = splits.tower()
+    X, y = np.ones((64, 32, 14, 14)), np.zeros(64, dtype='int32')
+    tower = [splits.split_layers(params, devices[:k], layers)
+             for k in (1, 2)]
+    shapes = [(64, 1, 3, 3), 64, (128, 64, 5, 5), 128, (2048, 1024), 1024,
+              (1024, 10), 10]
+    params = [np.random.normal(0, 0.05, shape) for shape in shapes]
+    images, labels = np.ones((128, 1, 28, 28)), np.zeros(128, dtype='int32')
+    whole = splits.split_layers(params, devices[:1])
+    parts = splits.split_channels(params, devices)
+    return take_in_turn({
+        'tower on one device': lambda: splits.pipeline_gradients(
+            X, y, tower[0]),
+        'by layers, 1 micro-batch': lambda: splits.pipeline_gradients(
+            X, y, tower[1], 1),
+        'by layers, 4 micro-batches': lambda: splits.pipeline_gradients(
+            X, y, tower[1], 4),
+        'wide LeNet on one device': lambda: splits.pipeline_gradients(
+            images, labels, whole),
+        'wide LeNet by channels': lambda: splits.channel_gradients(
+            images, labels, parts, splits.LENET[:-1])})
+
+
+def measure_overlap(turn):
+    """Return seconds of a training step, its exchange after the backward
+    pass and overlapped with it: LeNet, and with a dense layer of 13 MB."""
+    import d2lmulti
+    from mxnet import np, npx
+    devices = d2lmulti.try_devices(turn['devices'])
+    first = d2lmulti.init_params()
+    wide = first[:4] + [np.random.normal(0, 0.02, shape)
+                        for shape in ((800, 4096), 4096, (4096, 10), 10)]
+    works = {}
+    for name, params, size in (('LeNet, 512 images', first, 512),
+                               ('13 MB, 64 images', wide, 64)):
+        replicas = [d2lmulti.get_params(params, c) for c in devices]
+        X, y = np.ones((size, 1, 28, 28)), np.zeros(size, dtype='int32')
+
+        def after_backward(data):
+            if data[0].shape == (20, 1, 3, 3):  # the first to be asked for
+                npx.waitall()
+            d2lmulti.allreduce(data)
+
+        for kind, algorithm in (('nothing exchanged', lambda data: None),
+                                ('exchange afterwards', after_backward),
+                                ('overlapped', d2lmulti.allreduce)):
+            works[f'{name}, {kind}'] = (
+                lambda X=X, y=y, replicas=replicas, algorithm=algorithm:
+                d2lmulti.train_batch(X, y, replicas, devices, 1e-4,
+                                     algorithm))
+    return take_in_turn(works)
+
+
 def take_in_turn(works):
     """Return the median seconds of each of `works`, {name: function}."""
     from mxnet import npx
@@ -216,8 +275,10 @@ def wait_for_result(results, processes):
 
 def main(turn):
     """Run the turn that `turn` describes; return what was measured."""
-    if turn['task'] == 'allreduce':
-        return measure_allreduce(turn)
+    alone = {'allreduce': measure_allreduce, 'splits': measure_splits,
+             'overlap': measure_overlap}
+    if turn['task'] in alone:
+        return alone[turn['task']](turn)
     result = run_processes(turn, turn['devices'] if turn['processes'] else 1)
     package = 'torch' if turn['contestant'] == 'TorchDDP' else 'mxnet'
     result['version'] = f'{package} {importlib.metadata.version(package)}'

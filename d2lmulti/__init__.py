@@ -7,7 +7,8 @@ from .collectives import (bucket_allreduce, count_sent, ring_allreduce,
                           sharded_allreduce, tree_allreduce)
 from .data import (Minibatches, load_fashion_mnist, read_fashion_mnist,
                    split_and_load, split_batch)
-from .devices import check_devices, median_seconds, try_devices
+from .devices import (check_devices, copies_made, median_seconds,
+                      try_devices)
 from .lenet import init_params, lenet, loss
 from .sync import allreduce, get_params
 from .train import (TrainResult, evaluate_accuracy, find_causes,

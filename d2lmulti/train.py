@@ -240,7 +240,7 @@ def plot_results(results):
     figure.tight_layout()
     return figure
 
-# %% ../notebooks/06_training.ipynb #39
+# %% ../notebooks/06_training.ipynb #38
 def step_seconds(batch_size, devices):
     """Return the seconds of a training step: the median of several."""
     X, y = np.ones((batch_size, 1, 28, 28)), np.zeros(batch_size)
@@ -253,7 +253,7 @@ def speedup(batch_size, devices):
     return (step_seconds(batch_size, devices[:1])
             / step_seconds(batch_size, devices))
 
-# %% ../notebooks/06_training.ipynb #42
+# %% ../notebooks/06_training.ipynb #41
 def seconds_to_load(data_iter, num_batches=20):
     """Return the seconds in which `data_iter` makes a minibatch, its size.
 
@@ -267,7 +267,7 @@ def seconds_to_load(data_iter, num_batches=20):
         raise ValueError('no minibatches to load: data_iter is empty')
     return (time.perf_counter() - start) / len(sizes), max(sizes)
 
-# %% ../notebooks/06_training.ipynb #45
+# %% ../notebooks/06_training.ipynb #44
 def slowdown_together(devices, shard_size=256):
     """Return how many times longer all devices take than the first alone.
 
@@ -284,13 +284,13 @@ def slowdown_together(devices, shard_size=256):
     alone = median_seconds(lambda: compute(1))
     return median_seconds(lambda: compute(len(devices))) / alone
 
-# %% ../notebooks/06_training.ipynb #48
+# %% ../notebooks/06_training.ipynb #47
 def allreduce_seconds(replicas):
     """Return the seconds to add up all arrays of the replicas."""
     return median_seconds(lambda: [allreduce(list(arrays))
                                    for arrays in zip(*replicas)])
 
-# %% ../notebooks/06_training.ipynb #53
+# %% ../notebooks/06_training.ipynb #52
 @dataclasses.dataclass
 class Finding:
     """A possible cause of a missing speedup, and what was measured."""
@@ -304,7 +304,7 @@ class Finding:
             return f'no:  {self.cause}? ({self.measured})'
         return f'YES: {self.cause} ({self.measured}). {self.cure}.'
 
-# %% ../notebooks/06_training.ipynb #54
+# %% ../notebooks/06_training.ipynb #53
 def find_causes(data_iter, devices):
     """Return four findings: what keeps `devices` from being faster than one.
 
@@ -327,7 +327,7 @@ def find_causes(data_iter, devices):
             exchange_finding(allreduce_seconds(replicas), large_step, large),
             size_finding(fixed, step, batch_size)]
 
-# %% ../notebooks/06_training.ipynb #55
+# %% ../notebooks/06_training.ipynb #54
 def input_finding(load, step, batch_size):
     """Compare the seconds to load a minibatch with those of its step."""
     return Finding(
@@ -349,7 +349,7 @@ def sharing_finding(slowdown, devices, load_average):
         'Use no more devices than cores, close other programs, and import '
         'd2lmulti before mxnet')
 
-# %% ../notebooks/06_training.ipynb #56
+# %% ../notebooks/06_training.ipynb #55
 def exchange_finding(exchange, step, batch_size):
     """Compare the seconds of allreduce with those of a large step."""
     return Finding(

@@ -6,8 +6,11 @@ import pytest
 
 import d2lmulti
 import test_bad_input as bad_input
+import test_collectives as collectives
 import test_equivalence as equivalence
 import test_properties as properties
+import test_splits as splits_tests
+from d2lmulti import splits
 
 
 def put_in(monkeypatch, function, old, new):
@@ -110,3 +113,126 @@ def test_a_device_that_comes_twice_is_caught(monkeypatch):
            'len(set(devices)) < len(devices)', 'False')
     with pytest.raises(pytest.fail.Exception):  # 'DID NOT RAISE'
         bad_input.test_the_same_device_twice()
+
+
+RING_BUGS = {
+    'reduce-scatter stops one step early': (
+        'range(k - 1):  # reduce-scatter', 'range(k - 2):'),
+    'all-gather stops one step early': (
+        'range(k - 1):  # all-gather', 'range(k - 2):'),
+    'one step too many': ('range(k - 1):  # reduce-scatter', 'range(k):'),
+    'a slice added twice': ('+= sent[i]', '+= 2 * sent[i]'),
+    'added instead of replaced': (
+        'slices[i][j].copyto(slices[(i + 1) % k][j])',
+        'slices[(i + 1) % k][j] += slices[i][j].copyto('
+        'data[(i + 1) % k].ctx)'),
+    'the wrong slice passed on': ('j = (i + 1 - step) % k',
+                                  'j = (i - step) % k'),
+}
+
+
+@pytest.mark.parametrize('bug', RING_BUGS)
+def test_bug_in_the_ring_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, d2lmulti.ring_allreduce, *RING_BUGS[bug])
+    with pytest.raises(AssertionError):
+        collectives.assert_sum('ring', 4, [97])
+
+
+SUM_BUGS = {
+    'sharded forgets one device': (
+        d2lmulti.sharded_allreduce, 'range(j + 1, j + k)',
+        'range(j + 1, j + k - 1)'),
+    'sharded sends to all but one': (
+        d2lmulti.sharded_allreduce, 'for step in range(k):',
+        'for step in range(k - 1):'),
+    'tree without its last device': (
+        d2lmulti.tree_allreduce,
+        'for i in range(0, k - gap, 2 * gap):\n            total',
+        'for i in range(0, k - gap - 1, 2 * gap):\n            total'),
+    'the mean in place of the sum': (
+        d2lmulti.tree_allreduce, 'while gap > 1:  # broadcast',
+        'data[0][:] = data[0] / k\n    while gap > 1:'),
+    'slices that overlap': (d2lmulti.collectives.cut, 'flat[start:end]',
+                            'flat[start:end + 1]'),
+    'slices that are copies': (d2lmulti.collectives.cut,
+                               'array.reshape_view(-1)',
+                               'array.reshape(-1).copy()'),
+}
+
+
+@pytest.mark.parametrize('bug', SUM_BUGS)
+def test_bug_in_a_sum_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *SUM_BUGS[bug])
+    with pytest.raises(AssertionError):
+        for name in ('sharded', 'tree'):
+            collectives.assert_sum(name, 4, [97])
+
+
+def test_a_slice_that_is_sent_twice_is_caught(monkeypatch):
+    put_in(monkeypatch, d2lmulti.sharded_allreduce,
+           '    for step in range(k):',
+           '    totals[0].copyto(slices[1][0])\n    for step in range(k):')
+    collectives.assert_sum('sharded', 4, [97])  # the sum does not show it
+    with pytest.raises(AssertionError):
+        collectives.assert_sends_its_closed_form('sharded', 4)
+
+
+BUCKET_BUGS = {
+    'wrong offset': ('start = end\n', 'start = end - 1\n'),
+    'every array from the start': ('start = end\n', 'start = 0\n'),
+    'sums not copied back': ('.copyto(flat[i])', '.copy()'),
+}
+
+
+@pytest.mark.parametrize('bug', BUCKET_BUGS)
+def test_bug_in_the_bucket_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, d2lmulti.bucket_allreduce, *BUCKET_BUGS[bug])
+    with pytest.raises((AssertionError, ValueError)):
+        collectives.assert_buckets_hold_the_sums(3, 1 << 20,
+                                                 d2lmulti.allreduce)
+
+
+def test_an_algorithm_that_is_not_used_is_caught(monkeypatch):
+    put_in(monkeypatch, d2lmulti.train, 'lr, allreduce, progress',
+           'lr, lambda data: None, progress')
+    with pytest.raises(AssertionError):
+        collectives.test_train_uses_the_algorithm_that_it_is_given()
+
+
+LAYER_BUGS = {
+    'a micro-batch left out': ('for entries, outputs in passes:',
+                               'for entries, outputs in passes[1:]:'),
+    'the gradient does not come back': ('outputs[s].backward(gradient)',
+                                        'outputs[s].backward()'),
+    'a gradient added to that of the last step': (
+        'return take_gradients([param for', 'return list([param.grad for'),
+}
+
+
+@pytest.mark.parametrize('bug', LAYER_BUGS)
+def test_bug_in_the_split_by_layers_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, splits.pipeline_gradients, *LAYER_BUGS[bug])
+    with pytest.raises(AssertionError):
+        splits_tests.assert_layers_equal(12, 2, 4)
+
+
+CHANNEL_BUGS = {
+    'bias added k times': (
+        splits.backward_from_scores, 'scores + device_parts[0][-1]',
+        'scores + len(device_parts) * device_parts[0][-1]'),
+    'scores of one device only': (
+        splits.backward_from_scores, 'for part in partial_scores)',
+        'for part in partial_scores[:1])'),
+    'gradient of the own outputs only': (
+        splits.gather_backward, 'for whole in wholes:',
+        'for whole in wholes[:1]:'),
+    'channels in the wrong order': (
+        splits.gather, 'for part in parts],', 'for part in parts[::-1]],'),
+}
+
+
+@pytest.mark.parametrize('bug', CHANNEL_BUGS)
+def test_bug_in_the_split_by_channels_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *CHANNEL_BUGS[bug])
+    with pytest.raises(AssertionError):
+        splits_tests.assert_channels_equal(8, 2)

@@ -1,0 +1,60 @@
+"""Draw LeNet split by channels and units over two devices.
+
+Each device holds half of every layer; after the first two layers both
+exchange what they have computed; at the end the scores are added.
+"""
+
+from style import (MARGIN, PARAMETERS, SMALL, WIDTH, arrow, canvas, disc,
+                   frame, label, parameters, save)
+
+HEIGHT = 198
+LANES = (148, 50)  # y of devices 0 and 1
+MIDDLE_Y = sum(LANES) / 2
+LANE_X, LANE_WIDTH, LANE_HEIGHT = 258, 400, 72
+LAYER_X = (112, 222, 332, 408)
+SUM_X, SUM_DIAMETER = 490, 24
+NAMES = ('conv 1', 'conv 2', 'dense', 'output')
+
+DESCRIPTION = (
+    'Two lanes, one for each device. Both get all images. Device 0 holds '
+    'the upper half of the outputs of conv 1, conv 2 and dense, device 1 '
+    'the lower half. After conv 1 and after conv 2 each device sends its '
+    'channels to the other, so that both have all. After dense nothing is '
+    'exchanged: each device multiplies its units with its rows of the last '
+    'weight, and the two partial scores are added.')
+
+
+def draw():
+    """Return the figure."""
+    fig, ax = canvas(HEIGHT)
+    for device, y in enumerate(LANES):
+        frame(ax, LANE_X, y, LANE_WIDTH, f'device {device}', device,
+              LANE_HEIGHT)
+        for x, number in zip(LAYER_X, '₁₂₃₄'):
+            parameters(ax, x, y - 6, f'½W{number}', device)
+        arrow(ax, (MARGIN, y - 6), (LAYER_X[0] - PARAMETERS / 2, y - 6))
+        arrow(ax, (LAYER_X[2] + PARAMETERS / 2, y - 6),
+              (LAYER_X[3] - PARAMETERS / 2, y - 6))
+        side = 1 if y > MIDDLE_Y else -1
+        arrow(ax, (LAYER_X[3] + PARAMETERS / 2, y - 6),
+              (SUM_X - 6, MIDDLE_Y + side * SUM_DIAMETER / 2))
+    for left, right in zip(LAYER_X[:2], LAYER_X[1:3]):
+        exchange(ax, left + PARAMETERS / 2, right - PARAMETERS / 2)
+    for x, name in zip(LAYER_X, NAMES):
+        label(ax, x, MIDDLE_Y - 1, name, SMALL)
+    label(ax, MARGIN, MIDDLE_Y - 1, 'images', SMALL, 'left')
+    disc(ax, SUM_X, MIDDLE_Y, SUM_DIAMETER, '+')
+    label(ax, WIDTH - MARGIN, MIDDLE_Y + 30, 'scores', SMALL, 'right')
+    return fig
+
+
+def exchange(ax, left, right):
+    """Draw what each device hands to itself and to the other."""
+    for y in LANES:
+        for other in LANES:
+            arrow(ax, (left, y - 6), (right, other - 6))
+
+
+if __name__ == '__main__':
+    save(draw(), 'split_channels',
+         'LeNet split by channels and units over two devices', DESCRIPTION)

@@ -1,0 +1,189 @@
+"""Every way to split the network gives the gradients of one device."""
+import mxnet as mx
+import numpy as onp
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mxnet import autograd, np, npx
+
+import d2lmulti
+from d2lmulti import splits
+
+LAYERS = splits.LENET
+few = settings(max_examples=25, deadline=None)
+
+
+def make_params(channels=(4, 5), units=6, classes=10, seed=0):
+    """Return parameters of a LeNet with other widths."""
+    first, second = channels
+    random = onp.random.RandomState(seed)
+    shapes = [(first, 1, 3, 3), (first,), (second, first, 5, 5), (second,),
+              (second * 16, units), (units,), (units, classes), (classes,)]
+    return [np.array(random.normal(0, 0.3, shape), dtype='float32')
+            for shape in shapes]
+
+
+def minibatch(n, classes=10, seed=0):
+    random = onp.random.RandomState(seed)
+    return (np.array(random.uniform(size=(n, 1, 28, 28)), dtype='float32'),
+            np.array(random.randint(0, classes, n), dtype='int32'))
+
+
+def reference(X, y, params):
+    """Return the gradients on one device, written down without the module."""
+    params = [param.copy() for param in params]
+    for param in params:
+        param.attach_grad()
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    with autograd.record():
+        h = X
+        for W, b, size in ((W1, b1, 3), (W2, b2, 5)):
+            h = npx.relu(npx.convolution(h, W, b, kernel=(size, size),
+                                         num_filter=len(W)))
+            h = npx.pooling(h, kernel=(2, 2), stride=(2, 2), pool_type='avg')
+        h = npx.relu(np.dot(h.reshape(len(X), -1), W3) + b3)
+        scores = np.dot(h, W4) + b4
+        total = -npx.pick(npx.log_softmax(scores), y).sum()
+    total.backward()
+    return [param.grad.asnumpy() for param in params]
+
+
+def by_layers(X, y, params, k, num_micro=1):
+    devices = [mx.cpu(i) for i in range(k)]
+    stages = splits.split_layers(params, devices)
+    for _ in range(2):  # the second time nothing is left of the first
+        gradients = splits.pipeline_gradients(X, y, stages, num_micro)
+    return [gradient.asnumpy() for gradient in gradients]
+
+
+def by_channels(X, y, params, k):
+    devices = [mx.cpu(i) for i in range(k)]
+    parts = splits.split_channels(params, devices)
+    for own, device in zip(parts, devices):
+        assert all(part.ctx == device for part in own if part is not None)
+    for _ in range(2):
+        gradients = splits.channel_gradients(X, y, parts, LAYERS[:-1])
+    return splits.join_parts(gradients)
+
+
+def assert_equal(found, expected):
+    assert [g.shape for g in found] == [g.shape for g in expected]
+    for gradient, right in zip(found, expected):
+        assert abs(gradient - right).max() <= 2e-5 * max(
+            abs(right).max(), 1e-3)
+
+
+def assert_layers_equal(n, k, num_micro):
+    params, (X, y) = make_params(), minibatch(n)
+    assert_equal(by_layers(X, y, params, k, num_micro),
+                 reference(X, y, params))
+
+
+def assert_channels_equal(n, k, **widths):
+    params = make_params(**widths)
+    X, y = minibatch(n, widths.get('classes', 10))
+    assert_equal(by_channels(X, y, params, k), reference(X, y, params))
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+@pytest.mark.parametrize('n, num_micro', [(12, 1), (12, 4), (13, 4), (5, 5)])
+def test_by_layers_gives_the_gradients_of_one_device(n, num_micro, k):
+    assert_layers_equal(n, k, num_micro)
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+@pytest.mark.parametrize('n', [1, 8, 13])
+def test_by_channels_gives_the_gradients_of_one_device(n, k):
+    assert_channels_equal(n, k)
+
+
+@few
+@given(st.integers(1, 4), st.data())
+def test_any_widths_and_any_number_of_devices(k, data):
+    draw = data.draw
+    assert_channels_equal(
+        draw(st.integers(1, 6)), k, units=draw(st.integers(k, 9)),
+        channels=(draw(st.integers(k, 7)), draw(st.integers(k, 7))),
+        classes=draw(st.integers(2, 5)), seed=draw(st.integers(0, 99)))
+
+
+@few
+@given(st.integers(1, 4), st.data())
+def test_any_micro_batches(k, data):
+    n = data.draw(st.integers(1, 9))
+    assert_layers_equal(n, k, data.draw(st.integers(1, n)))
+
+
+def test_a_network_without_hidden_dense_layer():
+    params = make_params()
+    params = params[:4] + [np.ones((80, 3)) * 0.1, np.zeros(3)]
+    X, y = minibatch(4, classes=3)
+    layers = LAYERS[:2]
+    expected = [g.asnumpy() for g in splits.pipeline_gradients(
+        X, y, splits.split_layers(params, [mx.cpu()],
+                                  layers + LAYERS[-1:]))]
+    parts = splits.split_channels(params, [mx.cpu(i) for i in range(3)])
+    assert_equal(splits.join_parts(splits.channel_gradients(
+        X, y, parts, layers)), expected)
+
+
+@pytest.mark.parametrize('k', [2, 3, 4])
+def test_no_device_holds_everything_and_together_they_hold_it_once(k):
+    params, devices = make_params(), [mx.cpu(i) for i in range(k)]
+    total = sum(param.size for param in params)
+    for own in ([[a for _, *both in stage for a in both] for stage in
+                 splits.split_layers(params, devices)],
+                [[a for a in parts if a is not None] for parts in
+                 splits.split_channels(params, devices)]):
+        sizes = [sum(array.size for array in arrays) for arrays in own]
+        assert sum(sizes) == total and max(sizes) < total
+    joined = splits.join_parts(splits.split_channels(params, devices))
+    for whole, param in zip(joined, params):
+        assert (whole == param.asnumpy()).all()
+
+
+def test_what_crosses_by_layers_does_not_depend_on_micro_batches():
+    X, y = minibatch(12)
+    stages = splits.split_layers(make_params(), [mx.cpu(0), mx.cpu(1)])
+    sent = [d2lmulti.copies_made(
+        lambda: splits.pipeline_gradients(X, y, stages, m)) for m in (1, 4)]
+    total = [sum(num_bytes for _, _, num_bytes in copies)
+             for copies in sent]
+    assert total == [4 * (12 + 2 * 80 * 12)] * 2  # labels, activations
+    assert [len(copies) for copies in sent] == [1 + 2, 1 + 2 * 4]
+
+
+TWO = [mx.cpu(0), mx.cpu(1)]
+
+
+def test_more_devices_than_layers_are_refused():
+    with pytest.raises(ValueError, match='4 layers cannot be split over 5'):
+        splits.split_layers(make_params(), [mx.cpu(i) for i in range(5)])
+
+
+def test_parameters_that_do_not_fit_the_layers_are_refused():
+    with pytest.raises(ValueError, match='4 layers need 8 parameters, not 7'):
+        splits.split_layers(make_params()[:-1], TWO)
+
+
+@pytest.mark.parametrize('widths', [
+    dict(channels=(1, 5)), dict(channels=(4, 1)), dict(units=1)])
+def test_more_devices_than_channels_are_refused(widths):
+    with pytest.raises(ValueError, match='1 outputs cannot be split over 2'):
+        splits.split_channels(make_params(**widths), TWO)
+
+
+@pytest.mark.parametrize('num_micro, error', [
+    (0, ValueError), (-1, ValueError), (6, ValueError), (2.0, TypeError),
+    ('2', TypeError), (True, TypeError)])
+def test_useless_numbers_of_micro_batches_are_refused(num_micro, error):
+    stages = splits.split_layers(make_params(), TWO)
+    with pytest.raises(error, match='micro'):
+        splits.pipeline_gradients(*minibatch(5), stages, num_micro)
+
+
+@pytest.mark.parametrize('split', [splits.split_layers,
+                                   splits.split_channels])
+def test_a_device_twice_is_refused(split):
+    with pytest.raises(ValueError, match='twice'):
+        split(make_params(), [mx.cpu(0), mx.cpu(0)])
