@@ -143,7 +143,7 @@ def measure_splits(turn):
     from mxnet import np
     devices = d2lmulti.try_devices(turn['devices'])
     layers, params = splits.tower()
-    X, y = np.ones((64, 32, 14, 14)), np.zeros(64, dtype='int32')
+    X, y = np.ones((64, 32, 28, 28)), np.zeros(64, dtype='int32')
     tower = [splits.split_layers(params, devices[:k], layers)
              for k in (1, 2)]
     shapes = [(64, 1, 3, 3), 64, (128, 64, 5, 5), 128, (2048, 1024), 1024,
@@ -167,16 +167,16 @@ def measure_splits(turn):
 
 def measure_overlap(turn):
     """Return seconds of a training step, its exchange after the backward
-    pass and overlapped with it: LeNet, and with a dense layer of 13 MB."""
+    pass and overlapped with it: LeNet, and with a dense layer of 26 MB."""
     import d2lmulti
     from mxnet import np, npx
     devices = d2lmulti.try_devices(turn['devices'])
     first = d2lmulti.init_params()
     wide = first[:4] + [np.random.normal(0, 0.02, shape)
-                        for shape in ((800, 4096), 4096, (4096, 10), 10)]
+                        for shape in ((800, 8192), 8192, (8192, 10), 10)]
     works = {}
     for name, params, size in (('LeNet, 512 images', first, 512),
-                               ('13 MB, 64 images', wide, 64)):
+                               ('26 MB, 64 images', wide, 64)):
         replicas = [d2lmulti.get_params(params, c) for c in devices]
         X, y = np.ones((size, 1, 28, 28)), np.zeros(size, dtype='int32')
 

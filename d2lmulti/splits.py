@@ -2,9 +2,9 @@
 
 # %% auto #0
 __all__ = ['LENET', 'convolution_layer', 'dense_layer', 'output_layer', 'split_layers', 'ranges', 'copy_with_gradient',
-           'take_gradients', 'pipeline_gradients', 'forward', 'check_micro_batches', 'tower', 'split_channels',
-           'num_outputs', 'own_part', 'gather', 'gather_backward', 'channel_gradients', 'backward_from_scores',
-           'join_parts']
+           'take_gradients', 'pipeline_gradients', 'MicroBatch', 'forward', 'backward', 'check_micro_batches', 'tower',
+           'split_channels', 'num_outputs', 'own_part', 'gather', 'gather_backward', 'channel_gradients',
+           'backward_from_scores', 'join_parts']
 
 # %% ../notebooks/03_three_splits.ipynb #2
 import numpy as onp
@@ -80,7 +80,7 @@ def pipeline_gradients(X, y, stages, num_micro=1):
 
     `X`, `y`: a minibatch, which passes the `stages` (from `split_layers`)
     in `num_micro` micro-batches, whose lengths differ by at most one
-    (Huang et al. 2019, arXiv:1811.06965). Returns without waiting.
+    (Huang et al. 2019, arXiv:1811.06965). Waits after each turn.
 
     Raises TypeError or ValueError if `num_micro` is no whole number from 1
     to the number of examples.
@@ -88,31 +88,45 @@ def pipeline_gradients(X, y, stages, num_micro=1):
     check_micro_batches(len(X), num_micro)
     homes = [stage[0][1].ctx for stage in stages]
     X, y = X.as_in_ctx(homes[0]), y.as_in_ctx(homes[-1])
-    passes = [forward(X[part.start:part.stop], y[part.start:part.stop],
-                      stages, homes) for part in ranges(len(X), num_micro)]
-    for entries, outputs in passes:
-        gradient = None  # of the loss: 1
-        for s in reversed(range(len(stages))):
-            outputs[s].backward(gradient)
-            if s > 0:
-                gradient = entries[s].grad.copyto(homes[s - 1])
+    micro = [MicroBatch(X[part.start:part.stop], y[part.start:part.stop])
+             for part in ranges(len(X), num_micro)]
+    for step in (forward, backward):
+        for turn in range(num_micro + len(stages) - 1):
+            for i in range(num_micro):  # micro-batch i begins in turn i
+                if 0 <= turn - i < len(stages):
+                    step(micro[i], stages, homes, turn - i)
+            npx.waitall()
     return take_gradients([param for stage in stages
                            for _, *both in stage for param in both])
 
 # %% ../notebooks/03_three_splits.ipynb #13
-def forward(X, y, stages, homes):
-    """Return what enters each stage and what leaves it, the loss at last."""
-    entries, outputs = [X], []
-    for s, stage in enumerate(stages):
-        if s > 0:
-            entries.append(outputs[-1].copyto(homes[s]))
-            entries[s].attach_grad()
-        with autograd.record():
-            h = entries[s]
-            for layer, W, b in stage:
-                h = layer(h, W, b)
-            outputs.append(h if s < len(stages) - 1 else loss(h, y).sum())
-    return entries, outputs
+class MicroBatch:
+    """A part of the minibatch, with what enters and leaves each stage."""
+    def __init__(self, X, y):
+        self.entries, self.outputs, self.y = [X], [], y
+
+# %% ../notebooks/03_three_splits.ipynb #15
+def forward(micro, stages, homes, s):
+    """Let stage `s` work on a micro-batch, and send the result on."""
+    with autograd.record():
+        h = micro.entries[s]
+        for layer, W, b in stages[s]:
+            h = layer(h, W, b)
+        if s == len(stages) - 1:
+            h = loss(h, micro.y).sum()
+    micro.outputs.append(h)
+    if s < len(stages) - 1:
+        micro.entries.append(h.copyto(homes[s + 1]))
+        micro.entries[-1].attach_grad()
+
+# %% ../notebooks/03_three_splits.ipynb #16
+def backward(micro, stages, homes, turn):
+    """Take the stages from the last to the first, one in each turn."""
+    s = len(stages) - 1 - turn
+    gradient = None  # of the loss: 1
+    if turn > 0:
+        gradient = micro.entries[s + 1].grad.copyto(homes[s])
+    micro.outputs[s].backward(gradient)
 
 def check_micro_batches(num_examples, num_micro):
     """Raise TypeError or ValueError unless every part gets an example."""
@@ -124,7 +138,7 @@ def check_micro_batches(num_examples, num_micro):
             f'{num_examples} example(s) cannot be cut into {num_micro} '
             f'micro-batches: choose 1 to {num_examples}')
 
-# %% ../notebooks/03_three_splits.ipynb #17
+# %% ../notebooks/03_three_splits.ipynb #20
 def tower(num_layers=8, channels=32, seed=0):
     """Return (layers, params) of a network whose layers cost the same.
 
@@ -145,7 +159,7 @@ def tower(num_layers=8, channels=32, seed=0):
                             onp.zeros(channels))]
     return [layer] * (num_layers - 1) + [top], params
 
-# %% ../notebooks/03_three_splits.ipynb #23
+# %% ../notebooks/03_three_splits.ipynb #26
 def split_channels(params, devices):
     """Return for each device its parts of all parameters.
 
@@ -165,7 +179,7 @@ def split_channels(params, devices):
              for j in range(len(params))]
             for i, device in enumerate(devices)]
 
-# %% ../notebooks/03_three_splits.ipynb #24
+# %% ../notebooks/03_three_splits.ipynb #27
 def num_outputs(W):
     """Return the channels of a convolution or the units of a layer."""
     return W.shape[0] if W.ndim == 4 else W.shape[1]
@@ -185,7 +199,7 @@ def own_part(params, i, j, k, device):
     piece = param[start:end] if by_rows else param[:, start:end]
     return copy_with_gradient([piece], device)[0]
 
-# %% ../notebooks/03_three_splits.ipynb #26
+# %% ../notebooks/03_three_splits.ipynb #29
 def gather(parts):
     """Return all channels of all `parts`, on the device of each part."""
     wholes = [np.concatenate([part.as_in_ctx(home.ctx) for part in parts],
@@ -205,7 +219,7 @@ def gather_backward(wholes, parts):
         part.backward(gradient)
         start = end
 
-# %% ../notebooks/03_three_splits.ipynb #27
+# %% ../notebooks/03_three_splits.ipynb #30
 def channel_gradients(X, y, device_parts, layers):
     """Return for each device the gradients of its parts (or None).
 
@@ -232,7 +246,7 @@ def channel_gradients(X, y, device_parts, layers):
     return [[None if part is None else take_gradients([part])[0]
              for part in parts] for parts in device_parts]
 
-# %% ../notebooks/03_three_splits.ipynb #28
+# %% ../notebooks/03_three_splits.ipynb #31
 def backward_from_scores(partial_scores, y, device_parts):
     """Add the scores on the first device; send their gradient back."""
     home = partial_scores[0].ctx
@@ -244,7 +258,7 @@ def backward_from_scores(partial_scores, y, device_parts):
     for part in partial_scores:
         part.backward(scores.grad.as_in_ctx(part.ctx))
 
-# %% ../notebooks/03_three_splits.ipynb #30
+# %% ../notebooks/03_three_splits.ipynb #33
 def join_parts(device_parts):
     """Return whole NumPy arrays from the parts of all devices."""
     joined = []
