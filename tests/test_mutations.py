@@ -136,6 +136,7 @@ def test_bug_in_the_ring_is_caught(bug, monkeypatch):
     put_in(monkeypatch, d2lmulti.ring_allreduce, *RING_BUGS[bug])
     with pytest.raises(AssertionError):
         collectives.assert_sum('ring', 4, [97])
+        collectives.assert_sends_its_closed_form('ring', 4)
 
 
 SUM_BUGS = {
@@ -166,6 +167,7 @@ def test_bug_in_a_sum_is_caught(bug, monkeypatch):
     with pytest.raises(AssertionError):
         for name in ('sharded', 'tree'):
             collectives.assert_sum(name, 4, [97])
+            collectives.assert_sends_its_closed_form(name, 4)
 
 
 def test_a_slice_that_is_sent_twice_is_caught(monkeypatch):
@@ -200,18 +202,19 @@ def test_an_algorithm_that_is_not_used_is_caught(monkeypatch):
 
 
 LAYER_BUGS = {
-    'a micro-batch left out': ('for entries, outputs in passes:',
-                               'for entries, outputs in passes[1:]:'),
-    'the gradient does not come back': ('outputs[s].backward(gradient)',
-                                        'outputs[s].backward()'),
+    'a micro-batch left out': (
+        splits.pipeline_gradients, 'for i in range(num_micro):',
+        'for i in range(num_micro - 1):'),
+    'the gradient does not come back': (
+        splits.backward, '.backward(gradient)', '.backward()'),
     'a gradient added to that of the last step': (
-        'return take_gradients([param for', 'return list([param.grad for'),
+        splits.take_gradients, 'param.grad[:] = 0', 'pass'),
 }
 
 
 @pytest.mark.parametrize('bug', LAYER_BUGS)
 def test_bug_in_the_split_by_layers_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, splits.pipeline_gradients, *LAYER_BUGS[bug])
+    put_in(monkeypatch, *LAYER_BUGS[bug])
     with pytest.raises(AssertionError):
         splits_tests.assert_layers_equal(12, 2, 4)
 
