@@ -10,6 +10,9 @@ from .data import (Minibatches, load_fashion_mnist, read_fashion_mnist,
 from .devices import (check_devices, copies_made, median_seconds,
                       try_devices)
 from .lenet import init_params, lenet, loss
+from .splits import (channel_gradients, pipeline_gradients, split_channels,
+                     split_layers)
 from .sync import allreduce, get_params
+from .timeline import plot_timeline, profile
 from .train import (TrainResult, evaluate_accuracy, find_causes,
                     plot_results, train, train_batch)

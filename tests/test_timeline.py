@@ -87,3 +87,18 @@ def test_copies_are_counted_between_devices_only():
     assert d2lmulti.copies_made(work) == [
         (mx.cpu(0), mx.cpu(1), 80), (mx.cpu(1), mx.cpu(0), 24),
         (mx.cpu(1), mx.cpu(2), 80)]
+
+
+def test_what_seems_faster_than_its_longest_part_is_refused():
+    timeline.check_overlap(1.0, 0.4, 0.9)
+    timeline.check_overlap(0.95, 1.0)  # the unrest of the machine
+    with pytest.raises(RuntimeError, match='stopped before the engine'):
+        timeline.check_overlap(0.5, 0.1, 1.0)
+
+
+def test_a_column_of_an_array_is_a_copy_so_its_sum_stays_there():
+    arrays = [np.ones((3, 4), ctx=mx.cpu(i)) for i in range(2)]
+    columns = [array[:, :2] for array in arrays]
+    d2lmulti.ring_allreduce(columns)
+    assert all((column.asnumpy() == 2).all() for column in columns)
+    assert all((array.asnumpy() == 1).all() for array in arrays)
