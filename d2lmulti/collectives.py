@@ -74,7 +74,7 @@ def ring_allreduce(data):
         for i in range(k):
             slices[(i + 1) % k][(i - step) % k] += sent[i]
     for step in range(k - 1):  # all-gather
-        for i in [*range(0, k, 2), *range(1, k, 2)]:  # no neighbours at once
+        for i in [*range(0, k, 2), *range(1, k, 2)]:  # neighbours apart
             j = (i + 1 - step) % k
             slices[i][j].copyto(slices[(i + 1) % k][j])
 
@@ -124,10 +124,17 @@ def bucket_allreduce(device_arrays, allreduce=allreduce, num_bytes=1 << 25):
 # %% ../notebooks/08_allreduce.ipynb #21
 def check_lists(device_arrays):
     """Raise ValueError or TypeError unless the lists can be added."""
+    if not all(isinstance(each, (list, tuple))
+               for each in [device_arrays, *device_arrays]):
+        raise TypeError('give a list for each device, with its arrays')
     lengths = [len(arrays) for arrays in device_arrays]
     if len(set(lengths)) != 1:
         raise ValueError(f'lists of {lengths} arrays: give one list for each '
                          'device, all equally long')
+    ids = [id(array) for arrays in device_arrays for array in arrays]
+    if len(set(ids)) < len(ids):
+        raise ValueError('an array stands twice in the lists, so it would '
+                         'be counted twice')
     for arrays in zip(*device_arrays):
         check_alike(arrays)
 

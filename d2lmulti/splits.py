@@ -34,7 +34,7 @@ def split_layers(params, devices, layers=LENET):
     """Return stages: for each device a list of (layer, W, b) on it.
 
     `params`: weight and bias of each layer, in order. Gradients are
-    attached, to be added to.
+    attached, to be added to: every micro-batch adds its own.
 
     Raises ValueError if there are more devices than layers, or if the
     parameters do not fit the layers.
@@ -120,11 +120,11 @@ def forward(micro, stages, homes, s):
         micro.entries[-1].attach_grad()
 
 # %% ../notebooks/03_three_splits.ipynb #16
-def backward(micro, stages, homes, turn):
-    """Take the stages from the last to the first, one in each turn."""
-    s = len(stages) - 1 - turn
+def backward(micro, stages, homes, steps_back):
+    """Let the stage that is `steps_back` before the last go backward."""
+    s = len(stages) - 1 - steps_back
     gradient = None  # of the loss: 1
-    if turn > 0:
+    if steps_back > 0:
         gradient = micro.entries[s + 1].grad.copyto(homes[s])
     micro.outputs[s].backward(gradient)
 

@@ -41,6 +41,9 @@ def allreduce(data):
 # %% ../notebooks/04_synchronization.ipynb #9
 def check_alike(data):
     """Raise TypeError or ValueError unless `data` can be added in place."""
+    if not isinstance(data, (list, tuple)):
+        raise TypeError('give a list of arrays, one for each device, not '
+                        f'{type(data).__name__}')
     if not all(isinstance(array, np.ndarray) for array in data):
         raise TypeError('allreduce takes MXNet arrays, not '
                         f'{[type(array).__name__ for array in data]}')

@@ -77,7 +77,7 @@ def read_events(path):
         whole = text if text.rstrip().endswith(']}') else (
             '{"traceEvents": [' + body.strip().strip(',') + ']}')
         return json.loads(whole)['traceEvents']
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise ValueError(f'{path} is no profile of MXNet: let profile(work) '
                          'make it') from None
 
@@ -125,7 +125,8 @@ def busy_devices(operators):
     """Return the names of the devices, in order; ValueError if none."""
     if not operators:
         raise ValueError('no operators: give what profile(work) returns')
-    return sorted({operator.device for operator in operators})
+    return sorted({operator.device for operator in operators},
+                  key=lambda name: (name[:3], int(name[4:-1])))
 
 def idle_share(operators):
     """Return the share of the time for which a device waits, on average."""

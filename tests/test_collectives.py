@@ -89,6 +89,8 @@ def test_several_arrays_on_one_device(name):
 @pytest.mark.parametrize('data, error', [
     ([], ValueError),
     ([onp.ones(3), onp.ones(3)], TypeError),
+    (np.ones((2, 3)), TypeError),
+    ((np.ones(3) for _ in range(2)), TypeError),
     ([np.ones(3), np.ones(4, ctx=mx.cpu(1))], ValueError),
     ([np.ones(3), np.ones(3, dtype='float64', ctx=mx.cpu(1))], ValueError),
 ])
@@ -206,6 +208,9 @@ def test_a_bucket_sends_fewer_messages():
     ([[np.ones(2)], []], ValueError),
     ([[np.ones(2)], [np.ones(3, ctx=mx.cpu(1))]], ValueError),
     ([[np.ones(2)], [onp.ones(2)]], TypeError),
+    (([np.ones(2)] for _ in range(2)), TypeError),
+    ([np.ones(2), np.ones(2, ctx=mx.cpu(1))], TypeError),
+    ([[np.ones(2)] * 2, [np.ones(2, ctx=mx.cpu(1))] * 2], ValueError),
 ])
 def test_lists_that_cannot_be_added_are_refused(device_arrays, error):
     with pytest.raises(error):
