@@ -138,6 +138,7 @@ def check_lists(device_arrays):
     for arrays in zip(*device_arrays):
         check_alike(arrays)
 
+# %% ../notebooks/08_allreduce.ipynb #22
 def fill_buckets(arrays, num_bytes):
     """Return lists of indices of `arrays`: what travels together."""
     buckets, kind, room = [], None, 0
