@@ -28,7 +28,7 @@ test: env  ## unit tests, then run the notebooks and compare their outputs
 lab: env  ## open the notebooks in JupyterLab
 	$(python) -m jupyterlab --LabApp.default_url=/lab/tree/notebooks $(ARGS)
 
-bench: env  ## measure speed beside peers; needs a quiet machine, 45 minutes
+bench: env  ## measure speed beside peers; needs a quiet machine, 50 minutes
 	$(python) benchmarks/bench.py $(ARGS)
 
 bench-quick: env  ## the same in two minutes, without PyTorch and whole epochs

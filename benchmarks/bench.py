@@ -1,6 +1,6 @@
 """Measure this project beside its peers, in turn; see RESULTS.md.
 
-    make bench          everything, about 45 minutes; writes RESULTS.md
+    make bench          everything, about 50 minutes; writes RESULTS.md
     make bench-quick    two minutes; writes build/bench-quick.md
 
 Run it on a quiet machine: a busy core takes the second device away.
