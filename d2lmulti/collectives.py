@@ -8,6 +8,7 @@ __all__ = ['count_sent', 'cut', 'sharded_allreduce', 'ring_allreduce', 'tree_all
 import numpy as onp
 from mxnet import np
 from .devices import check_devices, copies_made
+from .splits import ranges
 from .sync import allreduce, check_alike
 
 # %% ../notebooks/08_allreduce.ipynb #4
@@ -32,8 +33,7 @@ def cut(array, k):
     Their lengths differ by at most one. Some are empty if k > array.size.
     """
     flat = array.reshape_view(-1)
-    ends = [i * array.size // k for i in range(k + 1)]
-    return [flat[start:end] for start, end in zip(ends, ends[1:])]
+    return [flat[part.start:part.stop] for part in ranges(array.size, k)]
 
 # %% ../notebooks/08_allreduce.ipynb #9
 def sharded_allreduce(data):

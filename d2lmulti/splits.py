@@ -189,14 +189,17 @@ def own_part(params, i, j, k, device):
     param, last = params[j], j >= len(params) - 2
     if last and param.ndim == 1:
         return copy_with_gradient([param], device)[0] if i == 0 else None
-    by_rows = last or param.ndim in (1, 4)
-    part = ranges(len(param) if by_rows else param.shape[1], k)[i]
-    start, end = part.start, part.stop
     if last:  # the rows for what the device has computed
-        units = ranges(num_outputs(params[j - 2]), k)[i]
-        each = len(param) // num_outputs(params[j - 2])
-        start, end = units.start * each, units.stop * each
-    piece = param[start:end] if by_rows else param[:, start:end]
+        outputs = num_outputs(params[j - 2])
+        rows_each = len(param) // outputs
+        part = ranges(outputs, k)[i]
+        piece = param[part.start * rows_each:part.stop * rows_each]
+    elif param.ndim == 2:
+        part = ranges(param.shape[1], k)[i]
+        piece = param[:, part.start:part.stop]
+    else:
+        part = ranges(len(param), k)[i]
+        piece = param[part.start:part.stop]
     return copy_with_gradient([piece], device)[0]
 
 # %% ../notebooks/03_three_splits.ipynb #29

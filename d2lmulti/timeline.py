@@ -8,6 +8,7 @@ __all__ = ['Operator', 'HOUSEKEEPING', 'COLORS', 'profile', 'read_profile', 'rea
 import collections
 import json
 import os
+import re
 import tempfile
 import mxnet as mx
 from mxnet import npx
@@ -28,8 +29,9 @@ def profile(work):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'profile.json')
         npx.waitall()
-        mx.profiler.set_config(profile_imperative=True,
-                               profile_symbolic=True, filename=path)
+        mx.profiler.set_config(
+            profile_imperative=True, profile_symbolic=True, filename=path,
+            continuous_dump=False)  # True: a thread writes every second
         mx.profiler.set_state('run')
         try:
             work()
@@ -67,15 +69,12 @@ HOUSEKEEPING = ('Delete', 'Resource')  # the engine's own work
 def read_events(path):
     """Return the events in the file; ValueError if it is none of MXNet's.
 
-    The first file of a process begins with a head, later ones with a comma;
-    none has an end, since the profiler is ready to go on.
+    In all files of a process but the first, a comma comes before the events.
     """
     with open(path) as file:
         text = file.read()
     try:
-        body = text.partition('"traceEvents": [')[2] or text
-        whole = text if text.rstrip().endswith(']}') else (
-            '{"traceEvents": [' + body.strip().strip(',') + ']}')
+        whole = re.sub(r'\[[\s,]+', '[', text, count=1)
         return json.loads(whole)['traceEvents']
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ValueError(f'{path} is no profile of MXNet: let profile(work) '

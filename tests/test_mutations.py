@@ -153,8 +153,8 @@ SUM_BUGS = {
     'the mean in place of the sum': (
         d2lmulti.tree_allreduce, 'while gap > 1:  # broadcast',
         'data[0][:] = data[0] / k\n    while gap > 1:'),
-    'slices that overlap': (d2lmulti.collectives.cut, 'flat[start:end]',
-                            'flat[start:end + 1]'),
+    'slices that overlap': (d2lmulti.collectives.cut, 'part.stop]',
+                            'part.stop + 1]'),
     'slices that are copies': (d2lmulti.collectives.cut,
                                'array.reshape_view(-1)',
                                'array.reshape(-1).copy()'),

@@ -1,5 +1,6 @@
 """Timelines: what the profiler has seen, told apart and drawn."""
 import json
+import time
 
 import matplotlib
 import mxnet as mx
@@ -41,6 +42,21 @@ def test_the_profiler_stops_also_after_an_error():
         timeline.profile(lambda: 1 / 0)
     operators = timeline.profile(lambda: np.ones(3) + 1)
     assert 0 < len(operators) < 5
+
+
+def test_nothing_is_written_while_the_profiler_runs(tmp_path, monkeypatch):
+    """A file that appears late would keep its folder from being removed."""
+    monkeypatch.setattr(timeline.tempfile, 'tempdir', str(tmp_path))
+    seen = []
+
+    def work():
+        for _ in range(15):
+            np.ones(3).wait_to_read()
+            time.sleep(0.1)
+            seen.extend(tmp_path.glob('*/*'))
+
+    timeline.profile(work)
+    assert seen == [] == list(tmp_path.iterdir())
 
 
 def test_idle_share_counts_what_no_operator_covers():
