@@ -167,7 +167,7 @@ def measure_splits(turn):
 
 def measure_overlap(turn):
     """Return seconds of a training step, its exchange after the backward
-    pass and overlapped with it: LeNet, and with a dense layer of 26 MB."""
+    pass and overlapped with it: LeNet, and with a dense layer of 27 MB."""
     import d2lmulti
     from mxnet import np, npx
     devices = d2lmulti.try_devices(turn['devices'])
@@ -176,7 +176,7 @@ def measure_overlap(turn):
                         for shape in ((800, 8192), 8192, (8192, 10), 10)]
     works = {}
     for name, params, size in (('LeNet, 512 images', first, 512),
-                               ('26 MB, 64 images', wide, 64)):
+                               ('27 MB, 64 images', wide, 64)):
         replicas = [d2lmulti.get_params(params, c) for c in devices]
         X, y = np.ones((size, 1, 28, 28)), np.zeros(size, dtype='int32')
 

@@ -5,6 +5,7 @@ __all__ = ['count_sent', 'cut', 'sharded_allreduce', 'ring_allreduce', 'tree_all
            'fill_buckets']
 
 # %% ../notebooks/08_allreduce.ipynb #2
+import collections
 import numpy as onp
 from mxnet import np
 from .devices import check_devices, copies_made
@@ -20,7 +21,7 @@ def count_sent(algorithm, data):
     """
     devices = [array.ctx for array in data]
     check_devices(devices)
-    sent = {device: [0, 0] for device in devices}
+    sent = collections.defaultdict(lambda: [0, 0])
     for sender, _, num_bytes in copies_made(lambda: algorithm(data)):
         sent[sender][0] += num_bytes
         sent[sender][1] += 1
@@ -40,15 +41,15 @@ def sharded_allreduce(data):
     """Replace each array, in place, by the sum; each device adds a slice.
 
     Arguments and errors as for `allreduce`. Each of k devices sends
-    2 (k - 1) / k of an array, in 2 (k - 1) messages.
+    2 (k - 1) / k of an array, if k divides its size, in 2 (k - 1) messages.
     """
     check_alike(data)
     k = len(data)
     if k == 1:
         return
     slices = [cut(array, k) for array in data]
-    totals = []  # arrays of their own: work on two slices of one array
-    for j in range(k):  # would wait in one queue
+    totals = []  # arrays of their own: the slices of one array take turns
+    for j in range(k):
         total = slices[j][j]
         for i in range(j + 1, j + k):
             total = total + slices[i % k][j].copyto(total.ctx)
@@ -62,8 +63,8 @@ def ring_allreduce(data):
     """Replace each array, in place, by the sum; send to the next one only.
 
     Arguments and errors as for `allreduce`. Each of k devices sends
-    2 (k - 1) / k of an array, in 2 (k - 1) messages (Patarasuk and Yuan
-    2009, doi:10.1016/j.jpdc.2008.09.002).
+    2 (k - 1) / k of an array, if k divides its size, in 2 (k - 1) messages
+    (Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002).
     """
     check_alike(data)
     k = len(data)
@@ -97,8 +98,8 @@ def tree_allreduce(data):
         for i in range(0, k - gap, 2 * gap):
             data[i].copyto(data[i + gap])
 
-# %% ../notebooks/08_allreduce.ipynb #20
-def bucket_allreduce(device_arrays, allreduce=allreduce, num_bytes=1 << 25):
+# %% ../notebooks/08_allreduce.ipynb #21
+def bucket_allreduce(device_arrays, allreduce=allreduce, num_bytes=2**25):
     """Replace lists of arrays, in place, by their sums, in few messages.
 
     `device_arrays`: for each device a list of arrays, the same shapes and
@@ -107,6 +108,9 @@ def bucket_allreduce(device_arrays, allreduce=allreduce, num_bytes=1 << 25):
     by `allreduce`. Raises what `allreduce` raises, and ValueError if the
     lists are not equally long.
     """
+    if not callable(allreduce):
+        raise TypeError('allreduce must be a function that adds a list of '
+                        f'arrays, such as ring_allreduce, not {allreduce!r}')
     check_lists(device_arrays)
     device_flat = [[array.reshape_view(-1) for array in arrays]
                    for arrays in device_arrays]
@@ -121,7 +125,7 @@ def bucket_allreduce(device_arrays, allreduce=allreduce, num_bytes=1 << 25):
                 total[start:end].copyto(flat[i])
                 start = end
 
-# %% ../notebooks/08_allreduce.ipynb #21
+# %% ../notebooks/08_allreduce.ipynb #22
 def check_lists(device_arrays):
     """Raise ValueError or TypeError unless the lists can be added."""
     if not all(isinstance(each, (list, tuple))
@@ -138,7 +142,7 @@ def check_lists(device_arrays):
     for arrays in zip(*device_arrays):
         check_alike(arrays)
 
-# %% ../notebooks/08_allreduce.ipynb #22
+# %% ../notebooks/08_allreduce.ipynb #23
 def fill_buckets(arrays, num_bytes):
     """Return lists of indices of `arrays`: what travels together."""
     buckets, kind, room = [], None, 0

@@ -2,8 +2,8 @@
 
 # %% auto #0
 __all__ = ['BUNDLED_FOLDER', 'BUNDLED', 'FULL', 'MIRRORS', 'split_and_load', 'split_batch', 'read_idx', 'find_file',
-           'find_full_set', 'download', 'fetch', 'read_fashion_mnist', 'Minibatches', 'check_examples', 'first',
-           'load_fashion_mnist']
+           'find_full_set', 'download', 'fetch', 'read_fashion_mnist', 'Minibatches', 'shuffled', 'check_batch_size',
+           'check_examples', 'first', 'load_fashion_mnist']
 
 # %% ../notebooks/05_data.ipynb #2
 import contextlib
@@ -222,16 +222,13 @@ def read_fashion_mnist(full=False, folder=None):
 class Minibatches:
     """Iterate over minibatches (X, y) on cpu(0); each loop is one epoch.
 
-    `X`: NumPy array (n, 1, 28, 28) of finite numbers, `y`: (n,) with labels
-    0 to 9. With a `seed`, every epoch has another order, which depends only
-    on `seed` and `epoch`, the number of epochs begun before; without one
-    the order is kept. The last minibatch may be smaller.
+    `X`: NumPy array (n, 1, 28, 28) of finite numbers; `y`: (n,), 0 to 9.
+    The order depends on `seed` and `epoch`, the number of epochs begun
+    before; without a seed it is kept. The last minibatch may be smaller.
     """
     def __init__(self, X, y, batch_size, seed=None):
         check_examples(X, y)
-        if not is_whole(batch_size) or batch_size < 1:
-            raise ValueError('batch_size must be a whole number of at least '
-                             f'1, not {batch_size!r}')
+        check_batch_size(batch_size)
         self.X, self.y = X, y
         self.batch_size, self.seed, self.epoch = batch_size, seed, 0
 
@@ -239,16 +236,34 @@ class Minibatches:
         return -(-len(self.X) // self.batch_size)
 
     def __iter__(self):
-        order = onp.arange(len(self.X))
-        if self.seed is not None:
-            onp.random.RandomState([self.seed, self.epoch]).shuffle(order)
         self.epoch += 1
-        for start in range(0, len(order), self.batch_size):
-            rows = order[start:start + self.batch_size]
-            yield (np.array(self.X[rows], dtype='float32', ctx=mx.cpu()),
-                   np.array(self.y[rows], dtype='int32', ctx=mx.cpu()))
+        return map(self.load, self.rows(self.epoch - 1))
+
+    def rows(self, epoch):
+        """Return for each minibatch the numbers of its rows."""
+        order = shuffled(len(self.X), self.seed, epoch)
+        return [order[start:start + self.batch_size]
+                for start in range(0, len(order), self.batch_size)]
+
+    def load(self, rows):
+        return (np.array(self.X[rows], dtype='float32', ctx=mx.cpu()),
+                np.array(self.y[rows], dtype='int32', ctx=mx.cpu()))
 
 # %% ../notebooks/05_data.ipynb #34
+def shuffled(num_rows, seed, epoch):
+    """Return the numbers of all rows in the order of an epoch."""
+    order = onp.arange(num_rows)
+    if seed is not None:
+        onp.random.RandomState([seed, epoch]).shuffle(order)
+    return order
+
+def check_batch_size(batch_size):
+    """Raise ValueError unless a minibatch can have this size."""
+    if not is_whole(batch_size) or batch_size < 1:
+        raise ValueError('batch_size must be a whole number of at least 1, '
+                         f'not {batch_size!r}')
+
+# %% ../notebooks/05_data.ipynb #35
 def check_examples(X, y):
     """Raise ValueError unless X and y are examples that LeNet can learn."""
     if X.shape[1:] != (1, 28, 28) or len(X) == 0:
@@ -271,7 +286,7 @@ def first(found):
     """Return the first row in which `found` is true anywhere."""
     return int(onp.argwhere(found)[0][0])
 
-# %% ../notebooks/05_data.ipynb #35
+# %% ../notebooks/05_data.ipynb #36
 def load_fashion_mnist(batch_size, full=False, folder=None, seed=0):
     """Return (train_iter, test_iter), iterators over minibatches (X, y).
 

@@ -2,7 +2,7 @@
 
 # %% auto #0
 __all__ = ['Operator', 'HOUSEKEEPING', 'COLORS', 'profile', 'read_profile', 'read_events', 'lane', 'plot_timeline', 'kind',
-           'busy_devices', 'idle_share', 'check_overlap']
+           'busy_devices', 'idle_share', 'busy_time', 'check_overlap']
 
 # %% ../notebooks/09_overlap.ipynb #2
 import collections
@@ -38,7 +38,7 @@ def profile(work):
             npx.waitall()
         finally:
             mx.profiler.set_state('stop')
-            mx.profiler.dump(finished=False)  # True: never again
+            mx.profiler.dump(finished=False)  # True: it cannot run again
         return read_profile(path)
 
 # %% ../notebooks/09_overlap.ipynb #5
@@ -81,7 +81,8 @@ def read_events(path):
                          'make it') from None
 
 def lane(number):
-    """Return the name of a device from its number in a profile."""
+    """Return the name of a device from its number in a profile, in which
+    the GPUs come after as many CPU devices as there are cores."""
     gpu = number - len(os.sched_getaffinity(0))
     return (f'gpu({gpu})' if 0 <= gpu < mx.context.num_gpus()
             else f'cpu({number})')
@@ -130,9 +131,18 @@ def busy_devices(operators):
 def idle_share(operators):
     """Return the share of the time for which a device waits, on average."""
     devices = busy_devices(operators)
-    end = max(operator.end for operator in operators)
-    busy = sum(operator.end - operator.start for operator in operators)
+    end = max(operator.end for operator in operators) or 1  # too short
+    busy = sum(busy_time([o for o in operators if o.device == device])
+               for device in devices)
     return 1 - busy / end / len(devices)
+
+def busy_time(operators):
+    """Return the ms that operators cover; where two overlap, once."""
+    busy, reached = 0, 0
+    for operator in sorted(operators, key=lambda o: o.start):
+        busy += max(0, operator.end - max(operator.start, reached))
+        reached = max(reached, operator.end)
+    return busy
 
 # %% ../notebooks/09_overlap.ipynb #18
 def check_overlap(overlapped, *parts):

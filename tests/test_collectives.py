@@ -150,6 +150,14 @@ def test_counting_leaves_copyto_as_it_was_also_after_an_error():
     assert np.ndarray.copyto is copyto
 
 
+def test_counting_allows_copies_through_a_device_without_an_array():
+    def through_a_third(data):
+        data[0].copyto(mx.cpu(2)).copyto(data[1])
+
+    data = [np.ones(10, ctx=mx.cpu(i)) for i in range(2)]
+    assert collectives.count_sent(through_a_third, data) == [(40, 1), (0, 0)]
+
+
 def test_counting_refuses_two_arrays_on_one_device():
     with pytest.raises(ValueError, match='twice'):
         d2lmulti.count_sent(d2lmulti.allreduce, [np.ones(2), np.ones(2)])
@@ -215,6 +223,12 @@ def test_a_bucket_sends_fewer_messages():
 def test_lists_that_cannot_be_added_are_refused(device_arrays, error):
     with pytest.raises(error):
         d2lmulti.bucket_allreduce(device_arrays)
+
+
+def test_a_size_in_place_of_the_algorithm_is_refused():
+    arrays = [[np.ones(2)], [np.ones(2, ctx=mx.cpu(1))]]
+    with pytest.raises(TypeError, match='such as ring_allreduce, not 1024'):
+        d2lmulti.bucket_allreduce(arrays, 1024)
 
 
 @each_algorithm

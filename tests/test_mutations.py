@@ -26,6 +26,15 @@ def put_in(monkeypatch, function, old, new):
                                     namespace[function.__name__])
 
 
+def put_in_method(monkeypatch, cls, name, old, new):
+    """Replace `old` by `new` in the source of a method."""
+    source = inspect.cleandoc('\n' + inspect.getsource(getattr(cls, name)))
+    assert source.count(old) == 1, 'the mutation no longer fits the source'
+    namespace = dict(vars(sys.modules[cls.__module__]))
+    exec(source.replace(old, new), namespace)
+    monkeypatch.setattr(cls, name, namespace[name])
+
+
 def test_an_unchanged_function_stays_green(monkeypatch):
     put_in(monkeypatch, d2lmulti.train_batch, 'lr / len(X)', 'lr / len(X)')
     equivalence.assert_same_steps((96, 7), 2)
@@ -88,15 +97,8 @@ def test_accuracy_of_the_first_device_only_is_caught(monkeypatch):
 
 
 def test_a_dropped_last_minibatch_is_caught(monkeypatch):
-    source = inspect.getsource(d2lmulti.Minibatches.__iter__)
-    old = 'range(0, len(order), self.batch_size)'
-    assert old in source
-    namespace = dict(vars(sys.modules['d2lmulti.data']))
-    exec(inspect.cleandoc('\n' + source).replace(
-        old, 'range(0, len(order) - self.batch_size + 1, self.batch_size)'),
-        namespace)
-    monkeypatch.setattr(d2lmulti.Minibatches, '__iter__',
-                        namespace['__iter__'])
+    put_in_method(monkeypatch, d2lmulti.Minibatches, 'rows', 'len(order)',
+                  'len(order) - self.batch_size + 1')
     with pytest.raises(AssertionError):
         properties.assert_epochs_visit_each_once(10, 4)
 

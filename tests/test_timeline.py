@@ -63,6 +63,18 @@ def test_idle_share_counts_what_no_operator_covers():
     assert timeline.idle_share(TWO_LANES) == 1 - (12 + 8) / 40
 
 
+def test_operators_side_by_side_in_one_lane_count_once():
+    """A GPU copies while it computes."""
+    assert timeline.idle_share([
+        Operator('gpu(0)', 'dot', 0, 10), Operator('gpu(0)', 'Copy', 4, 8),
+        Operator('gpu(0)', 'dot', 9, 15), Operator('gpu(0)', 'dot', 18, 20)
+    ]) == 1 - 17 / 20
+
+
+def test_operators_too_short_for_the_clock_are_no_error():
+    assert timeline.idle_share([Operator('cpu(0)', 'dot', 0, 0)]) == 1
+
+
 def test_a_timeline_has_a_lane_for_each_device():
     axis = timeline.plot_timeline(TWO_LANES, length=50)
     assert [label.get_text() for label in axis.get_yticklabels()] == [
