@@ -224,7 +224,7 @@ def splits_table(results):
         ('tower on one device', 'by layers, 1 micro-batch'),
         ('by layers, 1 micro-batch', 'by layers, 4 micro-batches'),
         ('wide LeNet on one device', 'wide LeNet by channels')])]
-    for name in ('LeNet, 512 images', '26 MB, 64 images'):
+    for name in ('LeNet, 512 images', '27 MB, 64 images'):
         rows += rows_of('overlap', [
             (f'{name}, exchange afterwards', f'{name}, overlapped'),
             (f'{name}, nothing exchanged', f'{name}, overlapped')])
