@@ -1,10 +1,12 @@
-"""The command line: `python -m d2lmulti train` and `... doctor`."""
+"""The command line: `python -m d2lmulti train`, `doctor` and `launch`."""
 import argparse
+import functools
 import pathlib
+import signal
 import sys
 
-from . import (Minibatches, find_causes, plot_results, read_fashion_mnist,
-               train, try_devices)
+from . import (Minibatches, find_causes, launch, plot_results,
+               read_fashion_mnist, train, try_devices)
 from .train import check_epochs
 
 
@@ -14,10 +16,12 @@ def main(argv=None):
     commands = parser.add_subparsers(dest='command', required=True)
     add_train(commands)
     add_doctor(commands)
+    add_launch(commands)
     try:
         options = parser.parse_args(argv)
         options.run(options)
-    except (ValueError, TypeError, OSError, FloatingPointError) as error:
+    except (ValueError, TypeError, OSError, FloatingPointError,
+            launch.JobFailed) as error:
         print(f'error: {error}', file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -58,6 +62,63 @@ def add_doctor(commands):
     options.add_argument('--batch-size', type=int, default=256,
                          help='examples in a minibatch, over all devices')
     options.set_defaults(run=run_doctor)
+
+
+def add_launch(commands):
+    """Add the command `launch`."""
+    options = commands.add_parser(
+        'launch', help='run a script in several processes or on many hosts',
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    options.add_argument('--workers', type=int, default=2, metavar='M',
+                         help='processes that compute')
+    options.add_argument('--servers', type=int, default=1, metavar='N',
+                         help='processes that add')
+    options.add_argument('--hosts', metavar='FILE',
+                         help='a line for each host: name and slots; without '
+                         'it, everything runs on this machine')
+    options.add_argument('--ssh', default=launch.SSH, metavar='COMMAND',
+                         help='how to reach the hosts')
+    options.add_argument('--timeout', type=float, metavar='S',
+                         help='seconds for the whole job')
+    for name, seconds, what in (
+            ('startup', launch.LIMITS.startup, 'until all have joined'),
+            ('progress', launch.LIMITS.progress, 'without progress'),
+            ('exit', launch.LIMITS.exit, 'from the first end to the last')):
+        options.add_argument(f'--{name}-timeout', type=float, metavar='S',
+                             default=seconds, help=f'seconds {what}')
+    options.add_argument('--restarts', type=int, default=0, metavar='N',
+                         help='how often a failed job is started again')
+    options.add_argument('--log-dir', metavar='D',
+                         help='folder for a log of each role')
+    options.add_argument('--port', type=int, default=0,
+                         help='of the scheduler; 0 takes a free one')
+    options.add_argument('--root', default='127.0.0.1',
+                         help='address of the scheduler, for --print-env')
+    options.add_argument('--print-env', type=int, nargs='?', const=-1,
+                         metavar='I', help='start nothing; print the '
+                         'variables of role I, or of all: 0 is the '
+                         'scheduler, then the servers, then the workers')
+    options.add_argument('program', nargs='*', metavar='-- program',
+                         help='what every worker runs')
+    options.set_defaults(run=run_launch)
+
+
+def run_launch(options):
+    """Run a distributed job to its end, or print its variables."""
+    if options.print_env is not None:
+        print(launch.shell_lines(options.print_env, options.workers,
+                                 options.servers, options.root,
+                                 options.port))
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    launch.launch(
+        options.program, options.workers, options.servers,
+        options.hosts and launch.read_hosts(options.hosts),
+        launch.Limits(options.startup_timeout, options.progress_timeout,
+                      options.exit_timeout, options.timeout),
+        options.log_dir, options.restarts, options.port, options.ssh,
+        show=functools.partial(print, flush=True))
 
 
 def run_doctor(options):

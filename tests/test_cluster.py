@@ -1,0 +1,231 @@
+"""Training in several processes: equal to one, and clear of MXNet's traps."""
+import pathlib
+import sys
+import types
+
+import numpy as onp
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import d2lmulti
+from d2lmulti import cluster
+from d2lmulti.checkpoint import load_checkpoint
+from d2lmulti.launch import JobFailed, Limits, launch
+from test_checkpoint import small_training
+
+pytestmark = pytest.mark.timeout(120)
+LIMITS = Limits(startup=60, progress=60, exit=8, total=90)
+
+
+def run(tmp_path, script, *args, **options):
+    """Run a script as a job; return its workers' lines, sorted."""
+    (tmp_path / 'script.py').write_text(script)
+    lines = []
+    launch([sys.executable, str(tmp_path / 'script.py'), *map(str, args)],
+           show=lines.append, limits=LIMITS, log_dir=tmp_path / 'logs',
+           **options)
+    return sorted(line.partition('] ')[2] for line in lines
+                  if line.startswith('[worker'))
+
+
+@given(st.integers(1, 100), st.integers(1, 7))
+def test_workers_take_all_rows_once_and_equal_parts(num_rows, num_workers):
+    rows = onp.arange(num_rows)
+    parts = [cluster.own_rows(rows, types.SimpleNamespace(
+        rank=rank, num_workers=num_workers)) for rank in range(num_workers)]
+    assert onp.concatenate(parts).tolist() == rows.tolist()
+    lengths = [len(part) for part in parts]
+    assert max(lengths) - min(lengths) <= 1
+
+
+STEPS = '''
+import sys
+from d2lmulti import (Minibatches, allreduce, get_params, init_params,
+                      read_fashion_mnist, try_devices)
+from d2lmulti.cluster import ClusterSum, cluster_step, join_cluster
+import numpy as onp
+
+how, path, num_devices = sys.argv[1], sys.argv[2], int(sys.argv[3])
+X, y, _, _ = read_fashion_mnist()
+minibatches = Minibatches(X[:183], y[:183], batch_size=61, seed=0)
+devices = try_devices(num_devices)
+with join_cluster() as store:
+    params = init_params()
+    add = ClusterSum(store, params) if how == 'together' else allreduce
+    replicas = [get_params(params, device) for device in devices]
+    for rows in minibatches.rows(epoch=0):
+        cluster_step(rows, minibatches, replicas, devices, 0.2, store, add)
+    for i, replica in enumerate(replicas):
+        onp.savez(f'{path}/{store.rank}-{i}.npz',
+                  *[param.asnumpy() for param in replica])
+'''
+
+
+def sequential():
+    """Return the parameters after the same steps on one device."""
+    X, y, _, _ = d2lmulti.read_fashion_mnist()
+    devices = d2lmulti.try_devices(1)
+    replica = d2lmulti.get_params(d2lmulti.init_params(), devices[0])
+    for X_batch, y_batch in d2lmulti.Minibatches(X[:183], y[:183], 61, 0):
+        d2lmulti.train_batch(X_batch, y_batch, [replica], devices, 0.2)
+    return [param.asnumpy() for param in replica]
+
+
+def furthest(path, params):
+    """Return the largest difference between a file and parameters."""
+    with onp.load(path) as arrays:
+        return max(abs(arrays[f'arr_{i}'] - param).max()
+                   for i, param in enumerate(params))
+
+
+@pytest.mark.parametrize('workers, devices, servers', [
+    (1, 1, 1), (2, 1, 1), (2, 2, 2), (3, 1, 2)])
+def test_workers_take_the_steps_of_one_process(tmp_path, workers, devices,
+                                               servers):
+    run(tmp_path, STEPS, 'together', tmp_path, devices, workers=workers,
+        servers=servers)
+    files = sorted(tmp_path.glob('*.npz'))
+    assert len(files) == workers * devices
+    assert all(furthest(path, sequential()) < 1e-5 for path in files)
+
+
+def test_without_the_sum_they_do_not(tmp_path):
+    run(tmp_path, STEPS, 'alone', tmp_path, 1)
+    assert all(furthest(path, sequential()) > 1e-4
+               for path in tmp_path.glob('*.npz'))
+
+
+TRAIN = f'''
+import pathlib, sys
+sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
+import os
+from d2lmulti import cluster
+from test_checkpoint import small_training
+folder, fail_at = sys.argv[1], int(sys.argv[2])
+original = cluster.save_checkpoint
+def save(folder, at):
+    original(folder, at)
+    if at.epoch * 5 + at.step == fail_at and not os.path.exists('failed'):
+        open('failed', 'w').close()
+        os.kill(os.getpid(), 9)
+cluster.save_checkpoint = save
+small_training(folder, num_devices=1)
+'''
+
+
+def test_a_job_that_was_killed_ends_with_the_same_parameters(
+        tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run(tmp_path, TRAIN, 'calm', -1)
+    with pytest.raises(JobFailed, match='SIGKILL'):
+        run(tmp_path, TRAIN, 'killed', 7)
+    assert load_checkpoint('killed').step == 2
+    (tmp_path / 'failed').unlink()
+    run(tmp_path, TRAIN, 'again', 4, restarts=1)
+    run(tmp_path, TRAIN, 'killed', 7)
+    params = [[param.tobytes() for param in load_checkpoint(name).params]
+              for name in ('calm', 'killed', 'again')]
+    assert params[0] == params[1] == params[2]
+
+
+def test_two_workers_learn_what_one_learns(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run(tmp_path, TRAIN, 'two', -1)
+    (alone,), accuracies = small_training(None, num_devices=1, num_epochs=1)
+    two = load_checkpoint('two')
+    assert abs(two.history['accuracies'][0] - accuracies[0]) < 0.05
+    assert two.settings['workers'] == 2
+
+
+def test_workers_that_find_different_checkpoints_refuse(tmp_path):
+    with pytest.raises(JobFailed, match='a folder that all hosts share'):
+        run(tmp_path, '''
+from d2lmulti import cluster
+from d2lmulti.checkpoint import Checkpoint
+from mxnet import np
+
+with cluster.join_cluster() as store:
+    cluster.load_checkpoint = lambda *args: Checkpoint(
+        [np.ones(1)], 0, store.rank)
+    cluster.begin('folder', {}, [np.ones(1)], store)
+''')
+
+
+def test_a_forward_pass_before_the_first_push_does_no_harm(tmp_path):
+    """It moves the weights of convolutions into another memory layout; a
+    store that is made afterwards loses them."""
+    assert run(tmp_path, '''
+from d2lmulti import get_params, init_params, lenet, try_devices
+from d2lmulti.cluster import ClusterSum, join_cluster
+from mxnet import np
+
+with join_cluster() as store:
+    params = init_params()
+    add = ClusterSum(store, params)
+    replica = get_params(params, try_devices(1)[0])
+    lenet(np.ones((2, 1, 28, 28)), replica)  # outside record()
+    expected = [2 * float(param.sum()) for param in replica]
+    for param in replica:
+        add([param])
+    print(all(abs(float(param.sum()) - total) < 1e-3 * abs(total) + 1e-3
+              for param, total in zip(replica, expected)))
+''') == ['True', 'True']
+
+
+def test_two_sums_of_one_parameter_in_a_row_are_not_mixed(tmp_path):
+    assert run(tmp_path, '''
+from d2lmulti.cluster import ClusterSum, join_cluster
+from mxnet import np, npx
+
+with join_cluster() as store:
+    array = np.ones(1000)
+    add = ClusterSum(store, [array])
+    first, second = array.copy(), 10 * array
+    add([first])
+    add([second])
+    npx.waitall()
+    print(set(first.tolist()), set(second.tolist()))
+''') == ['{2.0} {20.0}'] * 2
+
+
+def test_what_is_queued_at_the_end_still_arrives(tmp_path):
+    """Nothing is waited for in the script; the job ends well."""
+    run(tmp_path, '''
+from d2lmulti.cluster import ClusterSum, join_cluster
+from mxnet import np
+
+with join_cluster() as store:
+    arrays = [np.ones(100_000) for _ in range(10)]
+    add = ClusterSum(store, arrays)
+    for _ in range(20):
+        for array in arrays:
+            add([array])
+''')
+
+
+def test_the_first_sums_never_meet_the_first_values(tmp_path):
+    """MXNet's Trainer loses this race in about half of the runs."""
+    assert run(tmp_path, '''
+from d2lmulti.cluster import ClusterSum, join_cluster
+from mxnet import np
+
+class FreshKeys:
+    def __init__(self, store, number):
+        self.store, self.number = store, number
+        self.num_workers = store.num_workers
+
+    def __getattr__(self, name):
+        return lambda key, *args, **kwargs: getattr(self.store, name)(
+            f'{self.number} {key}', *args, **kwargs)
+
+with join_cluster() as store:
+    sums = set()
+    for number in range(20):
+        arrays = [np.ones(1000 * i + 1) * (store.rank + 1) for i in range(8)]
+        add = ClusterSum(FreshKeys(store, number), arrays)
+        for array in arrays:
+            add([array])
+        sums.update(value for array in arrays for value in array.tolist())
+    print(sums)
+''') == ['{3.0}', '{3.0}']
