@@ -126,6 +126,7 @@ class Role:
         self.name = kind if kind == 'scheduler' else f'{kind}-{number}'
         self.environment = environment
         self.agent = None        # the process that runs it
+        self.pid = None          # its own, on its host
         self.joined = False      # the scheduler
         self.stopped = False     # by SIGSTOP
         self.ending = None       # when it ended or began to
@@ -197,8 +198,9 @@ def run(roles, limits, deadline, folder, port, ssh, show):
         logs = {role: stack.enter_context(open(
             folder / f'{role.name}.log', 'a')) for role in roles}
         stack.callback(end_all, roles, events)
+        stack.enter_context(pinging(roles))
         start_agent(roles[0], events, port, ssh)
-        busy = began  # when the job was last seen to do something
+        busy = looked = began  # when the job was last seen to do something
         while True:
             for role, event in take(events, seconds=0.2):
                 if note(role, event, logs[role], show):
@@ -208,13 +210,45 @@ def run(roles, limits, deadline, folder, port, ssh, show):
                         other.environment['DMLC_PS_ROOT_PORT'] = str(
                             event['port'])
                         start_agent(other, events, None, ssh)
-            for role in roles:
-                tell(role, 'ping')
+            still = time.monotonic() - looked
+            if still > 1:  # this process stood still: nothing was heard
+                forgive(roles, still)
+                busy += still
+            looked = time.monotonic()
             failure = judge(roles, began, busy, deadline, limits)
             if failure:
                 raise JobFailed(explain(failure, folder))
             if all(role.status == 0 for role in roles):
                 return
+
+
+@contextlib.contextmanager
+def pinging(roles):
+    """Tell all agents each second that this process is there.
+
+    In a thread: whoever pages through the output stops the main one.
+    """
+    done = threading.Event()
+
+    def ping():
+        while not done.wait(1):
+            for role in roles:
+                tell(role, 'ping')
+
+    thread = threading.Thread(target=ping, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(1)
+
+
+def forgive(roles, seconds):
+    """Count seconds for which nobody listened as if all had spoken."""
+    for role in roles:
+        role.heard = role.heard and role.heard + seconds
+        role.ending = role.ending and role.ending + seconds
 
 
 def start_agent(role, events, port, ssh):
@@ -275,7 +309,9 @@ def note(role, event, log, show):
         role.cpu, role.stopped = event['cpu'], event['stopped']
         role.joined |= event['joined']
         return busy
-    if kind == 'exiting':
+    if kind == 'started':
+        role.pid = event['pid']
+    elif kind == 'exiting':
         role.ending = role.ending or now
     elif kind == 'ended':
         role.status, role.ending = event['status'], role.ending or now
@@ -365,6 +401,9 @@ def end_all(roles, events):
         if role.agent.poll() is None:  # of a host that is cut off
             role.agent.kill()
         role.agent.wait()
+        if role.host is None and role.pid and role.status is None:
+            with contextlib.suppress(OSError):  # if its agent was killed
+                os.killpg(role.pid, signal.SIGKILL)
 
 
 def shell_lines(index, workers, servers, root, port):

@@ -1,9 +1,14 @@
 """Training in several processes: equal to one, and clear of MXNet's traps."""
+import contextlib
+import os
 import pathlib
+import random
 import sys
+import threading
 import types
 
 import numpy as onp
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,9 +18,11 @@ from d2lmulti import cluster
 from d2lmulti.checkpoint import load_checkpoint
 from d2lmulti.launch import JobFailed, Limits, launch
 from test_checkpoint import small_training
+from test_launch import left_behind
 
 pytestmark = pytest.mark.timeout(120)
 LIMITS = Limits(startup=60, progress=60, exit=8, total=90)
+KILLS = int(os.environ.get('D2LMULTI_KILLS', 2))
 
 
 def run(tmp_path, script, *args, **options):
@@ -102,6 +109,7 @@ sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
 import os
 from d2lmulti import cluster
 from test_checkpoint import small_training
+from test_launch import left_behind
 folder, fail_at = sys.argv[1], int(sys.argv[2])
 original = cluster.save_checkpoint
 def save(folder, at):
@@ -127,6 +135,37 @@ def test_a_job_that_was_killed_ends_with_the_same_parameters(
     params = [[param.tobytes() for param in load_checkpoint(name).params]
               for name in ('calm', 'killed', 'again')]
     assert params[0] == params[1] == params[2]
+
+
+@pytest.mark.timeout(60 + 60 * KILLS)
+def test_kills_at_random_moments_change_nothing(tmp_path, monkeypatch):
+    """Any role, at any time; D2LMULTI_KILLS=30 tries it thirty times."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv('D2LMULTI_TEST', str(tmp_path))
+    run(tmp_path, TRAIN, 'calm', -1)
+    seed = random.randrange(1000)
+    print('seed', seed)  # pytest shows it when the test fails
+    rng = random.Random(seed)
+    for i in range(KILLS):
+        killer = threading.Timer(rng.uniform(0, 8), kill_a_role,
+                                 [tmp_path, rng])
+        killer.start()
+        with contextlib.suppress(JobFailed):  # it may have ended before
+            run(tmp_path, TRAIN, f'killed{i}', -1)
+        killer.join()
+        assert left_behind(tmp_path) == []
+        run(tmp_path, TRAIN, f'killed{i}', -1)
+        assert [param.tobytes() for param in
+                load_checkpoint(f'killed{i}').params] == [
+            param.tobytes() for param in load_checkpoint('calm').params]
+
+
+def kill_a_role(mark, rng):
+    """Kill one of the processes of a job that runs, if any does."""
+    roles = [process for kind in ('scheduler', 'server', 'worker')
+             for process in left_behind(mark, DMLC_ROLE=kind)]
+    with contextlib.suppress(psutil.Error, IndexError):
+        rng.choice(roles).kill()
 
 
 def test_two_workers_learn_what_one_learns(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from d2lmulti import launch as launcher
+from d2lmulti.agent import CONTACT
 from d2lmulti.launch import (JobFailed, Limits, Role, judge, launch,
                              read_hosts, shell_lines)
 
@@ -37,7 +38,7 @@ def step():
 STEPS = JOIN + '''
 for i in range(400):
     step()
-    print('step', i, flush=True)
+    print('x' * 1000, 'step', i, flush=True)
     time.sleep(0.05)
 '''
 
@@ -315,6 +316,26 @@ def test_when_the_launcher_is_ended_so_is_everything(
     command.send_signal(number)
     assert command.wait(10) == status
     wait_until(lambda: not left_behind(tmp_path))
+
+
+def test_output_that_is_paged_through_does_not_end_the_job(command):
+    """Nobody reads for longer than agents wait for a sign of life."""
+    time.sleep(CONTACT + 8)
+    assert command.poll() is None
+    output = command.stdout.read()
+    assert command.wait(30) == 0 and output.count('step 399') == 2
+
+
+def test_a_killed_agent_takes_its_role_with_it(command, tmp_path):
+    for line in command.stdout:
+        if 'step 5' in line:
+            break
+    agents = [process for process in left_behind(tmp_path)
+              if 'agent.py' in ' '.join(process.cmdline())]
+    agents[-1].kill()
+    assert 'its agent is gone' in command.stdout.read()
+    assert command.wait(10) == 1
+    assert not left_behind(tmp_path)
 
 
 @pytest.mark.parametrize('options, error, message', [

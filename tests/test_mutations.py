@@ -6,11 +6,13 @@ import pytest
 
 import d2lmulti
 import test_bad_input as bad_input
+import test_checkpoint as checkpoint_tests
 import test_collectives as collectives
 import test_equivalence as equivalence
+import test_launch as launch_tests
 import test_properties as properties
 import test_splits as splits_tests
-from d2lmulti import splits
+from d2lmulti import checkpoint, cluster, launch, splits
 
 
 def put_in(monkeypatch, function, old, new):
@@ -241,3 +243,59 @@ def test_bug_in_the_split_by_channels_is_caught(bug, monkeypatch):
     put_in(monkeypatch, *CHANNEL_BUGS[bug])
     with pytest.raises(AssertionError):
         splits_tests.assert_channels_equal(8, 2)
+
+
+CHECKPOINT_BUGS = {
+    'a torn file is read': (
+        checkpoint.read, 'content[len(MAGIC):start] != digest',
+        'False and digest', lambda folder: checkpoint_tests
+        .test_a_damaged_file_is_passed_over(folder, lambda b: b + b'x')),
+    'half a file stays': (
+        checkpoint.write_whole, 'part.unlink(missing_ok=True)', 'pass',
+        lambda folder: checkpoint_tests
+        .test_a_full_disk_leaves_the_earlier_ones(folder)),
+    'random state forgotten': (
+        checkpoint.load_checkpoint, 'onp.random.set_state(random)', 'pass',
+        lambda folder: checkpoint_tests
+        .test_random_numbers_go_on_where_they_were(folder)),
+    'the epoch begins anew': (
+        cluster.train_rest, 'start = time.perf_counter()',
+        'start = time.perf_counter()\n    at.step = 0',
+        lambda folder: checkpoint_tests
+        .assert_interruption_changes_nothing(folder, 4)),
+    'the next epoch is taken for this one': (
+        cluster.train_rest, 'minibatches.rows(at.epoch)',
+        'minibatches.rows(at.epoch + (at.step > 0))',
+        lambda folder: checkpoint_tests
+        .assert_interruption_changes_nothing(folder, 4)),
+}
+
+
+@pytest.mark.parametrize('bug', CHECKPOINT_BUGS)
+def test_bug_in_a_checkpoint_is_caught(bug, monkeypatch, tmp_path):
+    function, old, new, test = CHECKPOINT_BUGS[bug]
+    put_in(monkeypatch, function, old, new)
+    monkeypatch.setattr(checkpoint_tests, 'load_checkpoint',
+                        checkpoint.load_checkpoint)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        test(tmp_path)
+
+
+JUDGE_BUGS = {
+    'an early end is not seen': ('> limits.exit', '> 1e9', {
+        'status': 0, 'ending': -1e6}, 'came to its end'),
+    'a lost host is not seen': ('> CONTACT', '> 1e9', {'heard': -1e6},
+                                'nothing was heard'),
+    'a bad end is taken for a good one': (
+        'if role.status:', 'if role.status == 1:', {'status': -9},
+        'killed by SIGKILL'),
+}
+
+
+@pytest.mark.parametrize('bug', JUDGE_BUGS)
+def test_bug_in_the_judgement_is_caught(bug, monkeypatch):
+    old, new, known, reason = JUDGE_BUGS[bug]
+    put_in(monkeypatch, launch.judge, old, new)
+    monkeypatch.setattr(launch_tests, 'judge', launch.judge)
+    with pytest.raises((AssertionError, TypeError)):
+        launch_tests.test_what_is_known_of_a_role_decides(known, reason)
