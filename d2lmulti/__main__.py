@@ -111,7 +111,9 @@ def run_launch(options):
                                  options.port))
         return
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+    sys.stdout.reconfigure(errors='replace')
     launch.launch(
         options.program, options.workers, options.servers,
         options.hosts and launch.read_hosts(options.hosts),

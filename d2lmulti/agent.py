@@ -29,6 +29,8 @@ LONGEST = 1 << 16  # bytes of a line; a longer one is cut into several
 def main():
     """Run the role that the first line describes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher decides
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     adopt_orphans()
     role = json.loads(sys.stdin.readline())
     with tempfile.TemporaryDirectory() as folder:
@@ -47,15 +49,17 @@ def main():
         say(event='started', pid=process.pid, port=port)
         contact = Contact()
         threading.Thread(target=contact.listen, daemon=True).start()
+        threading.Thread(target=guard, args=[contact], daemon=True).start()
         output = threading.Thread(target=forward, args=[process.stdout],
                                   daemon=True)
         output.start()
         try:
             watch(process, contact, mark, port)
         finally:
+            status = process.returncode  # None if it had to be ended
             end_all()
         output.join(GRACE)
-        say(event='ended', status=process.poll())
+        say(event='ended', status=status)
 
 
 def adopt_orphans():
@@ -115,26 +119,37 @@ class Contact:
         return self.stop or time.monotonic() - self.heard > CONTACT
 
 
+def guard(contact):
+    """End everything when contact is lost, also if `say` is blocked."""
+    while not contact.lost():
+        time.sleep(TICK)
+    time.sleep(3 * GRACE)  # `watch` has noticed, unless it is blocked
+    end_all()
+    os._exit(1)
+
+
 def watch(process, contact, mark, port):
     """Tell about the role until it ends or the launcher wants its end."""
-    told, exiting = 0, False
+    told = 0
     while process.poll() is None and not contact.lost():
-        if mark.exists() and not exiting:
-            exiting = True
-            say(event='exiting')
         if time.monotonic() - told > 1:
             told = time.monotonic()
-            say(event='alive', **describe(port))
+            say(event='alive', **describe(port, mark))
         time.sleep(TICK)
 
 
-def describe(port):
-    """Return what the processes of the role do."""
-    cpu, joined, stopped = 0, False, False
+def describe(port, mark):
+    """Return what the processes of the role do.
+
+    The `mark` holds the number of a process that has begun to exit.
+    """
+    cpu, joined, stopped, exiting = 0, False, False, False
+    leaving = mark.read_text() if mark.exists() else ''
     for process in psutil.Process().children(recursive=True):
         try:
             times = process.cpu_times()
             cpu += times.user + times.system
+            exiting |= str(process.pid) == leaving
             stopped |= process.status() == psutil.STATUS_STOPPED
             joined |= any(
                 c.status == psutil.CONN_ESTABLISHED
@@ -142,7 +157,8 @@ def describe(port):
                 for c in process.net_connections('tcp'))
         except psutil.Error:  # it has just ended
             continue
-    return {'cpu': cpu, 'joined': joined, 'stopped': stopped}
+    return {'cpu': cpu, 'joined': joined, 'stopped': stopped,
+            'exiting': exiting}
 
 
 def forward(pipe):

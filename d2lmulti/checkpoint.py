@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pathlib
+import socket
 import warnings
 
 import mxnet as mx
@@ -61,13 +62,13 @@ def save_checkpoint(folder, checkpoint):
                      f'{checkpoint.step:08}.d2l')
     write_whole(path, MAGIC + digest(content) + content)
     for old in checkpoint_paths(folder)[:-KEPT]:
-        old.unlink()
+        old.unlink(missing_ok=True)
     return path
 
 
 def write_whole(path, content):
     """Write a file that has its name only when all of it is on the disk."""
-    part = path.with_name('checkpoint.part')
+    part = path.with_name(f'{socket.gethostname()}-{os.getpid()}.part')
     try:
         with open(part, 'wb') as file:
             file.write(content)
@@ -93,6 +94,8 @@ def load_checkpoint(folder, settings=None):
     foreign file is passed over with a warning. Raises ValueError if no file
     is whole, or if `settings` are given and differ from the saved ones.
     """
+    for part in pathlib.Path(folder).glob('*.part'):  # of a killed process
+        part.unlink(missing_ok=True)
     paths = checkpoint_paths(folder)
     for path in reversed(paths):
         try:

@@ -26,14 +26,15 @@ from .agent import CONTACT, GRACE
 
 AGENT = pathlib.Path(__file__).with_name('agent.py')
 HOOKS = pathlib.Path(__file__).with_name('hooks')
-SSH = 'ssh -o BatchMode=yes -o ConnectTimeout=5'
+SSH = ('ssh -o BatchMode=yes -o ConnectTimeout=5 '
+       '-o ServerAliveInterval=2 -o ServerAliveCountMax=3')
 # What the roles on other hosts see of this environment.
 PASSED_ON = ('D2LMULTI_', 'DMLC_', 'MXNET_', 'OMP_', 'PS_', 'PYTHON')
 TAIL = 15  # lines of a log that are shown when its role fails
 IDLE = 0.02  # seconds of processor time in a second that are no progress
 
 Limits = collections.namedtuple('Limits', 'startup progress exit total')
-LIMITS = Limits(startup=120, progress=300, exit=8, total=None)
+LIMITS = Limits(startup=120, progress=300, exit=5, total=None)
 
 
 class JobFailed(RuntimeError):
@@ -128,7 +129,8 @@ class Role:
         self.agent = None        # the process that runs it
         self.pid = None          # its own, on its host
         self.joined = False      # the scheduler
-        self.stopped = False     # by SIGSTOP
+        self.stopped = None      # since when, by SIGSTOP
+        self.busy = 0            # when it was last seen to compute
         self.ending = None       # when it ended or began to
         self.status = None       # how it ended: as subprocess.Popen tells
         self.failure = None      # why it could not be started or watched
@@ -146,6 +148,12 @@ def make_roles(command, workers, servers, hosts):
     slots = [name for name, count in hosts or [(None, workers)]
              for _ in range(count)]
     address = {name: find_address(name) for name in names}
+    if len(address) > 1:
+        for name, found in address.items():
+            if found.startswith('127.'):
+                raise ValueError(f'the host {name!r} is {found} here, where '
+                                 'the others cannot reach it: write its '
+                                 'address in the network')
     serve = [sys.executable, '-c', 'import mxnet']
     roles = []
     for index in range(1 + servers + workers):
@@ -196,7 +204,8 @@ def run(roles, limits, deadline, folder, port, ssh, show):
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
         logs = {role: stack.enter_context(open(
-            folder / f'{role.name}.log', 'a')) for role in roles}
+            folder / f'{role.name}.log', 'a', encoding='utf-8'))
+            for role in roles}
         stack.callback(end_all, roles, events)
         stack.enter_context(pinging(roles))
         start_agent(roles[0], events, port, ssh)
@@ -259,15 +268,19 @@ def start_agent(role, events, port, ssh):
         agent = [*shlex.split(ssh), role.host, shlex.join(agent)]
         environment = {**{name: value for name, value in os.environ.items()
                           if name.startswith(PASSED_ON)}, **environment}
-    role.agent = subprocess.Popen(
+    process = subprocess.Popen(
         agent, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors='replace',
         start_new_session=True)  # Ctrl-C is for this process alone
-    tell(role, {'command': role.command, 'folder': os.getcwd(),
-                'environment': environment, 'port': port})
+    with contextlib.suppress(OSError):  # `listen` will tell why
+        process.stdin.write(json.dumps({
+            'command': role.command, 'folder': os.getcwd(),
+            'environment': environment, 'port': port}) + '\n')
+        process.stdin.flush()
+    role.agent = process  # not before, or a ping could be its first line
 
     def listen():
-        for line in role.agent.stdout:
+        for line in process.stdout:
             try:
                 event = json.loads(line)
             except ValueError:  # what ssh says, or Python about the agent
@@ -291,28 +304,29 @@ def take(events, seconds):
     """Yield the (role, event) that are there; wait `seconds` for one."""
     with contextlib.suppress(queue.Empty):
         yield events.get(timeout=seconds)
-        while True:
+        for _ in range(1000):  # or a talkative role would never let us go
             yield events.get_nowait()
 
 
 def note(role, event, log, show):
     """Write down what happened to a role; return whether it is progress."""
     now, kind = time.monotonic(), event['event']
+    role.heard = now if role.heard or kind != 'output' else None
     if kind == 'output':
         role.tail.append(event['line'])
         print(event['line'], file=log, flush=True)
         show(f'[{role.name}] {event["line"]}')
         return True
-    role.heard = now
     if kind == 'alive':
         busy = event['cpu'] - role.cpu > IDLE
-        role.cpu, role.stopped = event['cpu'], event['stopped']
+        role.cpu = event['cpu']
+        role.busy = now if busy else role.busy
         role.joined |= event['joined']
+        role.stopped = (role.stopped or now) if event['stopped'] else None
+        role.ending = (role.ending or now) if event['exiting'] else None
         return busy
     if kind == 'started':
         role.pid = event['pid']
-    elif kind == 'exiting':
-        role.ending = role.ending or now
     elif kind == 'ended':
         role.status, role.ending = event['status'], role.ending or now
     elif kind == 'refused':
@@ -334,25 +348,31 @@ def judge(roles, began, busy, deadline, limits):
                 now - role.heard > CONTACT:
             return [role], (f'nothing was heard of it for {CONTACT} seconds: '
                             'is its host cut off, or short of memory?')
+        if role.stopped and now - role.stopped > limits.progress:
+            return [role], ('stopped by a signal: no progress for '
+                            f'{limits.progress} seconds')
     ended = [role for role in roles if role.ending]
     going = [role for role in roles if role.status is None]
-    if ended and going and now - min(
-            role.ending for role in ended) > limits.exit:
+    if ended and going and now - max(
+            min(role.ending for role in ended),
+            *(role.busy for role in going)) > limits.exit:
         first = min(ended, key=lambda role: role.ending)
         return [first], (
             f'it came to its end, but {names(going)} went on for more than '
             f'{limits.exit} seconds. Did it raise an error, or take fewer '
             'steps than the other workers?')
+    absent = [role for role in roles if not role.heard]
+    if absent and now - began > limits.startup:
+        return absent[:1], (f'not started after {limits.startup} seconds: '
+                            'does its host answer?')
     absent = [role for role in roles[1:] if not role.joined]
     if absent and now - began > limits.startup:
         return absent, (f'not joined {limits.startup} seconds after the '
                         'start: does every worker create the key-value '
                         'store, and can the hosts reach each other?')
     if now - busy > limits.progress:
-        stopped = [role for role in roles if role.stopped]
-        return stopped or roles, (
-            ('stopped by a signal' if stopped else 'waiting for each other')
-            + f': no progress for {limits.progress} seconds')
+        return roles, ('waiting for each other: no progress for '
+                       f'{limits.progress} seconds')
     if now > deadline:
         return going, f'not finished after {limits.total} seconds'
     return None

@@ -262,7 +262,7 @@ def ssh(tmp_path, monkeypatch):
     path = tmp_path / 'fake ssh'
     path.write_text(FAKE_SSH.format(folder=tmp_path))
     monkeypatch.setattr(launcher.socket, 'gethostbyname',
-                        lambda name: '127.0.0.1')
+                        lambda name: '0.0.0.0')
     return f"sh '{path}'"
 
 

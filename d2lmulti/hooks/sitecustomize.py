@@ -47,7 +47,8 @@ def install():
             sys.stderr.flush()
             os._exit(outcome['status'])
         if 'D2LMULTI_EXITING' in os.environ:
-            pathlib.Path(os.environ['D2LMULTI_EXITING']).touch()
+            pathlib.Path(os.environ['D2LMULTI_EXITING']).write_text(
+                str(os.getpid()))
 
     sys.exit, sys.excepthook = noting_exit, ending_excepthook
     atexit.register(at_exit)
