@@ -6,7 +6,6 @@ __all__ = ['join_cluster', 'ClusterSum', 'own_rows', 'cluster_step', 'train_on_c
 
 # %% ../notebooks/13_many_machines.ipynb #2
 import contextlib
-import itertools
 import os
 import time
 import mxnet as mx
@@ -46,8 +45,7 @@ class ClusterSum:
     a step.
     """
     def __init__(self, store, params):
-        self.store = store
-        self.keys = itertools.cycle(range(len(params)))
+        self.store, self.next_key = store, 0
         self.buffers = [np.zeros(param.shape, dtype=param.dtype)
                         for param in params]
         for key, buffer in enumerate(self.buffers):
@@ -55,7 +53,8 @@ class ClusterSum:
         npx.waitall()
 
     def __call__(self, data):
-        key = next(self.keys)
+        key = self.next_key
+        self.next_key = (key + 1) % len(self.buffers)
         allreduce(data)  # inside the machine
         if self.store.num_workers > 1:  # across
             buffer = self.buffers[key]
@@ -100,7 +99,8 @@ def train_on_cluster(num_devices, batch_size, lr, num_epochs=10, seed=0,
         settings = describe(minibatches, lr, params, devices, store)
         at = begin(checkpoints, settings, params, store)
         replicas = [get_params(at.params, device) for device in devices]
-        at.params, add = replicas[0], ClusterSum(store, params)
+        at.params = replicas[0]  # these very arrays: it sees every update
+        add = ClusterSum(store, params)
         while at.epoch < num_epochs:
             train_rest(at, minibatches, replicas, devices, lr, store, add,
                        checkpoints, every)
