@@ -6,6 +6,7 @@ first the role, then a ping each second, and maybe 'stop'. What the role does
 leaves on standard output, as JSON lines too. When the launcher says 'stop',
 is silent for `CONTACT` seconds, or is gone, no process of the role remains.
 """
+import contextlib
 import ctypes
 import json
 import os
@@ -175,16 +176,12 @@ def end_all():
     for _ in range(3):  # one may have started another meanwhile
         processes = psutil.Process().children(recursive=True)
         for process in processes:
-            try:
+            with contextlib.suppress(psutil.Error):
                 process.terminate()
-            except psutil.Error:
-                pass
         _, alive = psutil.wait_procs(processes, timeout=GRACE)
         for process in alive:
-            try:
+            with contextlib.suppress(psutil.Error):
                 process.kill()
-            except psutil.Error:
-                pass
         psutil.wait_procs(alive, timeout=GRACE)
 
 
@@ -193,11 +190,8 @@ SAYING = threading.Lock()
 
 def say(**event):
     """Tell the launcher; if it is gone, `Contact` will notice."""
-    try:
-        with SAYING:
-            print(json.dumps(event), flush=True)
-    except OSError:
-        pass
+    with contextlib.suppress(OSError), SAYING:
+        print(json.dumps(event), flush=True)
 
 
 if __name__ == '__main__':

@@ -144,9 +144,9 @@ class Role:
 
 def make_roles(command, workers, servers, hosts):
     """Return the roles: the scheduler, the servers, the workers."""
-    names = [name for name, _ in hosts or [(None, 0)]]
-    slots = [name for name, count in hosts or [(None, workers)]
-             for _ in range(count)]
+    hosts = hosts or [(None, workers)]
+    names = [name for name, _ in hosts]
+    slots = [name for name, count in hosts for _ in range(count)]
     address = {name: find_address(name) for name in names}
     if len(address) > 1:
         for name, found in address.items():
@@ -155,19 +155,18 @@ def make_roles(command, workers, servers, hosts):
                                  'the others cannot reach it: write its '
                                  'address in the network')
     serve = [sys.executable, '-c', 'import mxnet']
+    python_path = os.pathsep.join(
+        [str(HOOKS), *filter(None, [os.environ.get('PYTHONPATH')])])
+    places = [('scheduler', 0, names[0])]
+    places += [('server', i, names[i % len(names)]) for i in range(servers)]
+    places += [('worker', i, slots[i]) for i in range(workers)]
     roles = []
-    for index in range(1 + servers + workers):
+    for index, (kind, number, host) in enumerate(places):
         environment = role_environment(index, workers, servers,
                                        address[names[0]])
-        kind = environment['DMLC_ROLE']
-        number = {'scheduler': 0, 'server': index - 1,
-                  'worker': index - 1 - servers}[kind]
-        host = (slots if kind == 'worker' else names)[
-            number if kind == 'worker' else number % len(names)]
         environment['DMLC_NODE_HOST'] = address[host]
         if kind == 'worker':
-            environment['PYTHONPATH'] = os.pathsep.join(
-                [str(HOOKS), *filter(None, [os.environ.get('PYTHONPATH')])])
+            environment['PYTHONPATH'] = python_path
         roles.append(Role(kind, number, host,
                           list(command) if kind == 'worker' else serve,
                           environment))

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from d2lmulti import launch as launcher
-from d2lmulti.agent import CONTACT
+from d2lmulti.agent import CONTACT, free_port
 from d2lmulti.launch import (JobFailed, Limits, Role, judge, launch,
                              read_hosts, shell_lines)
 
@@ -387,9 +387,7 @@ def test_variables_are_printed_for_each_role():
 
 def test_the_printed_variables_run_a_job(tmp_path):
     """As Slurm or Kubernetes start it: every process runs the same."""
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        port = probe.getsockname()[1]
+    port = free_port(0)
     (tmp_path / 'script.py').write_text(
         JOIN + 'print(step())\nnpx.waitall()')
     processes = [subprocess.Popen(

@@ -1,6 +1,7 @@
 """Each real bug, put in on purpose: the test of its property must fail."""
 import inspect
 import sys
+import textwrap
 
 import pytest
 
@@ -17,24 +18,25 @@ from d2lmulti import checkpoint, cluster, launch, splits
 
 def put_in(monkeypatch, function, old, new):
     """Replace `old` by `new` in the source of `function`, everywhere."""
-    source = inspect.getsource(function)
-    assert source.count(old) == 1, 'the mutation no longer fits the source'
-    namespace = dict(vars(sys.modules[function.__module__]))
-    exec(source.replace(old, new), namespace)
+    mutant = mutated(function, old, new)
     for name, module in list(sys.modules.items()):
         if name.split('.')[0] == 'd2lmulti':
             if getattr(module, function.__name__, None) is function:
-                monkeypatch.setattr(module, function.__name__,
-                                    namespace[function.__name__])
+                monkeypatch.setattr(module, function.__name__, mutant)
 
 
 def put_in_method(monkeypatch, cls, name, old, new):
     """Replace `old` by `new` in the source of a method."""
-    source = inspect.cleandoc('\n' + inspect.getsource(getattr(cls, name)))
+    monkeypatch.setattr(cls, name, mutated(getattr(cls, name), old, new))
+
+
+def mutated(function, old, new):
+    """Return the function with `old` replaced by `new` in its source."""
+    source = textwrap.dedent(inspect.getsource(function))
     assert source.count(old) == 1, 'the mutation no longer fits the source'
-    namespace = dict(vars(sys.modules[cls.__module__]))
+    namespace = dict(vars(sys.modules[function.__module__]))
     exec(source.replace(old, new), namespace)
-    monkeypatch.setattr(cls, name, namespace[name])
+    return namespace[function.__name__]
 
 
 def test_an_unchanged_function_stays_green(monkeypatch):
