@@ -4,8 +4,8 @@ notebooks = notebooks/*.ipynb
 compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
-.PHONY: help env train test lab bench bench-quick export execute figures \
-	lint lock clean
+.PHONY: help env train test test-hosts lab bench bench-cluster bench-quick \
+	horovod export execute figures lint lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' \
@@ -24,6 +24,9 @@ test: env  ## unit tests, then run the notebooks and compare their outputs
 	    --nbval-cell-timeout=120 notebooks || status=1; \
 	exit $$status
 
+test-hosts: env  ## the launcher over ssh and four addresses; needs root
+	$(python) -m pytest tests/hosts.py
+
 # From the project folder, because the chapters show figures in img/.
 lab: env  ## open the notebooks in JupyterLab
 	$(python) -m jupyterlab --LabApp.default_url=/lab/tree/notebooks $(ARGS)
@@ -31,8 +34,21 @@ lab: env  ## open the notebooks in JupyterLab
 bench: env  ## measure speed beside peers; needs a quiet machine, 50 minutes
 	$(python) benchmarks/bench.py $(ARGS)
 
+bench-cluster: env  ## the same with several processes, 15 minutes
+	$(python) benchmarks/bench.py --cluster $(ARGS)
+
 bench-quick: env  ## the same in two minutes, without PyTorch and whole epochs
 	$(python) benchmarks/bench.py --quick $(ARGS)
+
+# Built for the MXNet in .venv, which a build of its own would not see.
+horovod: env  ## compile Horovod into .venv; needs cmake and g++, 10 minutes
+	$(python) -m pip --version >/dev/null 2>&1 || $(python) -m ensurepip -q
+	$(python) -m pip install -q 'setuptools<66' wheel cloudpickle pyyaml
+	HOROVOD_WITH_MXNET=1 HOROVOD_WITH_GLOO=1 HOROVOD_WITHOUT_MPI=1 \
+	HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITHOUT_PYTORCH=1 \
+	HOROVOD_CPU_OPERATIONS=GLOO MAKEFLAGS=-j2 \
+	    $(python) -m pip install --no-build-isolation --no-deps \
+	    horovod==0.28.1
 
 export: env  ## write d2lmulti/*.py from the notebooks
 	$(python) -c "from glob import glob; \

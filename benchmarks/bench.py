@@ -1,7 +1,8 @@
 """Measure this project beside its peers, in turn; see RESULTS.md.
 
-    make bench          everything, about 50 minutes; writes RESULTS.md
-    make bench-quick    two minutes; writes build/bench-quick.md
+    make bench            one process, 50 minutes; writes RESULTS.md
+    make bench-cluster    several processes, 15 minutes; writes CLUSTER.md
+    make bench-quick      two minutes; writes build/bench-quick.md
 
 Run it on a quiet machine: a busy core takes the second device away.
 """
@@ -10,6 +11,7 @@ import collections
 import contextlib
 import datetime
 import importlib.metadata
+import importlib.util
 import json
 import os
 import pathlib
@@ -24,8 +26,10 @@ import psutil
 from tqdm import tqdm
 
 import report
+import report_cluster
 from d2lmulti.runtime import SETTINGS
-from report import DDP, GLUON, LIMIT, OURS, RECIPE, TUNED
+from report import (DDP, GLUON, HOROVOD, LIMIT, OURS, RECIPE, SERVERS,
+                    TUNED)
 
 HERE = pathlib.Path(__file__).parent
 BUILD = HERE.parent / 'build'
@@ -52,6 +56,7 @@ def main():
     """Parse the command line, measure, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('--quick', action='store_true')
+    parser.add_argument('--cluster', action='store_true')
     parser.add_argument('--rounds', type=int,
                         help='5, or 3 with --quick, if not given')
     options = parser.parse_args()
@@ -61,11 +66,17 @@ def main():
     if os.getloadavg()[0] > 0.5:
         notes.append('**The machine was busy**: expect ratios near 1.')
         print(notes[-1], file=sys.stderr)
-    turns = quick_turns() if options.quick else full_turns(notes)
+    turns = (quick_turns() if options.quick else
+             cluster_turns(notes) if options.cluster else full_turns(notes))
     results = take_turns(turns, num_rounds, notes)
     notes.append(find_versions(results))
-    out = BUILD / 'bench-quick.md' if options.quick else HERE / 'RESULTS.md'
-    report.write(results, notes, num_rounds, out)
+    if options.cluster:
+        out = HERE / 'CLUSTER.md'
+        report_cluster.write(results, notes, num_rounds, out)
+    else:
+        out = (BUILD / 'bench-quick.md' if options.quick else
+               HERE / 'RESULTS.md')
+        report.write(results, notes, num_rounds, out)
     print(out.read_text())
 
 
@@ -79,15 +90,7 @@ def quick_turns():
 
 def full_turns(notes):
     """Return the turns of a full round; note why PyTorch has none."""
-    contestants = list(FULL)
-    reason = install_torch()
-    if reason:
-        notes.append(f'{DDP} was left out: {reason}')
-        print(notes[-1], file=sys.stderr)
-    else:
-        python = str(TORCH / 'bin' / 'python')
-        contestants += [Contestant(DDP, 'TorchDDP', k, True, python)
-                        for k in (1, 2)]
+    contestants = FULL + torch_contestants(notes)
     steps = {'task': 'steps', 'batch_sizes': [256, 512, 1024, 4096]}
     epoch = {'task': 'epoch', 'batch_sizes': [256],
              'num_images': NUM_IMAGES}
@@ -97,6 +100,43 @@ def full_turns(notes):
             + [(Contestant(OURS, 'Ours', k), alone) for k in (2, 4)]
             + [(Contestant(OURS, 'Ours', 2), {'task': task})
                for task in ('splits', 'overlap')])
+
+
+def cluster_turns(notes):
+    """Return the turns with several processes; note who is missing."""
+    steps = {'task': 'steps', 'batch_sizes': [256, 512, 1024]}
+    alone = {'task': 'exchange', 'megabytes': [0.4, 4, 40, 400]}
+    servers = Contestant(SERVERS, 'OverServers', 2)
+    torch = torch_contestants(notes)
+    horovod = []
+    if importlib.util.find_spec('horovod'):
+        horovod = [Contestant(HOROVOD, 'Horovod', 2)]
+    else:
+        leave_out(HOROVOD, 'run `make horovod` first', notes)
+    return ([(contestant, dict(steps, servers=1)) for contestant in
+             [*QUICK, servers, *horovod, *torch]]
+            + [(Contestant(report_cluster.COPY, 'Ours', 1), alone)]
+            + [(Contestant(name, 'OverServers', 2), dict(alone, servers=n))
+               for n, name in report_cluster.PUSH_AND_PULL.items()]
+            + [(contestant, alone) for contestant in [*horovod, *torch[1:]]]
+            + [(Contestant(OURS, 'Ours', 1),
+                {'task': 'checkpoint', 'folder': str(BUILD)})])
+
+
+def torch_contestants(notes):
+    """Return PyTorch's contestants; note why there are none."""
+    reason = install_torch()
+    if reason:
+        leave_out(DDP, reason, notes)
+        return []
+    python = str(TORCH / 'bin' / 'python')
+    return [Contestant(DDP, 'TorchDDP', k, True, python) for k in (1, 2)]
+
+
+def leave_out(name, reason, notes):
+    """Note and tell why a contestant takes no part."""
+    notes.append(f'{name} was left out: {reason}')
+    print(notes[-1], file=sys.stderr)
 
 
 def describe_machine():

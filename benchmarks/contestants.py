@@ -3,6 +3,8 @@
 Each class trains on minibatches (X, y) that its own `load` made from NumPy
 arrays. `step` may return before the work is done; `drain` waits for it.
 `batches` prepares a whole set of images once, `epoch` is one pass over them.
+Those that something else starts tell their `rank` and `wait` for the others.
+`exchange` makes a function that adds an array over all processes.
 Frameworks are imported where they are used: each contestant runs in a
 process of its own, some without MXNet, some without d2lmulti's settings.
 """
@@ -58,6 +60,12 @@ class Ours(OnMXNet):
     def batches(self, X, y, batch_size):
         return self.book.Minibatches(X, y, batch_size, seed=0)
 
+    def exchange(self, length):
+        """Return a function that copies so many numbers in memory."""
+        from mxnet import np
+        here, there = (np.ones(length, ctx=self.devices[0]) for _ in '12')
+        return lambda: here.copyto(there)
+
     def epoch(self, batches):
         from d2lmulti.train import train_epoch
         from tqdm import tqdm
@@ -67,6 +75,36 @@ class Ours(OnMXNet):
     def loss(self, X, y):
         scores = self.book.lenet(X, self.device_params[0])
         return float(self.book.loss(scores, y).mean())
+
+
+class OverServers(Ours):
+    """Chapter 13: a worker of a job, started by the launcher."""
+    def __init__(self, num_devices, start, rendezvous):
+        super().__init__(num_devices, start, rendezvous)
+        from d2lmulti.cluster import ClusterSum
+        from mxnet import kv
+        self.store = kv.create('dist_sync')
+        self.rank, self.size = self.store.rank, self.store.num_workers
+        self.add = ClusterSum(self.store, self.device_params[0])
+
+    def step(self, X, y):
+        self.book.train_batch(X, y, self.device_params, self.devices,
+                              LR / self.size, self.add)
+
+    def wait(self):
+        self.store._barrier()
+
+    def exchange(self, length):
+        """Return a function that pushes so many numbers and pulls them."""
+        from mxnet import np
+        buffer, key = np.ones(length), f'{length} numbers'
+        self.store.init(key, buffer)
+
+        def push_and_pull():
+            self.store.push(key, buffer)
+            self.store.pull(key, out=buffer)
+
+        return push_and_pull
 
 
 class D2LRecipe(OnMXNet):
@@ -156,8 +194,12 @@ class Gluon(OnMXNet):
         self.net.hybridize(static_alloc=True, static_shape=True)
         self.criterion = gluon.loss.SoftmaxCrossEntropyLoss()
         self.criterion.hybridize(static_alloc=True, static_shape=True)
-        self.trainer = gluon.Trainer(self.net.collect_params(), 'sgd',
-                                     {'learning_rate': LR}, kvstore='device')
+        self.trainer = self.make_trainer()
+
+    def make_trainer(self):
+        from mxnet import gluon
+        return gluon.Trainer(self.net.collect_params(), 'sgd',
+                             {'learning_rate': LR}, kvstore='device')
 
     def step(self, X, y):
         from mxnet import autograd, gluon
@@ -179,6 +221,31 @@ class GluonTuned(Gluon):
     def __init__(self, num_devices, start, rendezvous):
         import d2lmulti  # noqa: F401  it prepares
         super().__init__(num_devices, start, rendezvous)
+
+
+class Horovod(GluonTuned):
+    """Gluon with Horovod's trainer: a process of those it started."""
+    def __init__(self, num_devices, start, rendezvous):
+        import d2lmulti  # noqa: F401  before MXNet, which hvd imports
+        import horovod.mxnet as hvd
+        hvd.init()
+        self.hvd, self.rank = hvd, hvd.rank()
+        super().__init__(num_devices, start, rendezvous)
+
+    def make_trainer(self):
+        return self.hvd.DistributedTrainer(
+            self.net.collect_params(), 'sgd', {'learning_rate': LR})
+
+    def wait(self):
+        self.exchange(1)()
+        self.drain()
+
+    def exchange(self, length):
+        """Return a function that adds so many numbers over the processes."""
+        from mxnet import np
+        data = np.zeros(length)
+        return lambda: self.hvd.allreduce_(data, average=False,
+                                           name=f'{length} numbers')
 
 
 class TorchDDP:
@@ -220,6 +287,11 @@ class TorchDDP:
     def epoch(self, batches):
         for batch in batches:
             self.step(*self.load(*batch))
+
+    def exchange(self, length):
+        """Return a function that adds so many numbers over the processes."""
+        data = self.torch.zeros(length)
+        return lambda: self.torch.distributed.all_reduce(data)
 
     def loss(self, X, y):
         with self.torch.no_grad():

@@ -7,6 +7,8 @@ GLUON = 'Gluon Trainer as it comes'
 TUNED = 'Gluon Trainer, our settings'
 DDP = 'PyTorch DDP'
 LIMIT = 'two independent processes'
+SERVERS = 'this project, workers and a server'
+HOROVOD = 'Gluon over Horovod'
 
 
 def write(results, notes, num_rounds, out):
@@ -15,8 +17,10 @@ def write(results, notes, num_rounds, out):
     `results`: {(name, devices, task): [result of each round]}.
     """
     full = any(task == 'epoch' for _, _, task in results)
-    parts = ['# How fast, beside its peers', *notes, method(num_rounds, full),
-             steps_table(results), ratios_table(results)]
+    command = 'make bench' if full else 'make bench-quick'
+    parts = ['# How fast, beside its peers', *notes,
+             method(num_rounds, command), steps_table(results),
+             ratios_table(results)]
     if full:
         draw(results, out.with_name('results.png'))
         parts += [epochs_table(results), FIGURE]
@@ -27,9 +31,8 @@ def write(results, notes, num_rounds, out):
     out.write_text('\n\n'.join(parts) + '\n')
 
 
-def method(num_rounds, full):
+def method(num_rounds, command):
     """Return how it was measured, in a paragraph."""
-    command = 'make bench' if full else 'make bench-quick'
     return (
         f'Written by `{command}`. The contestants take turns, {num_rounds} '
         'rounds, each turn in a fresh process: warm-up, then steps with the '
@@ -82,7 +85,7 @@ def table(head, rows):
 
 def contestants(results, task):
     """Return (name, devices) of all that took part in the task."""
-    order = [OURS, LIMIT, TUNED, GLUON, RECIPE, DDP]
+    order = [OURS, LIMIT, SERVERS, TUNED, HOROVOD, GLUON, RECIPE, DDP]
     found = [(name, devices) for name, devices, other in results
              if other == task]
     return sorted(found, key=lambda key: (order.index(key[0]), key[1]))

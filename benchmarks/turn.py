@@ -2,8 +2,9 @@
 
     python turn.py '{"contestant": "Ours", "devices": 2, "task": "steps", …}'
 
-A contestant with a process for each device starts them itself: they work at
-the same time, each on its share of every minibatch, and the slowest counts.
+A contestant with a process for each device starts them itself, or lets the
+launcher or Horovod do it: they work at the same time, each on its share of
+every minibatch, and the slowest counts.
 """
 import gzip
 import importlib.metadata
@@ -12,6 +13,7 @@ import multiprocessing
 import pathlib
 import queue
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -87,6 +89,32 @@ def measure_epoch(trainer, turn, share, wait):
     trainer.epoch(batches)
     trainer.drain()
     return {'seconds': {'epoch': time.perf_counter() - start}}
+
+
+def measure_exchange(trainer, turn, share, wait):
+    """Return the seconds to add one array over all processes, by its MB."""
+    result = {'seconds': {}}
+    for size in turn['megabytes']:
+        exchange = trainer.exchange(int(size * 250_000))
+        times = []
+        for _ in range(2 + max(3, min(30, int(40 / size)))):
+            wait()
+            start = time.perf_counter()
+            exchange()
+            trainer.drain()
+            times.append(time.perf_counter() - start)
+        result['seconds'][size] = statistics.median(times[2:])
+    return result
+
+
+def measure_checkpoint(turn):
+    """Return the seconds that training waits for a checkpoint of LeNet."""
+    import d2lmulti
+    from d2lmulti.checkpoint import Checkpoint, save_checkpoint
+    at = Checkpoint(d2lmulti.init_params())
+    with tempfile.TemporaryDirectory(dir=turn['folder']) as folder:
+        return take_in_turn({'checkpoint': lambda: save_checkpoint(
+            folder, at)}, num_rounds=20)
 
 
 def measure_allreduce(turn):
@@ -215,8 +243,45 @@ def run_process(turn, rank=0, size=1, store=None, wait=lambda: None):
     make = getattr(contestants, turn['contestant'])
     trainer = make(turn['devices'] // size, first_params(),
                    (store, rank, size))
-    measure = {'steps': measure_steps, 'epoch': measure_epoch}[turn['task']]
+    measure = {'steps': measure_steps, 'epoch': measure_epoch,
+               'exchange': measure_exchange}[turn['task']]
+    rank = getattr(trainer, 'rank', rank)  # known only now, or before
+    wait = getattr(trainer, 'wait', wait)
     return measure(trainer, turn, slice(rank, None, size), wait)
+
+
+def run_job(turn):
+    """Let the launcher run the workers of a job; return what they print."""
+    from d2lmulti.launch import Limits, launch
+    lines = []
+    launch(command_of_part(turn), turn['devices'], turn['servers'],
+           show=lines.append, limits=Limits(60, 60, 5, TIME_LIMIT))
+    return parts_of(lines)
+
+
+def run_horovod(turn):
+    """Let Horovod run the processes of a job; return what they print."""
+    size = str(turn['devices'])
+    done = subprocess.run(
+        [sys.executable, '-m', 'horovod.runner.launch', '--gloo',
+         '--network-interfaces', 'lo', '-np', size, '-H',
+         f'localhost:{size}', *command_of_part(turn)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        timeout=TIME_LIMIT)
+    if done.returncode:
+        raise RuntimeError(done.stdout[-1000:])
+    return parts_of(done.stdout.splitlines())
+
+
+def command_of_part(turn):
+    """Return the command of one process of a job."""
+    return [sys.executable, __file__, json.dumps(dict(turn, part=True))]
+
+
+def parts_of(lines):
+    """Return the results among lines that begin with a process's name."""
+    return [json.loads(line[line.index('{'):]) for line in lines
+            if line.endswith('}')]
 
 
 def run_child(turn, rank, size, store, barrier, results):
@@ -249,6 +314,11 @@ def run_processes(turn, size):
                 raise RuntimeError(parts[-1])
         for process in processes:
             process.join(TIME_LIMIT)
+    return slowest(parts)
+
+
+def slowest(parts):
+    """Return the result of the first process with the longest times."""
     result = parts[0]
     for part in parts[1:]:
         for key, seconds in part['seconds'].items():
@@ -276,10 +346,17 @@ def wait_for_result(results, processes):
 def main(turn):
     """Run the turn that `turn` describes; return what was measured."""
     alone = {'allreduce': measure_allreduce, 'splits': measure_splits,
-             'overlap': measure_overlap}
+             'overlap': measure_overlap, 'checkpoint': measure_checkpoint}
+    jobs = {'OverServers': run_job, 'Horovod': run_horovod}
     if turn['task'] in alone:
         return alone[turn['task']](turn)
-    result = run_processes(turn, turn['devices'] if turn['processes'] else 1)
+    if 'part' in turn:
+        return run_process(turn, size=turn['devices'])
+    if turn['contestant'] in jobs:
+        result = slowest(jobs[turn['contestant']](turn))
+    else:
+        result = run_processes(turn,
+                               turn['devices'] if turn['processes'] else 1)
     package = 'torch' if turn['contestant'] == 'TorchDDP' else 'mxnet'
     result['version'] = f'{package} {importlib.metadata.version(package)}'
     return result

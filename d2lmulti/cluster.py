@@ -28,8 +28,8 @@ def join_cluster(kind='dist_sync'):
     """Yield the key-value store of this worker; drain the engine at the end.
 
     `kind`: 'dist_sync', or 'dist_async' for a store that does not wait for
-    all workers. Without `launch`, or a scheduler that sets DMLC_ROLE, waits
-    for nobody: a store with one worker.
+    all workers. If nothing has set DMLC_ROLE,
+    as `launch` does: a store with one worker.
     """
     store = mx.kv.create(kind if 'DMLC_ROLE' in os.environ else 'local')
     yield store
@@ -39,7 +39,8 @@ def join_cluster(kind='dist_sync'):
 class ClusterSum:
     """An `allreduce` over the devices of all workers of `store`.
 
-    Must exist before the first forward pass, and be called for the
+    Must exist before the first forward pass (see the end of chapter 13),
+    and be called for the
     gradients of one parameter after the other, in the order of `params`, as
     `train_batch` does. Each worker sends and receives every parameter once
     a step.
@@ -59,8 +60,8 @@ class ClusterSum:
         if self.store.num_workers > 1:  # across
             buffer = self.buffers[key]
             data[0].copyto(buffer)
-            self.store.push(str(key), buffer, priority=-key)
-            self.store.pull(str(key), out=buffer, priority=-key)
+            self.store.push(str(key), buffer)
+            self.store.pull(str(key), out=buffer)
             for array in data:
                 buffer.copyto(array)
 
@@ -85,8 +86,8 @@ def train_on_cluster(num_devices, batch_size, lr, num_epochs=10, seed=0,
 
     As `train`, with `num_devices` on each worker, and `batch_size` examples
     in a minibatch over all of them. Outside a job there is one worker.
-    `checkpoints`: a folder that all hosts share, where the first worker
-    writes after `every` steps; training goes on from what is there. Raises
+    `checkpoints`: a folder that all hosts share, where the worker of rank
+    0 writes after `every` steps; training goes on from what is there. Raises
     what `train` and `load_checkpoint` raise.
     """
     devices = try_devices(num_devices)

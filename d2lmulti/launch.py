@@ -22,6 +22,8 @@ import tempfile
 import threading
 import time
 
+import psutil
+
 from .agent import CONTACT, GRACE
 
 AGENT = pathlib.Path(__file__).with_name('agent.py')
@@ -30,6 +32,9 @@ SSH = ('ssh -o BatchMode=yes -o ConnectTimeout=5 '
        '-o ServerAliveInterval=2 -o ServerAliveCountMax=3')
 # What the roles on other hosts see of this environment.
 PASSED_ON = ('D2LMULTI_', 'DMLC_', 'MXNET_', 'OMP_', 'PS_', 'PYTHON')
+DEFAULTS = {'OMP_NUM_THREADS': '1',
+            # Arrays of so many numbers are cut into a part for each server.
+            'MXNET_KVSTORE_BIGARRAY_BOUND': '10000'}
 TAIL = 15  # lines of a log that are shown when its role fails
 IDLE = 0.02  # seconds of processor time in a second that are no progress
 
@@ -191,7 +196,8 @@ def role_environment(index, workers, servers, root, port=0):
     return {'DMLC_ROLE': kind, 'DMLC_PS_ROOT_URI': root,
             'DMLC_PS_ROOT_PORT': str(port),
             'DMLC_NUM_SERVER': str(servers), 'DMLC_NUM_WORKER': str(workers),
-            'OMP_NUM_THREADS': os.environ.get('OMP_NUM_THREADS', '1')}
+            **{name: os.environ.get(name, value)
+               for name, value in DEFAULTS.items()}}
 
 
 def run(roles, limits, deadline, folder, port, ssh, show):
@@ -329,20 +335,21 @@ def note(role, event, log, show):
     elif kind == 'ended':
         role.status, role.ending = event['status'], role.ending or now
     elif kind == 'refused':
-        role.failure = event['reason']
+        role.failure, role.ending = event['reason'], now
     elif kind == 'gone' and role.status is None:
         role.failure = role.failure or 'its agent is gone'
+        role.ending = role.ending or now
     return False
 
 
 def judge(roles, began, busy, deadline, limits):
     """Return (roles, reason) of the first failure, or None if all is well."""
     now = time.monotonic()
+    failed = [role for role in roles if role.failure or role.status]
+    if failed:  # the others may only follow the first
+        first = min(failed, key=lambda role: role.ending)
+        return [first], first.failure or ending(first.status)
     for role in roles:
-        if role.failure:
-            return [role], role.failure
-        if role.status:
-            return [role], ending(role.status)
         if role.status is None and role.heard and \
                 now - role.heard > CONTACT:
             return [role], (f'nothing was heard of it for {CONTACT} seconds: '
@@ -411,25 +418,42 @@ def end_all(roles, events):
         tell(role, 'stop')
         with contextlib.suppress(OSError):
             role.agent.stdin.close()
+    # Whoever has been silent for long will not answer now.
+    silent = [role for role in started if role.heard and
+              time.monotonic() - role.heard > CONTACT / 2]
     give_up = time.monotonic() + 3 * GRACE
-    while any(role.agent.poll() is None for role in started) and \
-            time.monotonic() < give_up:
+    while any(role.agent.poll() is None for role in started
+              if role not in silent) and time.monotonic() < give_up:
         for _ in take(events, seconds=0.1):
             pass  # or an agent could not say its last words
     for role in started:
-        if role.agent.poll() is None:  # of a host that is cut off
-            role.agent.kill()
+        if role.agent.poll() is None:
+            kill_agent(role)
         role.agent.wait()
         if role.host is None and role.pid and role.status is None:
             with contextlib.suppress(OSError):  # if its agent was killed
                 os.killpg(role.pid, signal.SIGKILL)
 
 
+def kill_agent(role):
+    """End an agent that does not answer. Below ours are its processes; that
+    of a cut-off host ends them itself."""
+    with contextlib.suppress(psutil.Error):
+        for process in psutil.Process(role.agent.pid).children(
+                recursive=True):
+            process.kill()
+    role.agent.kill()
+
+
 def shell_lines(index, workers, servers, root, port):
     """Return shell commands that set the variables of a role; -1: of all.
 
-    Raises ValueError if there is no such role, or no port.
+    Raises ValueError if there is no such role, no port, or no address.
     """
+    address = find_address(root)
+    if address.startswith('127.') and address != root != 'localhost':
+        raise ValueError(f'{root!r} is {address} here, where other hosts '
+                         'cannot reach it: give its address in the network')
     if not 0 < port < 65536:
         raise ValueError('give the scheduler a --port from 1 to 65535 that '
                          'is free on its host')
@@ -439,7 +463,7 @@ def shell_lines(index, workers, servers, root, port):
                          f'numbered 0 to {total - 1}')
     lines = []
     for i in range(total) if index == -1 else [index]:
-        variables = role_environment(i, workers, servers, root, port)
+        variables = role_environment(i, workers, servers, address, port)
         if index == -1:
             lines.append(f'# role {i}')
         lines += [f'export {name}={shlex.quote(value)}'

@@ -103,6 +103,33 @@ def test_without_the_sum_they_do_not(tmp_path):
                for path in tmp_path.glob('*.npz'))
 
 
+def test_three_workers_add_in_any_order_within_the_bound(tmp_path):
+    """2 (m - 1) u Σ|g|, as chapter 13 says; u is float32's 2^-24."""
+    run(tmp_path, '''
+import sys
+from d2lmulti.cluster import ClusterSum, join_cluster
+from mxnet import np
+import numpy as onp
+
+with join_cluster() as store:
+    data = [np.array(onp.random.RandomState(store.rank).normal(size=10_000),
+                     dtype='float32')]
+    add = ClusterSum(store, data)
+    for step in range(20):  # the numbers arrive in several orders
+        total = [data[0].copy()]
+        add(total)
+        onp.save(f'{sys.argv[1]}/{store.rank}-{step}', total[0].asnumpy())
+''', tmp_path, workers=3)
+    sums = onp.stack([onp.load(path) for path in tmp_path.glob('*.npy')])
+    assert len(sums) == 60
+    parts = onp.stack([onp.random.RandomState(rank).normal(size=10_000)
+                       for rank in range(3)]).astype('float32')
+    bound = 2 * 2 * 2.0 ** -24 * abs(parts).astype('float64').sum(axis=0)
+    assert (onp.ptp(sums.astype('float64'), axis=0) <= bound).all()
+    assert (abs(sums - parts.astype('float64').sum(axis=0)) <= bound).all()
+    assert (abs(sums) > 1e5 * bound).any()  # the bound says something
+
+
 TRAIN = f'''
 import pathlib, sys
 sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
@@ -166,6 +193,18 @@ def kill_a_role(mark, rng):
              for process in left_behind(mark, DMLC_ROLE=kind)]
     with contextlib.suppress(psutil.Error, IndexError):
         rng.choice(roles).kill()
+
+
+def test_three_workers_end_close_to_an_undisturbed_run(
+        tmp_path, monkeypatch):
+    """Not with the same bits: the order of their sums is not fixed."""
+    monkeypatch.chdir(tmp_path)
+    run(tmp_path, TRAIN, 'calm', -1, workers=3)
+    run(tmp_path, TRAIN, 'again', 4, workers=3, restarts=1)
+    calm, again = (load_checkpoint(name) for name in ('calm', 'again'))
+    assert calm.step == again.step and (tmp_path / 'failed').exists()
+    assert max(abs(p - q).max() for p, q in
+               zip(calm.params, again.params)) < 1e-4
 
 
 def test_two_workers_learn_what_one_learns(tmp_path, monkeypatch):

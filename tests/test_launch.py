@@ -14,7 +14,7 @@ import pytest
 
 from d2lmulti import launch as launcher
 from d2lmulti.agent import CONTACT, free_port
-from d2lmulti.launch import (JobFailed, Limits, Role, judge, launch,
+from d2lmulti.launch import (JobFailed, Limits, Role, ending, judge, launch,
                              read_hosts, shell_lines)
 
 pytestmark = pytest.mark.timeout(90)
@@ -326,16 +326,32 @@ def test_output_that_is_paged_through_does_not_end_the_job(command):
     assert command.wait(30) == 0 and output.count('step 399') == 2
 
 
-def test_a_killed_agent_takes_its_role_with_it(command, tmp_path):
+@pytest.mark.parametrize('number, message', [
+    (signal.SIGKILL, 'its agent is gone'), (signal.SIGTERM, 'agent is gone'),
+    (signal.SIGSTOP, f'nothing was heard of it for {CONTACT} seconds')])
+def test_a_lost_agent_ends_the_job(command, tmp_path, number, message):
     for line in command.stdout:
         if 'step 5' in line:
             break
     agents = [process for process in left_behind(tmp_path)
               if 'agent.py' in ' '.join(process.cmdline())]
-    agents[-1].kill()
-    assert 'its agent is gone' in command.stdout.read()
+    agents[-1].send_signal(number)
+    sent = time.monotonic()
+    assert message in command.stdout.read()
     assert command.wait(10) == 1
+    assert time.monotonic() - sent < 10
     assert not left_behind(tmp_path)
+
+
+def test_a_role_that_ignores_signals_is_killed(job):
+    with pytest.raises(JobFailed, match='status 4'):
+        job(JOIN + '''
+step()
+if store.rank == 1:
+    os._exit(4)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+time.sleep(80)
+''')
 
 
 @pytest.mark.parametrize('options, error, message', [
@@ -417,15 +433,24 @@ def worker(age=0, **known):
     ({}, None),
     ({'age': 100}, 'nothing was heard'),
     ({'heard': None, 'joined': False}, None),  # ssh may take its time
-    ({'status': -15}, 'killed by SIGTERM'),
-    ({'status': -40}, 'killed by signal 40'),
-    ({'failure': 'no ssh'}, 'no ssh'),
+    ({'status': -15, 'ending': 1}, 'killed by SIGTERM'),
+    ({'status': -40, 'ending': 1}, 'killed by signal 40'),
+    ({'failure': 'no ssh', 'ending': 1}, 'no ssh'),
     ({'status': 0, 'ending': time.monotonic() - 100}, 'came to its end'),
 ])
 def test_what_is_known_of_a_role_decides(known, reason):
     now = time.monotonic()
     found = judge([worker(), worker(**known)], now, now, now + 100, LIMITS)
     assert (found is None) if reason is None else (reason in found[1])
+
+
+def test_the_first_to_fail_is_named():
+    """The server ends only because the worker has."""
+    now = time.monotonic()
+    server = worker(kind='server', status=-6, ending=now - 1)
+    first = worker(status=-9, ending=now - 2)
+    assert judge([server, first], now, now, now + 100, LIMITS) == (
+        [first], ending(-9))
 
 
 def test_output_of_any_kind_arrives(tmp_path):
