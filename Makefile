@@ -42,7 +42,7 @@ bench-quick: env  ## the same in two minutes, without PyTorch and whole epochs
 
 # Built for the MXNet in .venv, which a build of its own would not see.
 horovod: env  ## compile Horovod into .venv; needs cmake and g++, 10 minutes
-	$(python) -m pip --version >/dev/null 2>&1 || $(python) -m ensurepip -q
+	$(python) -m pip --version >/dev/null 2>&1 || $(python) -m ensurepip >/dev/null
 	$(python) -m pip install -q 'setuptools<66' wheel cloudpickle pyyaml
 	HOROVOD_WITH_MXNET=1 HOROVOD_WITH_GLOO=1 HOROVOD_WITHOUT_MPI=1 \
 	HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITHOUT_PYTORCH=1 \

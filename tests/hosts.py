@@ -123,7 +123,9 @@ def hosts(folder):
 
 def remove(names):
     """Remove the namespaces and the bridge, as far as they exist."""
-    for command in [['link', 'del', 'd2lbridge'],
+    cables = [f'd2lveth{i}' for i in range(1, len(names) + 1)]
+    for command in [*(['link', 'del', link] for link in
+                      ['d2lbridge', *cables]),
                     *(['netns', 'del', name] for name in names)]:
         subprocess.run(['ip', *command], stderr=subprocess.DEVNULL,
                        timeout=20)
@@ -211,7 +213,8 @@ def test_a_host_that_is_cut_off_ends_the_job(folder, hosts, number):
 
     with pytest.raises(JobFailed, match=f'on {NETWORK}.{number}: '):
         run_job(folder, STEPS, hosts, workers=4, servers=2, show=show)
-    assert time.monotonic() - cut[0] < 20
+    print('seconds until it was said:', time.monotonic() - cut[0])
+    assert time.monotonic() - cut[0] < 15
 
 
 def test_a_host_that_does_not_exist_ends_the_job(folder, hosts):
