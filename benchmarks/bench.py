@@ -55,8 +55,9 @@ FULL = QUICK + [
 def main():
     """Parse the command line, measure, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--quick', action='store_true')
-    parser.add_argument('--cluster', action='store_true')
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument('--quick', action='store_true')
+    which.add_argument('--cluster', action='store_true')
     parser.add_argument('--rounds', type=int,
                         help='5, or 3 with --quick, if not given')
     options = parser.parse_args()

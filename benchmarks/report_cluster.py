@@ -98,6 +98,8 @@ def model(results, path):
     """Fit the times of steps and exchanges, draw them to 64 workers, and
     return a section about it."""
     found = exchanges(results)
+    if not set(PUSH_AND_PULL.values()) <= set(found):
+        return 'No model of the time of a step: the servers were left out.'
     server = fit(found[PUSH_AND_PULL[1]], server_work(2, 1))
     compute = BATCH / statistics.median(rates(results, OURS, 1, BATCH))
     lines = {'1 server': lambda m, size: seconds(

@@ -7,6 +7,7 @@ import sys
 
 from . import (Minibatches, find_causes, launch, plot_results,
                read_fashion_mnist, train, try_devices)
+from .agent import ENDING, leave
 from .train import check_epochs
 
 
@@ -110,9 +111,9 @@ def run_launch(options):
                                  options.servers, options.root,
                                  options.port))
         return
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in ENDING:
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-            signal.signal(number, lambda number, _: sys.exit(128 + number))
+            signal.signal(number, leave)
     sys.stdout.reconfigure(errors='replace')
     launch.launch(
         options.program, options.workers, options.servers,

@@ -24,15 +24,16 @@ import psutil
 CONTACT = 6  # seconds without a word from the other side: it is lost
 GRACE = 2    # seconds from SIGTERM to SIGKILL
 TICK = 0.2   # seconds between two looks at the role
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 LONGEST = 1 << 16  # bytes of a line; a longer one is cut into several
 
 
 def main():
     """Run the role that the first line describes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher decides
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
-    adopt_orphans()
+    go_on_in_child()
+    for number in ENDING:
+        signal.signal(number, leave)
     role = json.loads(sys.stdin.readline())
     with tempfile.TemporaryDirectory() as folder:
         mark = pathlib.Path(folder, 'exiting')
@@ -47,7 +48,7 @@ def main():
             say(event='refused', reason=f'{error}')
             return
         port = int(environment['DMLC_PS_ROOT_PORT'])
-        say(event='started', pid=process.pid, port=port)
+        say(event='started', port=port)
         contact = Contact()
         threading.Thread(target=contact.listen, daemon=True).start()
         threading.Thread(target=guard, args=[contact], daemon=True).start()
@@ -59,14 +60,38 @@ def main():
         finally:
             status = process.returncode  # None if it had to be ended
             end_all()
-        output.join(GRACE)
+        while output.is_alive() and not contact.lost():
+            output.join(TICK)
         say(event='ended', status=status)
+
+
+def go_on_in_child():
+    """Return in a child; this process ends what a killed child leaves."""
+    adopt_orphans()
+    child = os.fork()
+    if child == 0:
+        adopt_orphans()
+        return
+    for number in (0, 1, 2):  # or the launcher would not see the child's end
+        os.close(number)
+    for number in ENDING:
+        signal.signal(number, lambda number, _: os.kill(child, number))
+    _, status = os.waitpid(child, 0)
+    end_all()
+    os._exit(min(status, 1))
 
 
 def adopt_orphans():
     """Become the parent of descendants whose parent ends (Linux)."""
     if sys.platform == 'linux':
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def leave(number, _):
+    """End because of a signal; a second one changes nothing."""
+    for other in ENDING:
+        signal.signal(other, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 def free_port(port):
@@ -89,7 +114,8 @@ def start(role, environment):
 
     Raises OSError if its folder or the command does not exist.
     """
-    def die_with_agent():
+    def prepare():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         if sys.platform == 'linux':
             ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
@@ -98,7 +124,7 @@ def start(role, environment):
             role['command'], cwd=role['folder'], env=environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, start_new_session=True,
-            preexec_fn=die_with_agent)
+            preexec_fn=prepare)
     except OSError as error:
         raise OSError(f'{" ".join(role["command"])!r} cannot be started in '
                       f'{role["folder"]}: {error}') from None
@@ -131,35 +157,47 @@ def guard(contact):
 
 def watch(process, contact, mark, port):
     """Tell about the role until it ends or the launcher wants its end."""
-    told = 0
+    told, joined = 0, False
     while process.poll() is None and not contact.lost():
         if time.monotonic() - told > 1:
             told = time.monotonic()
-            say(event='alive', **describe(port, mark))
+            known = describe(port, mark, joined)
+            joined = known['joined']
+            say(event='alive', **known)
+            bury_orphans(process.pid)
         time.sleep(TICK)
 
 
-def describe(port, mark):
-    """Return what the processes of the role do.
+def describe(port, mark, joined):
+    """Return what the processes of the role do, and whether it has `joined`.
 
     The `mark` holds the number of a process that has begun to exit.
     """
-    cpu, joined, stopped, exiting = 0, False, False, False
+    cpu, stopped, exiting = 0, False, False
     leaving = mark.read_text() if mark.exists() else ''
     for process in psutil.Process().children(recursive=True):
         try:
-            times = process.cpu_times()
+            status, times = process.status(), process.cpu_times()
             cpu += times.user + times.system
-            exiting |= str(process.pid) == leaving
-            stopped |= process.status() == psutil.STATUS_STOPPED
-            joined |= any(
+            stopped |= status == psutil.STATUS_STOPPED
+            exiting |= (str(process.pid) == leaving
+                        and status != psutil.STATUS_ZOMBIE)
+            joined = joined or any(
                 c.status == psutil.CONN_ESTABLISHED
                 and port in (c.raddr.port, c.laddr.port)
                 for c in process.net_connections('tcp'))
-        except psutil.Error:  # it has just ended
+        except (psutil.Error, OSError, RuntimeError):  # it has just ended
             continue
     return {'cpu': cpu, 'joined': joined, 'stopped': stopped,
             'exiting': exiting}
+
+
+def bury_orphans(role):
+    """Take the status of adopted processes that have ended."""
+    for process in psutil.Process().children():
+        if process.pid != role:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(process.pid, os.WNOHANG)
 
 
 def forward(pipe):
@@ -196,3 +234,4 @@ def say(**event):
 
 if __name__ == '__main__':
     main()
+    os._exit(0)  # a thread may still read what the launcher says

@@ -28,7 +28,7 @@ from .agent import CONTACT, GRACE
 
 AGENT = pathlib.Path(__file__).with_name('agent.py')
 HOOKS = pathlib.Path(__file__).with_name('hooks')
-SSH = ('ssh -o BatchMode=yes -o ConnectTimeout=5 '
+SSH = ('ssh -o BatchMode=yes -o ConnectTimeout=5 -o ControlPath=none '
        '-o ServerAliveInterval=2 -o ServerAliveCountMax=3')
 # What the roles on other hosts see of this environment.
 PASSED_ON = ('D2LMULTI_', 'DMLC_', 'MXNET_', 'OMP_', 'PS_', 'PYTHON')
@@ -62,9 +62,12 @@ def launch(command, workers=2, servers=1, hosts=None, limits=LIMITS,
     if the job failed. In every case, no process of it remains.
     """
     check(command, workers, servers, hosts, limits, restarts, port)
+    make_roles(command, workers, servers, hosts)  # raises if it cannot
+    limits = Limits(*(float('inf') if seconds is None else seconds
+                      for seconds in limits))
     folder = pathlib.Path(log_dir or tempfile.mkdtemp(prefix='d2lmulti-'))
     folder.mkdir(parents=True, exist_ok=True)
-    deadline = time.monotonic() + (limits.total or float('inf'))
+    deadline = time.monotonic() + limits.total
     for attempt in range(restarts + 1):
         roles = make_roles(command, workers, servers, hosts)
         try:
@@ -132,7 +135,7 @@ class Role:
         self.name = kind if kind == 'scheduler' else f'{kind}-{number}'
         self.environment = environment
         self.agent = None        # the process that runs it
-        self.pid = None          # its own, on its host
+        self.listener = None     # the thread that hears it
         self.joined = False      # the scheduler
         self.stopped = None      # since when, by SIGSTOP
         self.busy = 0            # when it was last seen to compute
@@ -227,12 +230,13 @@ def run(roles, limits, deadline, folder, port, ssh, show):
             still = time.monotonic() - looked
             if still > 1:  # this process stood still: nothing was heard
                 forgive(roles, still)
-                busy += still
+                busy, began = busy + still, began + still
             looked = time.monotonic()
             failure = judge(roles, began, busy, deadline, limits)
             if failure:
                 raise JobFailed(explain(failure, folder))
-            if all(role.status == 0 for role in roles):
+            if all(role.status == 0 for role in roles) or \
+                    no_store_was_made(roles, limits):
                 return
 
 
@@ -260,9 +264,18 @@ def pinging(roles):
 
 def forgive(roles, seconds):
     """Count seconds for which nobody listened as if all had spoken."""
+    now = time.monotonic()
     for role in roles:
-        role.heard = role.heard and role.heard + seconds
-        role.ending = role.ending and role.ending + seconds
+        role.heard = role.heard and min(now, role.heard + seconds)
+        role.ending = role.ending and min(now, role.ending + seconds)
+
+
+def no_store_was_made(roles, limits):
+    """Return whether all workers ended well and the others wait for them."""
+    ends = [role.ending for role in roles if role.kind == 'worker'
+            and role.status == 0]
+    return len(ends) == sum(role.kind == 'worker' for role in roles) and \
+        time.monotonic() - max(ends) > limits.exit
 
 
 def start_agent(role, events, port, ssh):
@@ -289,11 +302,16 @@ def start_agent(role, events, port, ssh):
             try:
                 event = json.loads(line)
             except ValueError:  # what ssh says, or Python about the agent
+                event = None
+            if not isinstance(event, dict) or 'event' not in event:
                 event = {'event': 'output', 'line': line.rstrip('\n')}
+            if role.heard or event['event'] != 'output':
+                role.heard = time.monotonic()
             events.put((role, event))
         events.put((role, {'event': 'gone'}))
 
-    threading.Thread(target=listen, daemon=True).start()
+    role.listener = threading.Thread(target=listen, daemon=True)
+    role.listener.start()
 
 
 def tell(role, message):
@@ -316,8 +334,8 @@ def take(events, seconds):
 def note(role, event, log, show):
     """Write down what happened to a role; return whether it is progress."""
     now, kind = time.monotonic(), event['event']
-    role.heard = now if role.heard or kind != 'output' else None
     if kind == 'output':
+        role.busy = now
         role.tail.append(event['line'])
         print(event['line'], file=log, flush=True)
         show(f'[{role.name}] {event["line"]}')
@@ -330,14 +348,14 @@ def note(role, event, log, show):
         role.stopped = (role.stopped or now) if event['stopped'] else None
         role.ending = (role.ending or now) if event['exiting'] else None
         return busy
-    if kind == 'started':
-        role.pid = event['pid']
-    elif kind == 'ended':
+    if kind == 'ended':
         role.status, role.ending = event['status'], role.ending or now
     elif kind == 'refused':
         role.failure, role.ending = event['reason'], now
     elif kind == 'gone' and role.status is None:
-        role.failure = role.failure or 'its agent is gone'
+        role.failure = role.failure or (
+            'its agent is gone: can its host be reached, and was no process '
+            'killed there?')
         role.ending = role.ending or now
     return False
 
@@ -357,30 +375,36 @@ def judge(roles, began, busy, deadline, limits):
         if role.stopped and now - role.stopped > limits.progress:
             return [role], ('stopped by a signal: no progress for '
                             f'{limits.progress} seconds')
-    ended = [role for role in roles if role.ending]
     going = [role for role in roles if role.status is None]
-    if ended and going and now - max(
-            min(role.ending for role in ended),
-            *(role.busy for role in going)) > limits.exit:
-        first = min(ended, key=lambda role: role.ending)
-        return [first], (
-            f'it came to its end, but {names(going)} went on for more than '
-            f'{limits.exit} seconds. Did it raise an error, or take fewer '
-            'steps than the other workers?')
-    absent = [role for role in roles if not role.heard]
-    if absent and now - began > limits.startup:
-        return absent[:1], (f'not started after {limits.startup} seconds: '
-                            'does its host answer?')
-    absent = [role for role in roles[1:] if not role.joined]
-    if absent and now - began > limits.startup:
-        return absent, (f'not joined {limits.startup} seconds after the '
-                        'start: does every worker create the key-value '
-                        'store, and can the hosts reach each other?')
+    if roles[0].status != 0:  # else all have passed the last barrier
+        ended = [role for role in roles if role.ending]
+        workers = [role for role in going if role.kind == 'worker']
+        if ended and workers and now - max(
+                min(role.ending for role in ended),
+                *(role.busy for role in workers)) > limits.exit:
+            first = min(ended, key=lambda role: role.ending)
+            return [first], (
+                f'it came to its end, but {names(going)} went on for more '
+                f'than {limits.exit} seconds. Did it raise an error, or take '
+                'fewer steps than the other workers? If it was only fast, '
+                'allow more with --exit-timeout')
+        absent = [role for role in roles if not role.heard]
+        if absent and now - began > limits.startup:
+            return absent[:1], (f'not started after {limits.startup} '
+                                'seconds: does its host answer?')
+        absent = [role for role in roles[1:] if not role.joined
+                  and role.status is None
+                  and now - max(role.busy, began) > limits.startup]
+        if absent:
+            return absent, (f'not joined {limits.startup} seconds after the '
+                            'start: does every worker create the key-value '
+                            'store, and can the hosts reach each other?')
     if now - busy > limits.progress:
         return roles, ('waiting for each other: no progress for '
                        f'{limits.progress} seconds')
     if now > deadline:
-        return going, f'not finished after {limits.total} seconds'
+        return going, (f'not finished after {limits.total} seconds: allow '
+                       'more with --timeout')
     return None
 
 
@@ -430,9 +454,11 @@ def end_all(roles, events):
         if role.agent.poll() is None:
             kill_agent(role)
         role.agent.wait()
-        if role.host is None and role.pid and role.status is None:
-            with contextlib.suppress(OSError):  # if its agent was killed
-                os.killpg(role.pid, signal.SIGKILL)
+    give_up = time.monotonic() + 1
+    while any(role.listener.is_alive() for role in started) and \
+            time.monotonic() < give_up:
+        for _ in take(events, seconds=0.1):
+            pass
 
 
 def kill_agent(role):

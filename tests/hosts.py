@@ -30,6 +30,9 @@ StrictModes no
 UsePAM no
 PasswordAuthentication no
 PermitRootLogin prohibit-password
+ClientAliveInterval 2
+ClientAliveCountMax 3
+SetEnv D2LMULTI_TEST={folder}
 '''
 
 
@@ -63,7 +66,7 @@ def ssh_server(folder, address, *prefix):
     process = subprocess.Popen(
         [*prefix, shutil.which('sshd', path='/usr/sbin:/sbin:/usr/bin'),
          '-D', '-e', '-f', 'config', '-o', f'ListenAddress={address}'],
-        cwd=folder, stderr=subprocess.PIPE)
+        cwd=folder, stderr=subprocess.PIPE, env={'PATH': os.environ['PATH']})
     try:
         wait_until(lambda: answers(address, port_of(folder)))
         yield

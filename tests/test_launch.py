@@ -144,6 +144,100 @@ else:
     assert 'worker-' in str(caught.value) and 'now' in str(caught.value)
 
 
+@pytest.mark.parametrize('statement, reason', [
+    ('sys.exit(3)', 'ended with status 3'),
+    ('raise SystemExit(3)', 'came to its end'),
+    ('return', 'came to its end')])
+def test_a_store_in_a_function_hides_nothing(job, statement, reason):
+    """When the function ends, the store is freed, and that is where MXNet
+    waits."""
+    began = []
+
+    def show(line):
+        if line.endswith('now'):
+            began.append(time.monotonic())
+
+    with pytest.raises(JobFailed, match=f'worker-.*{reason}'):
+        job(f'''
+import sys
+import mxnet as mx
+from mxnet import np
+
+def main():
+    store = mx.kv.create('dist_sync')
+    store.init('w', np.zeros(3))
+    for i in range(9):
+        if i == 5 and store.rank == 1:
+            print('now', flush=True)
+            {statement}
+        store.push('w', np.ones(3))
+        store.pull('w', out=np.zeros(3))
+        mx.npx.waitall()
+
+main()
+''', show=show)
+    assert time.monotonic() - began[0] < 10
+
+
+HEALTHY = {
+    'makes no store': '''
+import argparse
+argparse.ArgumentParser().parse_args(['--help'])
+''',
+    'goes on after the store': '''
+import time
+import mxnet as mx
+
+def main():
+    store = mx.kv.create('dist_sync')
+
+main()
+time.sleep(6)
+''',
+    'is slow to end': JOIN + '''
+step()
+for i in range(6 * (store.rank == 0)):
+    time.sleep(1)
+    print(i, flush=True)
+''',
+    'catches what ends others': JOIN + '''
+import subprocess, threading
+try:
+    sys.exit(2)
+except SystemExit as error:
+    assert error.code == 2
+threading.Thread(target=sys.exit, args=[1]).start()
+try:
+    1 / 0
+except ZeroDivisionError:
+    sys.excepthook(*sys.exc_info())
+step()
+''',
+    'has children': JOIN + '''
+import subprocess
+if os.fork() == 0:
+    sys.exit(0)
+child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(9)'])
+time.sleep(0.5)
+child.send_signal(signal.SIGINT)
+assert child.wait(5) == -signal.SIGINT
+for _ in range(5):
+    os.system('true &')
+assert sys.stdin.read() == ''
+time.sleep(6)
+orphans = [line for line in os.popen('ps -eo stat,args')
+           if line.startswith('Z') and 'true' in line]
+assert not orphans, orphans
+step()
+''',
+}
+
+
+@pytest.mark.parametrize('what', HEALTHY)
+def test_an_unusual_job_is_left_alone(job, what):
+    job(HEALTHY[what])
+
+
 def test_a_worker_that_fails_before_it_joins_ends_the_job(job):
     with pytest.raises(JobFailed, match='status 1(?s:.)*no_such_module'):
         job('import no_such_module')
@@ -327,7 +421,8 @@ def test_output_that_is_paged_through_does_not_end_the_job(command):
 
 
 @pytest.mark.parametrize('number, message', [
-    (signal.SIGKILL, 'its agent is gone'), (signal.SIGTERM, 'agent is gone'),
+    (signal.SIGKILL, 'its agent is gone'),
+    (signal.SIGTERM, 'its agent is gone'),
     (signal.SIGSTOP, f'nothing was heard of it for {CONTACT} seconds')])
 def test_a_lost_agent_ends_the_job(command, tmp_path, number, message):
     for line in command.stdout:

@@ -1,17 +1,17 @@
 """Let the launcher see how a worker ends; Python loads this by itself.
 
 A worker that uses MXNet's distributed key-value store and then raises an
-error, or calls sys.exit(3), does not end: at exit it waits for the others in
-a barrier, and its status is never seen. `launch.py` puts this folder first
-on PYTHONPATH of the workers.
+error, or calls sys.exit(3), does not end: when the store is freed, it waits
+for the others in a barrier, and its status is never seen. `launch.py` puts
+this folder first on PYTHONPATH of the workers.
 """
 import atexit
 import importlib.machinery
 import importlib.util
 import multiprocessing
 import os
-import pathlib
 import sys
+import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -24,36 +24,99 @@ def load_hidden():
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-def install():
-    """Replace what Python calls when a program ends."""
+class Mark:
+    """A file that holds this process's number while it may wait for the
+    others at its end."""
+    def __init__(self):
+        self.path, self.owner = os.environ.get('D2LMULTI_EXITING'), os.getpid()
+
+    def set(self):
+        if self.path and os.getpid() == self.owner:  # not in a forked child
+            with open(self.path, 'w') as file:
+                file.write(str(self.owner))
+
+    def remove(self):
+        if self.path and os.getpid() == self.owner:
+            open(self.path, 'w').close()
+
+
+def note_outcome(mark):
+    """End at exit with the status that the program asked for, at once."""
     outcome = {'status': 0}
-    exit, excepthook = sys.exit, sys.excepthook
+    excepthook = sys.excepthook
+
+    class Exit(SystemExit):
+        """Only the interpreter asks for the code from no Python frame: then
+        nobody has caught it."""
+        def ask(self):
+            code = SystemExit.code.__get__(self)
+            if sys._getframe().f_back is None:
+                outcome['status'] = (
+                    0 if code is None else
+                    code & 0xff if isinstance(code, int) else 1)
+                outcome['kept'] = self  # and the stores in its frames
+            return code
+
+        code = property(ask, SystemExit.code.__set__)
 
     def noting_exit(status=None):
-        outcome['status'] = (
-            0 if status is None else
-            status & 0xff if isinstance(status, int) else 1)
-        exit(status)
+        if threading.current_thread() is not threading.main_thread():
+            raise SystemExit(status)
+        error = Exit(status)
+        error.frame = sys._getframe(1)
+        raise error
 
-    def ending_excepthook(*error):
+    def noting_excepthook(*error):
         excepthook(*error)
-        outcome['status'] = 1
+        if sys._getframe().f_back is None:
+            outcome['status'] = 1
+            mark.set()
 
     def at_exit():  # the first one to be registered runs as the last
-        if 'mxnet' not in sys.modules or multiprocessing.parent_process():
+        if 'mxnet' not in sys.modules or multiprocessing.parent_process() or \
+                os.getpid() != mark.owner:
             return
         if outcome['status']:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(outcome['status'])
-        if 'D2LMULTI_EXITING' in os.environ:
-            pathlib.Path(os.environ['D2LMULTI_EXITING']).write_text(
-                str(os.getpid()))
+        mark.set()
 
-    sys.exit, sys.excepthook = noting_exit, ending_excepthook
+    sys.exit, sys.excepthook = noting_exit, noting_excepthook
     atexit.register(at_exit)
+
+
+def mark_freed_stores(mark):
+    """Set the mark while MXNet frees a store, whenever that is."""
+    class Finder:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if name != 'mxnet.kvstore.kvstore':
+                return None
+            sys.meta_path.remove(Finder)
+            spec = importlib.machinery.PathFinder.find_spec(name, path)
+            load = spec.loader.exec_module
+
+            def load_and_wrap(module):
+                load(module)
+                free, ending = module.KVStore.__del__, sys.is_finalizing
+
+                def marked_free(store):
+                    if ending():  # `at_exit` has marked it, and files are gone
+                        return free(store)
+                    mark.set()
+                    free(store)
+                    mark.remove()
+
+                module.KVStore.__del__ = marked_free
+
+            spec.loader.exec_module = load_and_wrap
+            return spec
+
+    sys.meta_path.insert(0, Finder)
 
 
 load_hidden()
 if os.environ.get('DMLC_ROLE') == 'worker':
-    install()
+    note_outcome(Mark())
+    mark_freed_stores(Mark())
