@@ -3,14 +3,16 @@ of the time of a step on more of them."""
 import statistics
 
 import numpy
+from scipy.optimize import nnls
 
 from report import (DDP, HOROVOD, LIMIT, OURS, SERVERS, TUNED, method,
                     milliseconds, rates, ratio, same_work, show, steps_table,
                     table)
+from turn import first_params
 
 COPY = 'a copy in memory'
 PUSH_AND_PULL = {1: 'push and pull, 1 server', 2: 'push and pull, 2 servers'}
-LENET = 0.516  # MB of its parameters
+LENET = sum(param.nbytes for param in first_params()) / 1e6  # MB
 BATCH = 256    # images of each worker in the model
 
 
@@ -79,9 +81,9 @@ def fit(times, work):
     sizes = sorted(times)
     seconds = numpy.array([statistics.median(times[s]) for s in sizes])
     columns = numpy.array([[1, work(size)] for size in sizes])
-    (alpha, slope), *_ = numpy.linalg.lstsq(
-        columns / seconds[:, None], numpy.ones(len(sizes)), rcond=None)
-    return max(alpha, 0), 1 / slope
+    (alpha, slope), _ = nnls(columns / seconds[:, None],
+                             numpy.ones(len(sizes)))
+    return alpha, 1 / slope
 
 
 def server_work(m, n):
@@ -109,7 +111,7 @@ def model(results, path):
              'as many servers as workers': lambda m, size: seconds(
                  server, server_work(m, m), size)}
     text = [f'servers {1000 * server[0]:.2f} ms and {server[1]:,.0f} MB/s']
-    ring_name = next((n for n in (HOROVOD, DDP) if n in found), None)
+    ring_name = next((n for n in (DDP, HOROVOD) if n in found), None)
     if ring_name:
         ring = fit(found[ring_name], ring_work(2))
         lines['a ring'] = lambda m, size: (
@@ -146,21 +148,25 @@ def draw(lines, compute, path):
     import matplotlib
     matplotlib.use('agg')
     import matplotlib.pyplot as plt
-    workers = numpy.arange(1, 65)
+    workers, workers_named = numpy.arange(1, 65), [1, 2, 4, 8, 16, 32, 64]
     figure, axes = plt.subplots(1, 2, figsize=(10, 4))
     for axis, size, title in (
             (axes[0], LENET, f'LeNet, {LENET:.1f} MB'),
             (axes[1], 100, 'the same computation, 100 MB')):
         for (name, exchange), color in zip(
                 lines.items(), ('#0072b2', '#009e73', '#cc79a7', '#d55e00')):
-            axis.plot(workers, [compute + (m > 1) * exchange(m, size)
+            axis.plot(workers, [1000 * (compute + (m > 1) * exchange(m, size))
                                 for m in workers], label=name, color=color)
-        axis.axhline(compute, color='#555555', linestyle=':',
+        axis.axhline(1000 * compute, color='#555555', linestyle=':',
                      label='computation alone')
-        axis.set(title=title, xlabel='workers', ylabel='seconds a step',
-                 yscale='log')
-    axes[0].legend()
+        axis.set(title=title, xlabel='workers', ylabel='ms a step',
+                 xscale='log')
+        axis.set_xticks(workers_named, workers_named)
+        axis.minorticks_off()
+    axes[1].set(yscale='log')
     figure.suptitle('Simulation, fitted to two workers on one machine')
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, 0.07, 1, 1))
+    figure.legend(*axes[0].get_legend_handles_labels(), ncol=5,
+                  loc='lower center')
     figure.savefig(path, dpi=120, metadata={'Software': None})
     plt.close(figure)

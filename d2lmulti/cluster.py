@@ -28,8 +28,8 @@ def join_cluster(kind='dist_sync'):
     """Yield the key-value store of this worker; drain the engine at the end.
 
     `kind`: 'dist_sync', or 'dist_async' for a store that does not wait for
-    all workers. If nothing has set DMLC_ROLE,
-    as `launch` does: a store with one worker.
+    all workers. If nothing has set DMLC_ROLE, as `launch` does: a store
+    with one worker.
     """
     store = mx.kv.create(kind if 'DMLC_ROLE' in os.environ else 'local')
     yield store
@@ -40,10 +40,9 @@ class ClusterSum:
     """An `allreduce` over the devices of all workers of `store`.
 
     Must exist before the first forward pass (see the end of chapter 13),
-    and be called for the
-    gradients of one parameter after the other, in the order of `params`, as
-    `train_batch` does. Each worker sends and receives every parameter once
-    a step.
+    and be called for the gradients of one parameter after the other, in the
+    order of `params`, as `train_batch` does. Each worker sends and receives
+    every parameter once a step.
     """
     def __init__(self, store, params):
         self.store, self.next_key = store, 0
