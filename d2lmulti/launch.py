@@ -378,10 +378,10 @@ def judge(roles, began, busy, deadline, limits):
     going = [role for role in roles if role.status is None]
     if roles[0].status != 0:  # else all have passed the last barrier
         ended = [role for role in roles if role.ending]
-        workers = [role for role in going if role.kind == 'worker']
-        if ended and workers and now - max(
-                min(role.ending for role in ended),
-                *(role.busy for role in workers)) > limits.exit:
+        workers = [role for role in roles if role.kind == 'worker']
+        if ended and any(role.status is None for role in workers) and \
+                now - max(*(role.ending for role in ended),
+                          *(role.busy for role in workers)) > limits.exit:
             first = min(ended, key=lambda role: role.ending)
             return [first], (
                 f'it came to its end, but {names(going)} went on for more '

@@ -408,6 +408,8 @@ def test_when_the_launcher_is_ended_so_is_everything(
             break
     assert len(left_behind(tmp_path)) >= 9  # itself, four agents and roles
     command.send_signal(number)
+    # Nobody ends who cannot say so: its output must be read.
+    threading.Thread(target=command.stdout.read, daemon=True).start()
     assert command.wait(10) == status
     wait_until(lambda: not left_behind(tmp_path))
 

@@ -289,8 +289,8 @@ JUDGE_BUGS = {
     'a lost host is not seen': ('> CONTACT', '> 1e9', {'heard': -1e6},
                                 'nothing was heard'),
     'a bad end is taken for a good one': (
-        'if role.status:', 'if role.status == 1:', {'status': -9},
-        'killed by SIGKILL'),
+        'role.failure or role.status]', 'role.failure]',
+        {'status': -9, 'ending': 1}, 'killed by SIGKILL'),
 }
 
 
