@@ -382,6 +382,12 @@ def test_a_host_without_address_is_named():
         launch(['python'], hosts=[('no-such-host.invalid', 2)])
 
 
+def heed_signals():
+    """A process in the background may have been told to ignore them."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.fixture
 def command(tmp_path, monkeypatch):
     """The command line, as a process, with a script that takes its time."""
@@ -391,7 +397,8 @@ def command(tmp_path, monkeypatch):
         [sys.executable, '-m', 'd2lmulti', 'launch', '--log-dir', 'logs',
          '--', sys.executable, 'script.py'], stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, cwd=tmp_path,
-        env={**os.environ, 'D2LMULTI_TEST': str(tmp_path)})
+        env={**os.environ, 'D2LMULTI_TEST': str(tmp_path)},
+        preexec_fn=heed_signals)
     yield process
     process.kill()
     process.wait()
