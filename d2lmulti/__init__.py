@@ -10,6 +10,8 @@ from .data import (Minibatches, load_fashion_mnist, read_fashion_mnist,
 from .devices import (check_devices, copies_made, median_seconds,
                       try_devices)
 from .lenet import init_params, lenet, loss
+from .schedules import (lars, linear_scaling, polynomial_decay,
+                        train_in_parts, warmup, warmup_and_decay)
 from .splits import (channel_gradients, pipeline_gradients, split_channels,
                      split_layers)
 from .sync import allreduce, get_params

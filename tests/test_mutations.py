@@ -3,6 +3,7 @@ import inspect
 import sys
 import textwrap
 
+import numpy as onp
 import pytest
 
 import d2lmulti
@@ -12,8 +13,9 @@ import test_collectives as collectives
 import test_equivalence as equivalence
 import test_launch as launch_tests
 import test_properties as properties
+import test_schedules as schedules_tests
 import test_splits as splits_tests
-from d2lmulti import checkpoint, cluster, launch, splits
+from d2lmulti import checkpoint, cluster, launch, schedules, splits
 
 
 def put_in(monkeypatch, function, old, new):
@@ -301,3 +303,48 @@ def test_bug_in_the_judgement_is_caught(bug, monkeypatch):
     monkeypatch.setattr(launch_tests, 'judge', launch.judge)
     with pytest.raises((AssertionError, TypeError)):
         launch_tests.test_what_is_known_of_a_role_decides(known, reason)
+
+
+RATE_BUGS = {
+    'warm-up off by one': (
+        schedules.warmup, '(step + 1) / num_warmup', 'step / num_warmup',
+        schedules_tests.test_a_warm_up_rises_evenly_to_the_rate),
+    'rate scaled twice': (
+        schedules.linear_scaling, 'lr * batch_size', 'lr * (batch_size / '
+        'base_batch_size) * batch_size',
+        schedules_tests.test_the_rate_is_scaled_once),
+    'decay that begins too late': (
+        schedules.warmup_and_decay, 'step - num_warmup,', 'step,',
+        schedules_tests.test_schedules_are_those_of_gluon),
+}
+
+
+@pytest.mark.parametrize('bug', RATE_BUGS)
+def test_bug_in_a_rate_is_caught(bug, monkeypatch):
+    function, old, new, test = RATE_BUGS[bug]
+    mutant = mutated(function, old, new)
+    monkeypatch.setattr(schedules_tests, function.__name__, mutant)
+    with pytest.raises(AssertionError):
+        test()
+
+
+PARTS_BUGS = {
+    'the last part only': ('total += param.grad', 'total[:] = param.grad'),
+    'mean of the parts': ('lr / len(X)', 'lr / len(X) / num_parts'),
+}
+
+
+@pytest.mark.parametrize('bug', PARTS_BUGS)
+def test_bug_in_a_step_in_parts_is_caught(bug, monkeypatch):
+    mutant = mutated(schedules.train_in_parts, *PARTS_BUGS[bug])
+    monkeypatch.setattr(schedules_tests, 'train_in_parts', mutant)
+    with pytest.raises(AssertionError):
+        schedules_tests.assert_same_step_in_parts(2, 3, 13,
+                                                  d2lmulti.allreduce)
+
+
+def test_lars_with_one_rate_for_all_is_caught(monkeypatch):
+    mutant = mutated(schedules.lars, 'lr * local', 'lr')
+    monkeypatch.setattr(schedules_tests, 'lars', mutant)
+    with pytest.raises(AssertionError):
+        schedules_tests.assert_lars_is_the_formula(onp.array)
