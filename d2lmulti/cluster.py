@@ -78,7 +78,7 @@ def cluster_step(rows, minibatches, device_params, devices, lr, store, add):
     X, y = minibatches.load(own_rows(rows, store))
     train_batch(X, y, device_params, devices, lr * len(X) / len(rows), add)
 
-# %% ../notebooks/13_many_machines.ipynb #24
+# %% ../notebooks/13_many_machines.ipynb #27
 def train_on_cluster(num_devices, batch_size, lr, num_epochs=10, seed=0,
                      data=None, checkpoints=None, every=20):
     """Train LeNet on all workers of a job; return a `TrainResult`.
@@ -109,7 +109,7 @@ def train_on_cluster(num_devices, batch_size, lr, num_epochs=10, seed=0,
             at.epoch, at.step = at.epoch + 1, 0
     return TrainResult(devices, **at.history, device_params=replicas)
 
-# %% ../notebooks/13_many_machines.ipynb #26
+# %% ../notebooks/13_many_machines.ipynb #29
 def train_rest(at, minibatches, device_params, devices, lr, store, add,
                checkpoints, every):
     """Make the steps of epoch `at.epoch` that come after `at.step`."""
@@ -126,7 +126,7 @@ def train_rest(at, minibatches, device_params, devices, lr, store, add,
     at.history['seconds'].append(time.perf_counter() - start)
     check_finite(device_params[0], lr)
 
-# %% ../notebooks/13_many_machines.ipynb #28
+# %% ../notebooks/13_many_machines.ipynb #31
 def rows_of_all(store, key, values):
     """Return a NumPy array with a row of numbers from each worker."""
     table = np.zeros((store.num_workers, len(values)))
@@ -155,7 +155,7 @@ def describe(minibatches, lr, params, devices, store):
             'shapes': [list(param.shape) for param in params],
             'devices': len(devices), 'workers': store.num_workers}
 
-# %% ../notebooks/13_many_machines.ipynb #29
+# %% ../notebooks/13_many_machines.ipynb #32
 def accuracy_on_cluster(device_params, X, y, devices, epoch, store):
     """Return the share of all examples that are classified correctly."""
     own = own_rows(onp.arange(len(X)), store)
