@@ -34,7 +34,7 @@ lab: env  ## open the notebooks in JupyterLab
 bench: env  ## measure speed beside peers; needs a quiet machine, 50 minutes
 	$(python) benchmarks/bench.py $(ARGS)
 
-bench-cluster: env  ## the same with several processes, 15 minutes
+bench-cluster: env  ## the same with several processes, 20 minutes
 	$(python) benchmarks/bench.py --cluster $(ARGS)
 
 bench-quick: env  ## the same in two minutes, without PyTorch and whole epochs

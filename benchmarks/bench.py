@@ -1,7 +1,7 @@
 """Measure this project beside its peers, in turn; see RESULTS.md.
 
     make bench            one process, 50 minutes; writes RESULTS.md
-    make bench-cluster    several processes, 15 minutes; writes CLUSTER.md
+    make bench-cluster    several processes, 20 minutes; writes CLUSTER.md
     make bench-quick      two minutes; writes build/bench-quick.md
 
 Run it on a quiet machine: a busy core takes the second device away.
