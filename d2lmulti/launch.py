@@ -158,10 +158,7 @@ def make_roles(command, workers, servers, hosts):
     address = {name: find_address(name) for name in names}
     if len(address) > 1:
         for name, found in address.items():
-            if found.startswith('127.'):
-                raise ValueError(f'the host {name!r} is {found} here, where '
-                                 'the others cannot reach it: write its '
-                                 'address in the network')
+            check_reachable(name, found)
     serve = [sys.executable, '-c', 'import mxnet']
     python_path = os.pathsep.join(
         [str(HOOKS), *filter(None, [os.environ.get('PYTHONPATH')])])
@@ -189,6 +186,14 @@ def find_address(host):
         raise ValueError(f'the host {host!r} has no address ({error}): write '
                          'a name that this machine knows, or the address '
                          'itself') from None
+
+
+def check_reachable(host, address):
+    """Raise ValueError for an address that only this machine can reach."""
+    if address.startswith('127.'):
+        raise ValueError(f'the host {host!r} is {address} here, where the '
+                         'others cannot reach it: write its address in the '
+                         'network')
 
 
 def role_environment(index, workers, servers, root, port=0):
@@ -445,18 +450,21 @@ def end_all(roles, events):
     # Whoever has been silent for long will not answer now.
     silent = [role for role in started if role.heard and
               time.monotonic() - role.heard > CONTACT / 2]
-    give_up = time.monotonic() + 3 * GRACE
-    while any(role.agent.poll() is None for role in started
-              if role not in silent) and time.monotonic() < give_up:
-        for _ in take(events, seconds=0.1):
-            pass  # or an agent could not say its last words
+    drain(events, 3 * GRACE, lambda: all(
+        role.agent.poll() is not None for role in started
+        if role not in silent))  # or they could not say their last words
     for role in started:
         if role.agent.poll() is None:
             kill_agent(role)
         role.agent.wait()
-    give_up = time.monotonic() + 1
-    while any(role.listener.is_alive() for role in started) and \
-            time.monotonic() < give_up:
+    drain(events, 1, lambda: not any(
+        role.listener.is_alive() for role in started))
+
+
+def drain(events, seconds, done):
+    """Throw events away until `done()`, but for no more than `seconds`."""
+    give_up = time.monotonic() + seconds
+    while not done() and time.monotonic() < give_up:
         for _ in take(events, seconds=0.1):
             pass
 
@@ -477,9 +485,8 @@ def shell_lines(index, workers, servers, root, port):
     Raises ValueError if there is no such role, no port, or no address.
     """
     address = find_address(root)
-    if address.startswith('127.') and address != root != 'localhost':
-        raise ValueError(f'{root!r} is {address} here, where other hosts '
-                         'cannot reach it: give its address in the network')
+    if root not in (address, 'localhost'):
+        check_reachable(root, address)
     if not 0 < port < 65536:
         raise ValueError('give the scheduler a --port from 1 to 65535 that '
                          'is free on its host')

@@ -5,9 +5,9 @@ __all__ = ['linear_scaling', 'warmup', 'polynomial_decay', 'warmup_and_decay', '
            'check_momentum', 'train_in_parts']
 
 # %% ../notebooks/10_large_minibatches.ipynb #2
-import numbers
 from mxnet import autograd
 from .data import split_batch
+from .devices import is_whole
 from .lenet import lenet, loss
 from .splits import ranges
 from .sync import allreduce
@@ -71,13 +71,13 @@ def warmup_and_decay(step, lr, num_warmup, num_steps, power=2.0):
 def check_steps(**numbers_of):
     """Raise ValueError unless each is a whole number of at least 1."""
     for name, number in numbers_of.items():
-        if not isinstance(number, numbers.Integral) or number < 1:
+        if not is_whole(number) or number < 1:
             raise ValueError(f'{name} must be a whole number of at least 1, '
                              f'not {number!r}')
 
 def check_step(step):
     """Raise ValueError for a step before the first."""
-    if not isinstance(step, numbers.Integral) or step < 0:
+    if not is_whole(step) or step < 0:
         raise ValueError('step must be a whole number from 0, not '
                          f'{step!r}')
 

@@ -118,5 +118,6 @@ def mark_freed_stores(mark):
 
 load_hidden()
 if os.environ.get('DMLC_ROLE') == 'worker':
-    note_outcome(Mark())
-    mark_freed_stores(Mark())
+    mark = Mark()
+    note_outcome(mark)
+    mark_freed_stores(mark)
