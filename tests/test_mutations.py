@@ -8,6 +8,7 @@ import pytest
 
 import d2lmulti
 import test_bad_input as bad_input
+import test_batch_norm as norm_tests
 import test_checkpoint as checkpoint_tests
 import test_collectives as collectives
 import test_equivalence as equivalence
@@ -15,7 +16,8 @@ import test_launch as launch_tests
 import test_properties as properties
 import test_schedules as schedules_tests
 import test_splits as splits_tests
-from d2lmulti import checkpoint, cluster, launch, schedules, splits
+from d2lmulti import (batch_norm, checkpoint, cluster, launch, schedules,
+                      splits)
 
 
 def put_in(monkeypatch, function, old, new):
@@ -348,3 +350,33 @@ def test_lars_with_one_rate_for_all_is_caught(monkeypatch):
     monkeypatch.setattr(schedules_tests, 'lars', mutant)
     with pytest.raises(AssertionError):
         schedules_tests.assert_lars_is_the_formula(onp.array)
+
+
+NORM_BUGS = {
+    'variance around the own mean': (
+        batch_norm.batch_norm, 'zip(shards, means)]',
+        'zip(shards, shard_means([channel_sums(x) for x in shards], counts, '
+        'False))]'),
+    'variance not reduced': (
+        batch_norm.batch_norm, 'counts,\n' + 28 * ' ' + 'together)',
+        'counts, False)'),
+    'mean of the means': (
+        batch_norm.shard_means,
+        'allreduce(sums)\n        counts = [sum(counts)] * len(counts)',
+        'sums[:] = [s / count for s, count in zip(sums, counts)]\n'
+        '        allreduce(sums)\n        counts = [len(sums)] * len(sums)'),
+    'backward pass without its reduction': (
+        batch_norm.batch_norm_backward, 'saved.counts, saved.together',
+        'saved.counts, False'),
+    'scales counted by every device': (
+        batch_norm.batch_norm_backward, 'pair.copy()', 'pair'),
+}
+
+
+@pytest.mark.parametrize('bug', NORM_BUGS)
+def test_bug_in_batch_normalization_is_caught(bug, monkeypatch):
+    function, old, new = NORM_BUGS[bug]
+    mutant = mutated(function, old, new)
+    monkeypatch.setattr(batch_norm, function.__name__, mutant)
+    with pytest.raises(AssertionError):
+        norm_tests.assert_same_steps(3, (31, 8))
