@@ -3,6 +3,7 @@ from . import runtime
 
 runtime.prepare()  # before the first import of MXNet
 
+from .batch_norm import norm_train_batch
 from .collectives import (bucket_allreduce, count_sent, ring_allreduce,
                           sharded_allreduce, tree_allreduce)
 from .data import (Minibatches, load_fashion_mnist, read_fashion_mnist,
@@ -18,3 +19,5 @@ from .sync import allreduce, get_params
 from .timeline import plot_timeline, profile
 from .train import (TrainResult, evaluate_accuracy, find_causes,
                     plot_results, train, train_batch)
+from .unequal import (adapt_shares, balanced_shares, measure_speeds,
+                      train_unequal)

@@ -10,6 +10,7 @@ import collections
 from mxnet import autograd, np, npx
 from .data import split_batch
 from .lenet import init_params, loss
+from .runtime import uninterrupted
 from .schedules import check_momentum
 from .sync import allreduce
 from .train import check_learning_rate, check_replicas
@@ -189,6 +190,7 @@ def norm_scores(X, params, averages, layers=NORM_LENET, epsilon=1e-5):
     return product(h, params[-2]) + params[-1]
 
 # %% ../notebooks/11_batch_norm.ipynb #24
+@uninterrupted()
 def norm_train_batch(X, y, device_params, device_averages, devices, lr,
                      together=True, layers=NORM_LENET):
     """Make a step of gradient descent with batch normalization.

@@ -9,6 +9,7 @@ from mxnet import autograd
 from .data import split_batch
 from .devices import is_whole
 from .lenet import lenet, loss
+from .runtime import uninterrupted
 from .splits import ranges
 from .sync import allreduce
 from .train import check_learning_rate, check_replicas
@@ -106,10 +107,10 @@ def check_momentum(momentum):
                          f'{momentum!r}')
 
 # %% ../notebooks/10_large_minibatches.ipynb #32
+@uninterrupted()
 def train_in_parts(X, y, device_params, devices, lr, num_parts,
                    allreduce=allreduce):
     """Make the step of `train_batch`, in `num_parts` parts of (X, y).
-
     Raises what `train_batch` raises; ValueError also for too few examples.
     """
     check_replicas(device_params, devices)

@@ -28,20 +28,22 @@ from .sync import allreduce, get_params
 
 # %% ../notebooks/06_training.ipynb #4
 @uninterrupted()
-def train_batch(X, y, device_params, devices, lr, allreduce=allreduce):
+def train_batch(X, y, device_params, devices, lr, allreduce=allreduce,
+                shares=None):
     """Make one step of gradient descent; all replicas stay equal.
 
     `X`, `y`: a minibatch, on any device. `device_params`: a replica for each
     of `devices`, from `get_params`. The gradient is that of the mean loss
     over all of `X`. `allreduce` adds one parameter's gradients over all
-    devices, in place. Returns at once, without waiting for the devices.
+    devices, in place. `shares`: of each device, as in `split_and_load`.
+    Returns at once, without waiting for the devices.
 
     Raises ValueError or TypeError for a minibatch that cannot be split, for
     replicas that do not fit the devices, and for a useless `lr`.
     """
     check_replicas(device_params, devices)
     check_learning_rate(lr)
-    X_shards, y_shards = split_batch(X, y, devices)
+    X_shards, y_shards = split_batch(X, y, devices, shares)
     with autograd.record():  # the loss, separately on each device
         losses = [loss(lenet(X_shard, params), y_shard).sum()
                   for X_shard, y_shard, params

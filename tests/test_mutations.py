@@ -16,8 +16,9 @@ import test_launch as launch_tests
 import test_properties as properties
 import test_schedules as schedules_tests
 import test_splits as splits_tests
-from d2lmulti import (batch_norm, checkpoint, cluster, launch, schedules,
-                      splits)
+import test_unequal as unequal_tests
+from d2lmulti import (batch_norm, checkpoint, cluster, data, launch, schedules,
+                      splits, unequal)
 
 
 def put_in(monkeypatch, function, old, new):
@@ -68,7 +69,7 @@ STEP_BUGS = {
         d2lmulti.train_batch,
         'for params in device_params:  # the same update',
         'for params in device_params[:1]:  # the same update'),
-    'remainder lost': (d2lmulti.split_and_load, '(i < longer)', '0'),
+    'remainder lost': (data.shard_sizes, 'num_rows - sum(sizes)]', '0]'),
 }
 
 
@@ -80,7 +81,7 @@ def test_bug_in_the_step_is_caught(bug, monkeypatch):
 
 
 def test_lost_remainder_is_caught(monkeypatch):
-    put_in(monkeypatch, d2lmulti.split_and_load, '(i < longer)', '0')
+    put_in(monkeypatch, data.shard_sizes, 'num_rows - sum(sizes)]', '0]')
     with pytest.raises(AssertionError):
         properties.assert_split_is_exact(10, 4)
 
@@ -380,3 +381,70 @@ def test_bug_in_batch_normalization_is_caught(bug, monkeypatch):
     monkeypatch.setattr(batch_norm, function.__name__, mutant)
     with pytest.raises(AssertionError):
         norm_tests.assert_same_steps(3, (31, 8))
+
+
+UNEQUAL_BUGS = {
+    'mean of the devices\' means': (
+        unequal.compute_gradients, 'y[part]).sum()', 'y[part]).mean()'),
+    'the last part only': (unequal.compute_gradients,
+                           'sum_of_parts += param.grad',
+                           'sum_of_parts[:] = param.grad'),
+    'repeats added up': (
+        unequal.compute_gradients, """    for _ in range(repeats):
+        totals = [np.zeros_like(param) for param in params]
+""", """    totals = [np.zeros_like(param) for param in params]
+    for _ in range(repeats):
+"""),
+    'divided by the largest shard': (
+        unequal.train_unequal, 'lr / len(X)', 'lr / max(map(len, X_shards))'),
+}
+
+
+@pytest.mark.parametrize('bug', UNEQUAL_BUGS)
+def test_bug_in_an_unequal_step_is_caught(bug, monkeypatch):
+    function, old, new = UNEQUAL_BUGS[bug]
+    mutant = mutated(function, old, new)
+    for module in (unequal, unequal_tests):
+        monkeypatch.setattr(module, function.__name__, mutant)
+    with pytest.raises(AssertionError):
+        unequal_tests.assert_same_steps([2, 1], (31,), repeats=[1, 2],
+                                        most=[None, 7])
+
+
+SHARE_BUGS = {
+    'shares by the number of devices': (
+        'num_rows * (share / max(shares)) / total', 'num_rows / len(shares)'),
+    'rounded one by one': ('sizes[i] += 1\n    while', 'pass\n    while'),
+    'the rest to the first': ('sizes[i] += 1\n    while',
+                              'sizes[0] += 1\n    while'),
+}
+
+
+@pytest.mark.parametrize('bug', SHARE_BUGS)
+def test_bug_in_the_shares_is_caught(bug, monkeypatch):
+    mutant = mutated(data.shard_sizes, *SHARE_BUGS[bug])
+    monkeypatch.setattr(unequal_tests, 'shard_sizes', mutant)
+    with pytest.raises(AssertionError):
+        unequal_tests.assert_proportional(100, [7, 7, 7, 1])
+
+
+ADAPT_BUGS = {
+    'the last step is believed': (
+        'statistics.median(values)', 'values[-1]',
+        unequal_tests.test_a_single_slow_step_moves_nothing),
+    'never adapted': ('then < (1 - margin)', 'then < 0',
+                      lambda: unequal_tests
+                      .test_shares_follow_a_change_within_ten_steps(2.0, 2)),
+    'no margin': ('(1 - margin) * now', 'now',
+                  lambda: unequal_tests
+                  .test_noise_alone_moves_the_shares_rarely(4)),
+}
+
+
+@pytest.mark.parametrize('bug', ADAPT_BUGS)
+def test_bug_in_adapting_is_caught(bug, monkeypatch):
+    old, new, test = ADAPT_BUGS[bug]
+    monkeypatch.setattr(unequal_tests, 'adapt_shares',
+                        mutated(unequal.adapt_shares, old, new))
+    with pytest.raises(AssertionError):
+        test()

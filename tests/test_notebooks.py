@@ -74,6 +74,9 @@ def test_each_exercise_has_a_solution_and_a_check(path):
              if tag in ('exercise', 'solution', 'check')]
     assert kinds and kinds == ['exercise', 'solution', 'check'] * (
         len(kinds) // 3)
+    for cell in code_cells(path):
+        if 'solution' in cell.metadata.get('tags', []):
+            assert cell.metadata.jupyter.source_hidden
 
 
 @each_notebook
