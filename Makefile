@@ -5,7 +5,7 @@ compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
 .PHONY: help env train test test-hosts lab bench bench-cluster bench-quick \
-	horovod export execute figures lint lock clean
+	bench-unequal horovod export execute figures lint lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' \
@@ -19,7 +19,7 @@ train: env  ## train on one and two devices; options in ARGS='--full'
 
 test: env  ## unit tests, then run the notebooks and compare their outputs
 	@status=0; \
-	$(python) -m pytest tests || status=1; \
+	$(python) -m pytest -n 2 --dist loadfile tests || status=1; \
 	$(python) -m pytest --nbval --nbval-current-env \
 	    --nbval-cell-timeout=120 notebooks || status=1; \
 	exit $$status
@@ -36,6 +36,9 @@ bench: env  ## measure speed beside peers; needs a quiet machine, 50 minutes
 
 bench-cluster: env  ## the same with several processes, 20 minutes
 	$(python) benchmarks/bench.py --cluster $(ARGS)
+
+bench-unequal: env  ## unequal devices, batch normalization; 4 minutes
+	$(python) benchmarks/bench.py --unequal $(ARGS)
 
 bench-quick: env  ## the same in two minutes, without PyTorch and whole epochs
 	$(python) benchmarks/bench.py --quick $(ARGS)

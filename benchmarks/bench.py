@@ -2,6 +2,7 @@
 
     make bench            one process, 50 minutes; writes RESULTS.md
     make bench-cluster    several processes, 20 minutes; writes CLUSTER.md
+    make bench-unequal    unequal devices, 4 minutes; writes UNEQUAL.md
     make bench-quick      two minutes; writes build/bench-quick.md
 
 Run it on a quiet machine: a busy core takes the second device away.
@@ -27,6 +28,7 @@ from tqdm import tqdm
 
 import report
 import report_cluster
+import report_unequal
 from d2lmulti.runtime import SETTINGS
 from report import (DDP, GLUON, HOROVOD, LIMIT, OURS, RECIPE, SERVERS,
                     TUNED)
@@ -50,6 +52,12 @@ FULL = QUICK + [
     Contestant(OURS, 'Ours', 4),
     Contestant(RECIPE, 'D2LRecipe', 1), Contestant(RECIPE, 'D2LRecipe', 2),
     Contestant(GLUON, 'Gluon', 1), Contestant(GLUON, 'Gluon', 2)]
+UNEQUAL = [
+    (Contestant(OURS, 'Ours', len(repeats)),
+     {'task': 'unequal', 'repeats': repeats})
+    for repeats in report_unequal.REPEATS] + [
+    (Contestant(OURS, 'Ours', 2), {'task': task})
+    for task in ('adapt', 'norm')]
 
 
 def main():
@@ -58,6 +66,7 @@ def main():
     which = parser.add_mutually_exclusive_group()
     which.add_argument('--quick', action='store_true')
     which.add_argument('--cluster', action='store_true')
+    which.add_argument('--unequal', action='store_true')
     parser.add_argument('--rounds', type=int,
                         help='5, or 3 with --quick, if not given')
     options = parser.parse_args()
@@ -68,12 +77,16 @@ def main():
         notes.append('**The machine was busy**: expect ratios near 1.')
         print(notes[-1], file=sys.stderr)
     turns = (quick_turns() if options.quick else
-             cluster_turns(notes) if options.cluster else full_turns(notes))
+             cluster_turns(notes) if options.cluster else
+             UNEQUAL if options.unequal else full_turns(notes))
     results = take_turns(turns, num_rounds, notes)
     notes.append(find_versions(results))
     if options.cluster:
         out = HERE / 'CLUSTER.md'
         report_cluster.write(results, notes, num_rounds, out)
+    elif options.unequal:
+        out = HERE / 'UNEQUAL.md'
+        report_unequal.write(results, notes, num_rounds, out)
     else:
         out = (BUILD / 'bench-quick.md' if options.quick else
                HERE / 'RESULTS.md')
@@ -155,7 +168,7 @@ def describe_machine():
 def find_versions(results):
     """Return one line on the packages that took part."""
     versions = {f'{name} {importlib.metadata.version(name)}'
-                for name in ('d2l', 'numpy')}
+                for name in ('d2l', 'mxnet', 'numpy')}
     versions.update(result['version'] for rounds in results.values()
                     for result in rounds if 'version' in result)
     return f'Versions: {", ".join(sorted(versions))}.'

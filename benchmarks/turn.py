@@ -223,6 +223,72 @@ def measure_overlap(turn):
     return take_in_turn(works, num_rounds=24)  # the differences are small
 
 
+def measure_unequal(turn):
+    """Return seconds of a step, split evenly and in proportion to speeds."""
+    import d2lmulti
+    repeats = turn['repeats']
+    devices = d2lmulti.try_devices(turn['devices'])
+    result = {}
+    for size in (512, 2048):
+        replicas, batch = first_replicas(devices), images(size)
+        shares = d2lmulti.balanced_shares([1 / r for r in repeats], size)
+        result[size] = take_in_turn({
+            name: lambda parts=parts: d2lmulti.train_unequal(
+                *batch, replicas, devices, 1e-4, parts, repeats)
+            for name, parts in (('even', [1] * len(devices)),
+                                ('proportional', shares))})
+    return result
+
+
+def measure_adapting(turn):
+    """Return the second device's share after each of 60 steps; from step
+    30 on it does its work twice."""
+    import collections
+    import d2lmulti
+    devices = d2lmulti.try_devices(turn['devices'])
+    replicas, batch = first_replicas(devices), images(512)
+    shares, recent, found = [256, 256], collections.deque(maxlen=7), []
+    for now in range(60):
+        seconds = d2lmulti.train_unequal(
+            *batch, replicas, devices, 1e-4, shares, [1, 1 + (now >= 30)])
+        recent.append([s / n for s, n in zip(seconds, shares)])
+        shares = d2lmulti.adapt_shares(shares, recent)
+        found.append(shares[1])
+    return {'shares': found}
+
+
+def measure_norm(turn):
+    """Return seconds of a step of 512 images without batch normalization,
+    with that of each shard, and with that of all together."""
+    import d2lmulti
+    from d2lmulti.batch_norm import init_norm_params, norm_train_batch
+    devices = d2lmulti.try_devices(turn['devices'])
+    params, averages = init_norm_params()
+    replicas = [d2lmulti.get_params(params, device) for device in devices]
+    averages = [[a.copyto(device) for a in averages] for device in devices]
+    plain, batch = first_replicas(devices), images(512)
+    return take_in_turn({
+        'without': lambda: d2lmulti.train_batch(
+            *batch, plain, devices, 1e-4),
+        'each shard': lambda: norm_train_batch(
+            *batch, replicas, averages, devices, 1e-4, together=False),
+        'together': lambda: norm_train_batch(
+            *batch, replicas, averages, devices, 1e-4)})
+
+
+def first_replicas(devices):
+    """Return LeNet's first parameters on each device."""
+    import d2lmulti
+    params = d2lmulti.init_params()
+    return [d2lmulti.get_params(params, device) for device in devices]
+
+
+def images(size):
+    """Return a minibatch (X, y) of that size."""
+    from mxnet import np
+    return np.ones((size, 1, 28, 28)), np.zeros(size, dtype='int32')
+
+
 def take_in_turn(works, num_rounds=6):
     """Return the median seconds of each of `works`, {name: function}."""
     from mxnet import npx
@@ -346,7 +412,9 @@ def wait_for_result(results, processes):
 def main(turn):
     """Run the turn that `turn` describes; return what was measured."""
     alone = {'allreduce': measure_allreduce, 'splits': measure_splits,
-             'overlap': measure_overlap, 'checkpoint': measure_checkpoint}
+             'overlap': measure_overlap, 'checkpoint': measure_checkpoint,
+             'unequal': measure_unequal, 'adapt': measure_adapting,
+             'norm': measure_norm}
     jobs = {'OverServers': run_job, 'Horovod': run_horovod}
     if turn['task'] in alone:
         return alone[turn['task']](turn)

@@ -185,12 +185,50 @@ def test_a_refused_minibatch_leaves_all_as_it_was():
     params, averages = init_norm_params()
     replicas = [d2lmulti.get_params(params, device) for device in devices]
     averages = [[a.copyto(device) for a in averages] for device in devices]
-    with pytest.raises(ValueError, match='two, or use'):
+    with pytest.raises(ValueError, match='or use the statistics'):
         norm_train_batch(*minibatch(3), replicas, averages, devices, 0.1,
                          together=False)
     for own in averages:
         assert all((a.asnumpy() == b.asnumpy()).all()
                    for a, b in zip(own, init_norm_params()[1]))
+
+
+def ones_for(shards, c=2):
+    return [np.ones(c, ctx=shard.ctx) for shard in shards]
+
+
+@pytest.mark.parametrize('x, error, message', [
+    (onp.ones((3, 2), 'int32'), TypeError, 'array of floats'),
+    (onp.ones(3, 'float32'), TypeError, 'array of floats'),
+    (onp.ones((3, 4), 'float32'), ValueError, r'the shape \(4,\)')])
+def test_a_useless_shard_is_refused(x, error, message):
+    shards = shards_of(x, [0, 3])
+    with pytest.raises(error, match=message):
+        batch_norm(shards, ones_for(shards), ones_for(shards))
+
+
+def test_lists_of_unequal_length_are_refused():
+    shards = shards_of(onp.ones((4, 2), 'float32'), [0, 2, 4])
+    ones = ones_for(shards)
+    for lists in (([], [], []), (shards, ones, ones[:1]),
+                  (shards, ones[:1], ones), (shards[:1], ones, ones)):
+        with pytest.raises(ValueError, match='for each device'):
+            batch_norm(*lists)
+
+
+@pytest.mark.parametrize('break_averages, message', [
+    (lambda averages: averages[:1], r'not \[2, 2, 2, 1\]'),
+    (lambda averages: [averages[0], averages[0]], 'on the device of its'),
+    (lambda averages: averages[::-1], 'on the device of its parameters'),
+    (lambda averages: [own[:-1] for own in averages], 'needs 6 running')])
+def test_averages_that_do_not_fit_are_refused(break_averages, message):
+    devices = [mx.cpu(0), mx.cpu(1)]
+    params, averages = init_norm_params()
+    replicas = [d2lmulti.get_params(params, device) for device in devices]
+    averages = [[a.copyto(device) for a in averages] for device in devices]
+    with pytest.raises(ValueError, match=message):
+        norm_train_batch(*minibatch(8), replicas, break_averages(averages),
+                         devices, 0.1)
 
 
 @pytest.mark.parametrize('momentum', [-0.1, 1, float('nan')])

@@ -47,7 +47,8 @@ def assert_same_steps(shares, sizes=(61, 7), **more):
 
 
 @pytest.mark.parametrize('shares', [
-    [3], onp.array([2, 1]), (2, 1), [1, 1], [1, 50], [1, 2, 4], [0.2, 0.7, 0.1], [9, 1, 1, 9]])
+    [3], onp.array([2, 1]), (2, 1), [1, 1], [1, 50], [1, 2, 4],
+    [0.2, 0.7, 0.1], [9, 1, 1, 9]])
 def test_unequal_shards_make_the_steps_of_one_device(shares):
     assert_same_steps(shares)
 
