@@ -58,15 +58,16 @@ def shard_sizes(num_rows, shares):
     share; only a device whose share is less than one row gets one, at the
     cost of others.
     """
-    total = sum(share / max(shares) for share in shares)
-    exact = [num_rows * (share / max(shares)) / total for share in shares]
-    sizes = [int(size) for size in exact]
-    by_loss = sorted(range(len(shares)), key=lambda i: sizes[i] - exact[i])
-    for i in by_loss[:num_rows - sum(sizes)]:
+    # A device with next to nothing gets one row in any case.
+    speeds = [max(share / max(shares), 1e-12) for share in shares]
+    sizes = [int(num_rows * speed / sum(speeds) + 1e-9) for speed in speeds]
+    first = sorted(range(len(speeds)),
+                   key=lambda i: (sizes[i] + 1) / speeds[i])
+    for i in first[:num_rows - sum(sizes)]:
         sizes[i] += 1
-    while min(sizes) < 1:  # who can give, and has most more than its share?
-        giver = max((i for i in range(len(shares)) if sizes[i] > 1),
-                    key=lambda i: sizes[i] - exact[i])
+    while min(sizes) < 1:  # who can give, and would finish last?
+        giver = max((i for i in range(len(speeds)) if sizes[i] > 1),
+                    key=lambda i: sizes[i] / speeds[i])
         sizes[giver] -= 1
         sizes[sizes.index(0)] += 1
     return sizes

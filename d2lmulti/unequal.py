@@ -16,6 +16,7 @@ from .data import (check_batch_size, check_shares, shard_sizes,
 from .devices import check_devices, is_whole
 from .lenet import init_params, lenet, loss
 from .runtime import uninterrupted
+from .schedules import check_steps
 from .splits import ranges
 from .sync import allreduce, get_params
 from .train import check_learning_rate, check_replicas
@@ -24,9 +25,9 @@ from .train import check_learning_rate, check_replicas
 def compute_gradients(X, y, params, repeats=1, most=None):
     """Leave the gradient of the summed loss in `params`.
 
-    `repeats` emulates a slow device: it does its work so often. `most`: a
-    device with little memory takes at most so many examples at once, and
-    adds up the gradients of these parts.
+    `repeats` emulates a slow device: it does its work this many times.
+    `most`: a device with little memory takes at most this many examples at
+    once, and adds up the gradients of these parts.
     """
     num_parts = 1 if most is None else -(-len(X) // most)
     for _ in range(repeats):
@@ -132,9 +133,10 @@ def measure_speeds(devices, shard_size=256, repeats=None, num_runs=3):
     """Return how many images a second each of `devices` trains on.
 
     All work at once, as in training; medians of `num_runs` steps of LeNet.
-    `repeats` as in `train_unequal`.
+    `repeats` as in `train_unequal`. Raises ValueError for useless numbers.
     """
     check_devices(devices)
+    check_steps(shard_size=shard_size, num_runs=num_runs)
     X = np.ones((shard_size * len(devices), 1, 28, 28))
     y = np.zeros(len(X))
     replicas = [get_params(init_params(), device) for device in devices]
@@ -149,26 +151,28 @@ def adapt_shares(shares, recent, margin=0.1, caps=None):
 
     `shares`: how many examples each device gets now. `recent`: the last
     steps' costs, each a list of seconds for an example on each device; the
-    median counts, from four on. The step must become shorter by more than
+    median counts, from five on. The step must become shorter by more than
     `margin`, a part of 1. `caps` as in `balanced_shares`.
-    Raises ValueError for costs that are not above 0, or a useless margin.
+    Raises ValueError for shares, costs, caps or a margin without sense.
     """
     if not 0 <= margin < 1:
         raise ValueError(f'margin must be from 0 to below 1, not {margin!r}')
+    check_steps(**{f'share {i}': share for i, share in enumerate(shares)})
     check_recent(recent, len(shares))
-    if len(recent) < 4:  # a single slow step could still be the median
-        return list(shares)
     costs = [statistics.median(values) for values in zip(*recent)]
     better = balanced_shares([min(costs) / cost for cost in costs],
                              sum(shares), caps)
     now, then = [max(size * cost for size, cost in zip(sizes, costs))
                  for sizes in (shares, better)]
-    return better if then < (1 - margin) * now else list(shares)
+    caps = check_caps(caps, sum(shares), len(shares))
+    fits = all(share <= cap for share, cap in zip(shares, caps))
+    believed = len(recent) > 4 and then < (1 - margin) * now
+    return better if believed or not fits else list(shares)
 
 # %% ../notebooks/12_unequal_devices.ipynb #28
 def check_recent(recent, num_devices):
     """Raise ValueError unless there is a positive cost for each device."""
-    if not recent or not all(
+    if len(recent) == 0 or not all(
             len(costs) == num_devices and all(
                 isinstance(cost, numbers.Real) and 0 < cost < math.inf
                 for cost in costs) for costs in recent):

@@ -413,7 +413,7 @@ def test_bug_in_an_unequal_step_is_caught(bug, monkeypatch):
 
 SHARE_BUGS = {
     'shares by the number of devices': (
-        'num_rows * (share / max(shares)) / total', 'num_rows / len(shares)'),
+        'num_rows * speed / sum(speeds)', 'num_rows / len(shares)'),
     'rounded one by one': ('sizes[i] += 1\n    while', 'pass\n    while'),
     'the rest to the first': ('sizes[i] += 1\n    while',
                               'sizes[0] += 1\n    while'),
@@ -432,7 +432,7 @@ ADAPT_BUGS = {
     'the last step is believed': (
         'statistics.median(values)', 'values[-1]',
         unequal_tests.test_a_single_slow_step_moves_nothing),
-    'never adapted': ('then < (1 - margin)', 'then < 0',
+    'never adapted': ('then < (1 - margin)', '0 > (1 - margin)',
                       lambda: unequal_tests
                       .test_shares_follow_a_change_within_ten_steps(2.0, 2)),
     'no margin': ('(1 - margin) * now', 'now',

@@ -134,15 +134,19 @@ def test_caps_are_kept_and_the_rest_is_proportional(data):
         exact = [rest * speeds[i] / sum(speeds[j] for j in free)
                  for i in free]
         if min(exact) >= 1:
-            assert all(abs(shares[i] - share) < 2
+            assert all(abs(shares[i] - share) < 1 + 1e-9
                        for i, share in zip(free, exact))
 
 
-def test_an_even_split_is_the_special_case():
-    for n in range(4, 40):
-        assert shard_sizes(n, [1] * 4) == [
-            len(shard) for shard in d2lmulti.split_and_load(
-                np.zeros(n), devices_of(4))]
+@pytest.mark.parametrize('k', [1, 3, 4, 7])
+def test_an_even_split_is_the_special_case(k):
+    for n in range(k, 40):
+        assert shard_sizes(n, [3] * k) == [n // k + (i < n % k)
+                                           for i in range(k)]
+
+
+def test_the_rows_left_over_go_to_who_finishes_first():
+    assert shard_sizes(10, [1, 1, 1, 5]) == [1, 1, 1, 7]
 
 
 @pytest.mark.parametrize('shares', [
@@ -175,6 +179,13 @@ def test_useless_speeds_are_refused(speed):
     (lambda: adapt_shares([5, 5], []), 'recent must hold'),
     (lambda: adapt_shares([5, 5], [[1]]), 'recent must hold'),
     (lambda: adapt_shares([5, 5], [[1, 0]]), 'recent must hold'),
+    (lambda: adapt_shares([5, 5], [[1, -1]]), 'recent must hold'),
+    (lambda: adapt_shares([5, 5], [[1, float('inf')]]), 'recent must hold'),
+    (lambda: adapt_shares([0, 10], [[1, 1]]), 'share 0 must be a whole'),
+    (lambda: adapt_shares([5, 5.0], [[1, 1]]), 'share 1 must be a whole'),
+    (lambda: adapt_shares([5, 5], [[1, 1]], caps=[4, 4]), 'do not fit'),
+    (lambda: measure_speeds(devices_of(2), 2.5), 'shard_size must be'),
+    (lambda: measure_speeds(devices_of(2), num_runs=0), 'num_runs must be'),
     (lambda: adapt_shares([5, 5], [[1, 1]], margin=1), 'margin must be'),
     (lambda: adapt_shares([5, 5], [[1, 1]], margin=-1), 'margin must be')])
 def test_what_cannot_work_is_refused(call, message):
@@ -199,6 +210,68 @@ def test_speeds_are_in_proportion_to_what_the_devices_do(monkeypatch):
     times = iter([[9, 9]] + [[1, 4], [2, 2], [2, 5]])  # the first warms up
     monkeypatch.setattr(unequal, 'train_unequal', lambda *a: next(times))
     assert measure_speeds(devices_of(2), 12) == [6, 3]
+
+
+def sizes_of_work(monkeypatch, **limits):
+    """Return how many images each device worked on, each time."""
+    worked = {device: [] for device in devices_of(2)}
+
+    def noted(X, params):
+        worked[X.ctx].append(len(X))
+        return d2lmulti.lenet(X, params)
+
+    monkeypatch.setattr(unequal, 'lenet', noted)
+    train_unequal(*minibatch(30), replicas_on(devices_of(2)), devices_of(2),
+                  0.1, [2, 1], **limits)
+    return list(worked.values())
+
+
+def test_a_slow_device_repeats_its_work(monkeypatch):
+    assert sizes_of_work(monkeypatch) == [[20], [10]]
+    assert sizes_of_work(monkeypatch, repeats=[1, 3]) == [[20], [10] * 3]
+
+
+def test_no_part_is_larger_than_what_fits(monkeypatch):
+    assert [sorted(sizes) for sizes in sizes_of_work(
+        monkeypatch, most=[9, None])] == [[6, 7, 7], [10]]
+
+
+def test_each_device_is_timed_until_its_gradients_are_there(monkeypatch):
+    clock = iter([100.0])
+    ends = {mx.cpu(0): 103.0, mx.cpu(1): 107.0}
+    events = []
+    monkeypatch.setattr(unequal.npx, 'waitall',
+                        lambda: events.append('waitall'))
+    monkeypatch.setattr(unequal.time, 'perf_counter', lambda: next(clock))
+    monkeypatch.setattr(unequal, 'wait_for_gradients',
+                        lambda params: ends[params[0].ctx])
+    assert train_unequal(*minibatch(6), replicas_on(devices_of(2)),
+                         devices_of(2), 0.1, [1, 1]) == [3.0, 7.0]
+    assert events == ['waitall']  # or earlier work would be timed, too
+
+
+def test_the_clock_is_read_after_the_last_gradient(monkeypatch):
+    events = []
+
+    class Param:
+        def __init__(self, name):
+            self.grad, self.name = self, name
+
+        def wait_to_read(self):
+            events.append(self.name)
+
+    monkeypatch.setattr(unequal.time, 'perf_counter',
+                        lambda: events.append('clock'))
+    unequal.wait_for_gradients([Param('W'), Param('b')])
+    assert events == ['W', 'b', 'clock']
+
+
+def test_replicas_that_do_not_fit_are_refused():
+    replicas = replicas_on(devices_of(2))
+    with pytest.raises(ValueError, match='replicas for 2 devices'):
+        train_unequal(*minibatch(6), replicas[:1], devices_of(2), 0.1, [1, 1])
+    with pytest.raises(ValueError, match='learning rate'):
+        train_unequal(*minibatch(6), replicas, devices_of(2), -1, [1, 1])
 
 
 def test_the_speeds_of_real_devices_are_positive():
@@ -241,15 +314,21 @@ def test_noise_alone_moves_the_shares_rarely(k):
 
 
 def test_a_single_slow_step_moves_nothing():
-    recent = [[1, 1]] * 3 + [[1, 9]] + [[1, 1]] * 3
-    for end in range(4, 8):
+    recent = [[1, 1]] * 3 + [[1, 9]] * 2 + [[1, 1]] * 3
+    for end in range(1, 9):
         assert adapt_shares([50, 50], recent[:end]) == [50, 50]
-    assert adapt_shares([50, 50], [[1, 9]] * 3) == [50, 50]
-    assert adapt_shares([50, 50], [[1, 9]] * 4) == [90, 10]
+    assert adapt_shares([50, 50], [[1, 9]] * 4) == [50, 50]
+    assert adapt_shares([50, 50], [[1, 9]] * 5) == [90, 10]
+    assert adapt_shares((50, 50), onp.array([[1, 9]] * 5)) == [90, 10]
 
 
 def test_adapted_shares_keep_the_caps():
-    assert adapt_shares([50, 50], [[1, 9]] * 4, caps=[60, None]) == [60, 40]
+    assert adapt_shares([50, 50], [[1, 9]] * 5, caps=[60, None]) == [60, 40]
+
+
+@pytest.mark.parametrize('recent', [[[1, 9]], [[1, 9]] * 5, [[1, 1]] * 5])
+def test_shares_above_a_cap_are_changed_in_any_case(recent):
+    assert adapt_shares([90, 10], recent, caps=[60, None])[0] <= 60
 
 
 def error_of_means(sizes):
