@@ -33,32 +33,22 @@ def shares_table(results):
                 f'{limit:.2f}',
                 show([gain / limit for gain in gains], '{:.2f}')])
     return ('## Shares in proportion to speed\n\n'
-            'Milliseconds of a whole step. The possible ratio counts the '
-            'computation only, on the cores of this machine: '
-            f'{cores} of them, shared fairly by the devices that still '
-            'work.\n\n'
+            'Milliseconds of a whole step. The possible ratio is that of the '
+            'least times for the computation alone: a device cannot use two '
+            f'cores, and there are {cores}, which more devices must share.'
+            '\n\n'
             + table(['repeats', 'minibatch', 'even', 'proportional', 'ratio',
                      'possible', 'reached'], rows))
 
 
 def possible_ratio(repeats, cores):
-    """Return the time of an even split over that of a proportional one."""
+    """Return the least time of an even split over that of a proportional
+    one: no device uses two cores, no core does two devices' work at once."""
     k, total = len(repeats), sum(1 / r for r in repeats)
-    return (shared_time([r / k for r in repeats], cores)
-            / shared_time([1 / total] * k, cores))
-
-
-def shared_time(works, cores):
-    """Return when all is done, if threads share the cores fairly.
-
-    `works`: the seconds that each would need alone on a core.
-    """
-    now, left = 0.0, sorted(works)
-    while left:
-        speed = min(1, cores / len(left))
-        now += left[0] / speed
-        left = [work - left[0] for work in left[1:]]
-    return now
+    even, proportional = [r / k for r in repeats], [1 / total] * k
+    least = [max(max(works), sum(works) / cores)
+             for works in (even, proportional)]
+    return least[0] / least[1]
 
 
 def adapting(results):
