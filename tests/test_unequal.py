@@ -1,4 +1,6 @@
 """Shards of unequal size: the step of one device, and shares that fit."""
+import time
+
 import mxnet as mx
 import numpy as onp
 import pytest
@@ -244,23 +246,21 @@ def test_each_device_is_timed_until_its_gradients_are_there(monkeypatch):
                         lambda: events.append('waitall'))
     monkeypatch.setattr(unequal.time, 'perf_counter', lambda: next(clock))
     monkeypatch.setattr(unequal, 'time_when_ready',
-                        lambda array: ends[array.ctx])
+                        lambda array: np.array([ends[array.ctx]]))
     assert train_unequal(*minibatch(6), replicas_on(devices_of(2)),
                          devices_of(2), 0.1, [1, 1]) == [3.0, 7.0]
     assert events == ['waitall']  # or earlier work would be timed, too
 
 
-def test_the_clock_is_read_when_the_array_is_ready(monkeypatch):
-    events = []
-
-    class Array:
-        def wait_to_read(self):
-            events.append('ready')
-
-    monkeypatch.setattr(unequal.time, 'perf_counter',
-                        lambda: events.append('clock'))
-    unequal.time_when_ready(Array())
-    assert events == ['ready', 'clock']
+def test_the_clock_waits_for_its_array_and_only_for_it():
+    slow, quick = [np.ones((1000, 1000), ctx=c) for c in devices_of(2)]
+    mx.npx.waitall()
+    before = time.perf_counter()
+    for _ in range(20):
+        slow = np.dot(slow, slow) / 1000
+    ends = [unequal.time_when_ready(array) for array in (slow, quick + 1)]
+    slow_end, quick_end = map(float, ends)
+    assert before < quick_end < slow_end < time.perf_counter()
 
 
 def test_replicas_that_do_not_fit_are_refused():
