@@ -1,11 +1,12 @@
 # `make` lists the targets. Each that needs .venv sets it up first.
 python = .venv/bin/python
 notebooks = notebooks/*.ipynb
+side_by_side = -n 2 --dist loadfile  # a file or chapter stays together
 compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
 .PHONY: help env train test test-hosts lab bench bench-cluster bench-quick \
-	bench-unequal horovod export execute figures lint lock clean
+	bench-unequal book horovod export execute figures lint lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' \
@@ -19,8 +20,8 @@ train: env  ## train on one and two devices; options in ARGS='--full'
 
 test: env  ## unit tests, then run the notebooks and compare their outputs
 	@status=0; \
-	$(python) -m pytest -n 2 --dist loadfile tests || status=1; \
-	$(python) -m pytest --nbval --nbval-current-env \
+	$(python) -m pytest $(side_by_side) tests || status=1; \
+	$(python) -m pytest $(side_by_side) --nbval --nbval-current-env \
 	    --nbval-cell-timeout=120 notebooks || status=1; \
 	exit $$status
 
@@ -68,6 +69,13 @@ execute: env  ## run the notebooks and store their outputs
 	    $(notebooks) || status=1; \
 	exit $$status
 
+book: env  ## render the chapters as a web site in build/book
+	@$(python) -c 'import sphinx' 2>/dev/null || { echo 'the book needs \
+	Python 3.11: run `make env PYTHON=python3.11`' >&2; exit 1; }
+	$(python) -m sphinx -W --keep-going -q -n -d build/book-cache book \
+	    build/book
+	@echo 'The book is in build/book/index.html'
+
 figures: env  ## draw the figures in img/
 	@for script in img/*.py; do \
 	    [ $$script = img/style.py ] || $(python) $$script || exit; \
@@ -82,7 +90,7 @@ lock:  ## renew requirements/*.txt; ARGS=--upgrade takes newer versions
 	    echo 'make lock needs uv: https://docs.astral.sh/uv' >&2; exit 1; }; \
 	$$uv $(compile) $(ARGS) requirements/uv.in -o requirements/uv.txt && \
 	$$uv $(compile) $(ARGS) -c requirements/constraints.txt \
-	    --extra cpu --extra dev pyproject.toml -o requirements/cpu.txt
+	    --extra cpu --extra dev --extra book pyproject.toml -o requirements/cpu.txt
 
 clean:  ## remove .venv, .uv and all that tools leave behind
 	rm -rf .venv .uv .uv.part .venv-setup.log build *.egg-info \

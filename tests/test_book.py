@@ -1,0 +1,197 @@
+"""The rendered book, looked at in headless Chromium."""
+import functools
+import http.server
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import threading
+
+import pytest
+
+if sys.version_info < (3, 11):
+    pytest.skip('the book needs Python 3.11, as Sphinx 9 does',
+                allow_module_level=True)
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+from pybtex.database import parse_file
+
+ROOT = pathlib.Path(__file__).parent.parent
+CHAPTERS = [path.stem for path in
+            sorted((ROOT / 'notebooks').glob('*.ipynb'))]
+PAGES = ['index', 'api', 'references',
+         *(f'notebooks/{name}' for name in CHAPTERS)]
+each_page = pytest.mark.parametrize('name', PAGES)
+
+
+@pytest.fixture(scope='module')
+def book(tmp_path_factory):
+    """The folder of the site, built with warnings as errors."""
+    folder = tmp_path_factory.mktemp('book')
+    done = subprocess.run(
+        [sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-n',
+         '-d', folder / 'cache', ROOT / 'book', folder / 'site'],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        timeout=200)
+    assert done.returncode == 0 and not done.stdout, done.stdout[-3000:]
+    return folder / 'site'
+
+
+@pytest.fixture(scope='module')
+def site(book):
+    """The address of a server for the site."""
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    handler = functools.partial(Quiet, directory=book)
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f'http://127.0.0.1:{server.server_port}'
+    server.shutdown()
+
+
+@pytest.fixture(scope='module')
+def browser():
+    path = next(filter(None, map(shutil.which, (
+        'chromium', 'chromium-browser', 'google-chrome'))), None)
+    assert path, 'install Chromium (Debian, Ubuntu: apt install chromium)'
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=path, args=['--no-sandbox', '--disable-gpu'])
+        yield chromium
+        chromium.close()
+
+
+class Visit:
+    """A page that is open, and what went wrong on it."""
+    def __init__(self, browser, address, **options):
+        self.context = browser.new_context(**options)
+        self.page, self.errors, self.foreign = self.context.new_page(), [], []
+        self.page.on('console', self.note_message)
+        self.page.on('pageerror', lambda e: self.errors.append(str(e)))
+        self.page.on('requestfailed',
+                     lambda request: self.errors.append(request.url))
+        self.page.on('request', lambda request: request.url.startswith(
+            ('http://127.0.0.1', 'data:')) or self.foreign.append(
+                request.url))
+        self.page.goto(address, timeout=60_000)
+        self.page.wait_for_load_state('networkidle')
+
+    def note_message(self, message):
+        if message.type == 'error':
+            self.errors.append(message.text)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.context.close()
+
+
+@each_page
+def test_a_page_loads_without_error_and_asks_nobody_else(name, site, browser):
+    with Visit(browser, f'{site}/{name}.html') as visit:
+        assert not visit.errors and not visit.foreign
+
+
+def test_formulas_are_typeset(book, site, browser):
+    with_formulas = [name for name in CHAPTERS if 'class="math' in
+                     (book / 'notebooks' / f'{name}.html').read_text()]
+    assert with_formulas
+    for name in with_formulas:
+        with Visit(browser, f'{site}/notebooks/{name}.html') as visit:
+            visit.page.wait_for_function(
+                "document.querySelectorAll('.math').length == "
+                "document.querySelectorAll('.math > mjx-container').length")
+            assert visit.page.locator('mjx-merror').count() == 0
+            assert '$$' not in visit.page.inner_text('article')
+
+
+def test_the_search_finds_allreduce(site, browser):
+    with Visit(browser, f'{site}/search.html?q=allreduce') as visit:
+        visit.page.wait_for_selector('#search-results li')
+        found = visit.page.locator('#search-results li a').all_inner_texts()
+        assert any('Synchronization' in title for title in found)
+        assert not visit.errors
+
+
+def test_the_copy_button_copies(site, browser):
+    with Visit(browser, f'{site}/notebooks/04_synchronization.html',
+               permissions=['clipboard-read', 'clipboard-write']) as visit:
+        cell = visit.page.locator('div.highlight', has_text='def allreduce')
+        cell.first.hover()
+        cell.first.locator('button.copybtn').click()
+        copied = visit.page.evaluate('navigator.clipboard.readText()')
+    assert copied.startswith('def allreduce(data):')
+
+
+def test_a_link_to_another_chapter_lands_on_it(site, browser):
+    with Visit(browser, f'{site}/notebooks/08_allreduce.html') as visit:
+        visit.page.get_by_role('link', name='Chapter 4').first.click()
+        visit.page.wait_for_load_state()
+        assert visit.page.inner_text('h1').startswith('4. Synchronization')
+
+
+def test_solutions_are_folded_and_can_be_shown(site, browser):
+    with Visit(browser, f'{site}/notebooks/05_data.html') as visit:
+        solution = visit.page.locator('.tag_solution div.highlight').first
+        assert not solution.is_visible()
+        visit.page.get_by_text('Show our solution').first.click()
+        assert solution.is_visible()
+
+
+@each_page
+def test_nothing_overflows_on_a_phone(name, site, browser):
+    with Visit(browser, f'{site}/{name}.html',
+               viewport={'width': 360, 'height': 740}) as visit:
+        assert visit.page.evaluate(
+            'document.documentElement.scrollWidth') <= 360
+
+
+def serious_violations(page, **options):
+    """Return what axe-core finds to be serious, and where."""
+    found = Axe().run(page, options=options).response['violations']
+    return [(violation['id'], [node['target']
+                               for node in violation['nodes']][:3])
+            for violation in found
+            if violation['impact'] in ('serious', 'critical')]
+
+
+@each_page
+def test_axe_finds_no_serious_violation(name, site, browser):
+    with Visit(browser, f'{site}/{name}.html') as visit:
+        assert not serious_violations(visit.page)
+
+
+@each_page
+def test_contrast_is_enough_in_the_dark(name, site, browser):
+    with Visit(browser, f'{site}/{name}.html', color_scheme='dark') as visit:
+        assert visit.page.evaluate(
+            'document.documentElement.dataset.theme') == 'dark'
+        assert not serious_violations(visit.page, runOnly=['color-contrast'])
+
+
+def test_every_source_in_the_text_is_in_the_bibliography(book):
+    for name in CHAPTERS:
+        page = (book / 'notebooks' / f'{name}.html').read_text()
+        text = re.sub(r'<a .*?</a>|<pre.*?</pre>|<[^>]*>', '', page,
+                      flags=re.DOTALL)
+        assert not re.findall(r'et al\.,? \(?\d{4}', text)
+
+
+def test_every_source_has_a_number_to_find_it_by(book):
+    listed = (book / 'references.html').read_text()
+    for key, entry in parse_file(ROOT / 'book' / 'references.bib'
+                                 ).entries.items():
+        number = entry.fields.get('doi') or entry.fields.get('eprint')
+        assert number and number in listed, key
+
+
+def test_figures_are_numbered(book):
+    numbers = [int(number) for name in PAGES for number in re.findall(
+        r'caption-number">Fig. (\d+)', (book / f'{name}.html').read_text())]
+    assert sorted(numbers) == list(range(1, len(numbers) + 1))
+    assert len(numbers) >= 8
