@@ -6,7 +6,7 @@ compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
 .PHONY: help env train test test-hosts lab bench bench-cluster bench-quick \
-	bench-unequal book horovod export execute figures lint lock clean
+	bench-unequal book pdf horovod export execute figures lint lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' \
@@ -75,6 +75,14 @@ book: env  ## render the chapters as a web site in build/book
 	$(python) -m sphinx -W --keep-going -q -n -d build/book-cache book \
 	    build/book
 	@echo 'The book is in build/book/index.html'
+
+pdf: env  ## print the book as build/book.pdf; needs Chromium
+	@$(python) -c 'import sphinx' 2>/dev/null || { echo 'the book needs \
+	Python 3.11: run `make env PYTHON=python3.11`' >&2; exit 1; }
+	$(python) -m sphinx -b singlehtml -q -d build/book-single-cache book \
+	    build/book-single
+	$(python) book/make_pdf.py build/book-single/index.html build/book.pdf
+	@echo 'The book is in build/book.pdf'
 
 figures: env  ## draw the figures in img/
 	@for script in img/*.py; do \

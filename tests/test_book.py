@@ -17,6 +17,7 @@ if sys.version_info < (3, 11):
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 from pybtex.database import parse_file
+from pypdf import PdfReader
 
 ROOT = pathlib.Path(__file__).parent.parent
 CHAPTERS = [path.stem for path in
@@ -26,17 +27,38 @@ PAGES = ['index', 'api', 'references',
 each_page = pytest.mark.parametrize('name', PAGES)
 
 
+def run(*arguments):
+    """Run Python; no output is wanted."""
+    done = subprocess.run([sys.executable, *arguments], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=200)
+    assert done.returncode == 0 and not done.stdout, done.stdout[-3000:]
+
+
 @pytest.fixture(scope='module')
 def book(tmp_path_factory):
     """The folder of the site, built with warnings as errors."""
     folder = tmp_path_factory.mktemp('book')
-    done = subprocess.run(
-        [sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-n',
-         '-d', folder / 'cache', ROOT / 'book', folder / 'site'],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        timeout=200)
-    assert done.returncode == 0 and not done.stdout, done.stdout[-3000:]
+    run('-m', 'sphinx', '-W', '--keep-going', '-q', '-n', '-d',
+        folder / 'cache', ROOT / 'book', folder / 'site')
     return folder / 'site'
+
+
+@pytest.fixture(scope='module')
+def single_page(tmp_path_factory):
+    """The whole book as one page, for the PDF."""
+    folder = tmp_path_factory.mktemp('single')
+    run('-m', 'sphinx', '-b', 'singlehtml', '-q', '-d', folder / 'cache',
+        ROOT / 'book', folder / 'site')
+    return folder / 'site' / 'index.html'
+
+
+@pytest.fixture(scope='module')
+def pdf(single_page):
+    """The printed book."""
+    path = single_page.with_name('book.pdf')
+    run(ROOT / 'book' / 'make_pdf.py', single_page, path)
+    return PdfReader(path)
 
 
 @pytest.fixture(scope='module')
@@ -195,3 +217,44 @@ def test_figures_are_numbered(book):
         r'caption-number">Fig. (\d+)', (book / f'{name}.html').read_text())]
     assert sorted(numbers) == list(range(1, len(numbers) + 1))
     assert len(numbers) >= 8
+
+
+def words(text):
+    """Return the text without spaces, which PDFs put anywhere."""
+    return re.sub(r'\s', '', text)
+
+
+def test_the_pdf_has_a_bookmark_and_an_entry_for_each_chapter(pdf):
+    entries = [entry for entry in pdf.outline[1]
+               if not isinstance(entry, list)]
+    titles = [words(entry.title) for entry in entries]
+    assert [title.split('.')[0] for title in titles[:len(CHAPTERS)]] == [
+        str(int(name[:2])) for name in CHAPTERS]
+    contents = words(''.join(page.extract_text() for page in pdf.pages[1:6]))
+    for entry, title in zip(entries, titles):
+        number = pdf.get_destination_page_number(entry)
+        assert title in words(pdf.pages[number].extract_text())
+        assert f'{title}{number + 1}' in contents
+
+
+def test_every_page_of_the_pdf_has_its_number(pdf):
+    assert len(pdf.pages) > 100
+    for number in (1, 2, 50, len(pdf.pages)):
+        text = pdf.pages[number - 1].extract_text()
+        assert str(number) in text.split()
+
+
+def test_nothing_is_cut_off_in_print(single_page, browser):
+    context = browser.new_context(viewport={'width': 660, 'height': 980})
+    page = context.new_page()
+    page.goto(single_page.as_uri())
+    page.emulate_media(media='print')
+    wide = page.evaluate(
+        """() => [...document.querySelectorAll('article pre, article img')]
+        .filter(e => e.scrollWidth > e.clientWidth + 1
+                || e.getBoundingClientRect().right > 661)
+        .map(e => e.textContent.slice(0, 60))""")
+    assert not wide
+    assert page.evaluate("""() => [...document.images].every(
+        image => image.complete && image.naturalWidth > 0)""")
+    context.close()

@@ -1,0 +1,95 @@
+"""Print the whole book, which Sphinx wrote as one page, as a PDF.
+
+    python book/make_pdf.py build/book-single/index.html build/book.pdf
+
+It is printed twice: only then is it known on which pages the headings are.
+"""
+import pathlib
+import shutil
+import sys
+
+from playwright.sync_api import sync_playwright
+from pypdf import PdfReader
+
+BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
+FOOTER = ('<div style="font-size: 8px; width: 100%; text-align: center">'
+          '<span class="pageNumber"></span></div>')
+
+# Everything is shown: folded solutions, too. The links of a printed table of
+# contents are numbers.
+PREPARE = """() => {
+  document.querySelectorAll('details').forEach(d => d.open = true);
+  const toc = document.createElement('nav');
+  toc.id = 'printed-toc';
+  document.querySelectorAll('article h2, article h3').forEach((h, i) => {
+    const entry = document.createElement('a');
+    const section = h.closest('section');
+    entry.href = '#' + section.id;
+    entry.className = h.tagName == 'H2' ? 'of-chapter' : 'of-section';
+    const title = h.cloneNode(true);
+    title.querySelectorAll('.headerlink').forEach(link => link.remove());
+    entry.append(title.textContent, document.createElement('span'));
+    toc.append(entry);
+  });
+  const first = document.querySelector('article h2').closest('section');
+  first.before(toc);
+}"""
+NUMBER = """pages => {
+  const spans = document.querySelectorAll('#printed-toc span');
+  if (spans.length != pages.length)
+    throw new Error(`${spans.length} headings, ${pages.length} bookmarks`);
+  spans.forEach((span, i) => span.textContent = pages[i]);
+}"""
+
+
+def find_browser():
+    """Return the path of Chromium; RuntimeError if there is none."""
+    for path in map(shutil.which, BROWSERS):
+        if path:
+            return path
+    raise RuntimeError('the PDF is printed by Chromium: install it (Debian, '
+                       'Ubuntu: `sudo apt install chromium`)')
+
+
+def heading_pages(pdf):
+    """Return the page numbers of all headings below the title, in order."""
+    reader = PdfReader(pdf)
+    pages = []
+
+    def walk(entries, level):
+        for entry in entries:
+            if isinstance(entry, list):
+                walk(entry, level + 1)
+            elif level in (1, 2):
+                pages.append(reader.get_destination_page_number(entry) + 1)
+
+    walk(reader.outline, 0)
+    return pages
+
+
+def print_book(source, target):
+    """Write the page `source` as the PDF `target`."""
+    options = {'path': target, 'format': 'A4', 'outline': True,
+               'tagged': True, 'print_background': True,
+               'display_header_footer': True, 'header_template': '<div></div>',
+               'footer_template': FOOTER,
+               'margin': {'top': '18mm', 'bottom': '18mm', 'left': '18mm',
+                          'right': '18mm'}}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=find_browser(),
+            args=['--no-sandbox', '--disable-gpu'])
+        page = browser.new_page(color_scheme='light')
+        page.goto(source.resolve().as_uri())
+        page.wait_for_function(
+            "document.querySelectorAll('.math').length == "
+            "document.querySelectorAll('.math > mjx-container').length")
+        page.evaluate(PREPARE)
+        page.pdf(**options)
+        page.evaluate(NUMBER, heading_pages(target))
+        page.pdf(**options)
+        browser.close()
+
+
+if __name__ == '__main__':
+    print_book(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))
