@@ -6,7 +6,7 @@ compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
 .PHONY: help env train test test-hosts lab bench bench-cluster bench-quick \
-	bench-unequal book pdf horovod export execute figures lint lock clean
+	bench-unequal book pdf student horovod export execute figures lint lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' \
@@ -83,6 +83,10 @@ pdf: env  ## print the book as build/book.pdf; needs Chromium
 	    build/book-single
 	$(python) book/make_pdf.py build/book-single/index.html build/book.pdf
 	@echo 'The book is in build/book.pdf'
+
+student: env  ## the edition without solutions: build/student and a zip
+	@$(python) book/make_student.py build/student
+	@echo 'The edition is in build/student and build/student.zip'
 
 figures: env  ## draw the figures in img/
 	@for script in img/*.py; do \
