@@ -212,6 +212,14 @@ def test_every_source_has_a_number_to_find_it_by(book):
         assert number and number in listed, key
 
 
+def test_no_alternative_text_is_the_name_of_a_file(book):
+    for name in PAGES:
+        page = (book / f'{name}.html').read_text()
+        for image in re.findall(r'<img [^>]*>', page):
+            text = re.search(r'alt="([^"]*)"', image)
+            assert text and len(text[1]) > 40 and '.png' not in text[1], image
+
+
 def test_figures_are_numbered(book):
     numbers = [int(number) for name in PAGES for number in re.findall(
         r'caption-number">Fig. (\d+)', (book / f'{name}.html').read_text())]

@@ -54,6 +54,17 @@ def test_figures_are_stored_and_not_compared(path):
 
 
 @each_notebook
+def test_every_figure_has_a_text_for_those_who_do_not_see_it(path):
+    for cell in code_cells(path):
+        if any('image/png' in o.get('data', {}) for o in cell.outputs):
+            assert len(cell.metadata.mystnb.image.alt) > 40
+    for cell in nbformat.read(path, 4).cells:
+        if cell.cell_type == 'markdown':
+            for text in re.findall(r'!\[(.*?)\]', cell.source):
+                assert len(text) > 40
+
+
+@each_notebook
 def test_the_parts_of_a_chapter_are_there(path):
     notebook = nbformat.read(path, 4)
     text = '\n'.join(cell.source for cell in notebook.cells
