@@ -50,9 +50,12 @@ def find_repository():
     named = os.environ.get('D2LMULTI_REPOSITORY')
     if named is not None:
         return named
-    origin = subprocess.run(
-        ['git', 'remote', 'get-url', 'origin'], cwd=HERE, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.strip()
+    try:
+        origin = subprocess.run(
+            ['git', 'remote', 'get-url', 'origin'], cwd=HERE, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.strip()
+    except OSError:  # git is not needed to render the book
+        return ''
     found = re.fullmatch(r'https://(github|gitlab)\.com/[\w./-]+?(\.git)?',
                          origin)
     return origin.removesuffix('.git') if found else ''
