@@ -13,8 +13,8 @@ NAMES = [path.stem for path in sorted(NOTEBOOKS.glob('*.ipynb'))]
 
 
 def tagged(notebook, tag):
-    return [cell for cell in notebook.cells
-            if tag in cell.metadata.get('tags', [])]
+    return [cell for cell in notebook.cells if cell.cell_type == 'code'
+            and tag in cell.metadata.get('tags', [])]
 
 
 def code_before(notebook):

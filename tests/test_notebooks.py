@@ -88,6 +88,10 @@ def test_each_exercise_has_a_solution_and_a_check(path):
     for cell in code_cells(path):
         if 'solution' in cell.metadata.get('tags', []):
             assert cell.metadata.jupyter.source_hidden
+    *_, question, answer = nbformat.read(path, 4).cells
+    assert 'To think about' in question.source
+    assert answer.metadata.tags == ['solution']
+    assert answer.source.startswith('<details>')
 
 
 @each_notebook
