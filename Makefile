@@ -6,7 +6,7 @@ compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
 .PHONY: help env train test test-hosts lab bench bench-cluster bench-quick \
-	bench-unequal book pdf student horovod export execute figures lint lock clean
+	bench-unequal sphinx book pdf student horovod export execute figures lint lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' \
@@ -69,16 +69,16 @@ execute: env  ## run the notebooks and store their outputs
 	    $(notebooks) || status=1; \
 	exit $$status
 
-book: env  ## render the chapters as a web site in build/book
-	@$(python) -c 'import sphinx' 2>/dev/null || { echo 'the book needs \
-	Python 3.11: run `make env PYTHON=python3.11`' >&2; exit 1; }
+sphinx: env
+	@$(python) -c 'import sphinx' 2>/dev/null || { \
+	    echo 'for the book: make env PYTHON=python3.11' >&2; exit 1; }
+
+book: sphinx  ## render the chapters as a web site in build/book
 	$(python) -m sphinx -W --keep-going -q -n -d build/book-cache book \
 	    build/book
 	@echo 'The book is in build/book/index.html'
 
-pdf: env  ## print the book as build/book.pdf; needs Chromium
-	@$(python) -c 'import sphinx' 2>/dev/null || { echo 'the book needs \
-	Python 3.11: run `make env PYTHON=python3.11`' >&2; exit 1; }
+pdf: sphinx  ## print the book as build/book.pdf; needs Chromium
 	$(python) -m sphinx -b singlehtml -q -d build/book-single-cache book \
 	    build/book-single
 	$(python) book/make_pdf.py build/book-single/index.html build/book.pdf

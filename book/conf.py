@@ -61,9 +61,10 @@ def find_repository():
     return origin.removesuffix('.git') if found else ''
 
 
-if find_repository():
+repository = find_repository()
+if repository:
     html_theme_options.update(
-        repository_url=find_repository(), use_repository_button=True,
+        repository_url=repository, use_repository_button=True,
         path_to_docs='book', repository_branch='main',
         launch_buttons={'binderhub_url': 'https://mybinder.org',
                         'notebook_interface': 'jupyterlab'})

@@ -3,7 +3,6 @@ import functools
 import http.server
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -20,6 +19,9 @@ from pybtex.database import parse_file
 from pypdf import PdfReader
 
 ROOT = pathlib.Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / 'book'))
+import make_pdf  # noqa: E402
+
 CHAPTERS = [path.stem for path in
             sorted((ROOT / 'notebooks').glob('*.ipynb'))]
 PAGES = ['index', 'api', 'references',
@@ -77,9 +79,7 @@ def site(book):
 
 @pytest.fixture(scope='module')
 def browser():
-    path = next(filter(None, map(shutil.which, (
-        'chromium', 'chromium-browser', 'google-chrome'))), None)
-    assert path, 'install Chromium (Debian, Ubuntu: apt install chromium)'
+    path = make_pdf.find_browser()
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
             executable_path=path, args=['--no-sandbox', '--disable-gpu'])
