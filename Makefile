@@ -6,7 +6,7 @@ compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
 .PHONY: help env train test test-hosts lab bench bench-cluster bench-quick \
-	bench-unequal sphinx book pdf student horovod export execute figures lint lock clean
+	bench-unequal sphinx book pdf slides student horovod export execute figures lint lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' \
@@ -83,6 +83,10 @@ pdf: sphinx  ## print the book as build/book.pdf; needs Chromium
 	    build/book-single
 	$(python) book/make_pdf.py build/book-single/index.html build/book.pdf
 	@echo 'The book is in build/book.pdf'
+
+slides: sphinx  ## make slides of each chapter in build/slides
+	@$(python) book/make_slides.py build/slides
+	@echo 'The slides are in build/slides/index.html'
 
 student: env  ## the edition without solutions: build/student and a zip
 	@$(python) book/make_student.py build/student

@@ -14,7 +14,8 @@ author = 'the authors of d2lmulti'
 copyright = 'MIT licence'
 extensions = ['myst_nb', 'sphinx.ext.autodoc', 'sphinxcontrib.bibtex',
               'sphinx_copybutton', 'sphinx-mathjax-offline']
-exclude_patterns = ['notebooks/.ipynb_checkpoints', 'deploy', 'student']
+exclude_patterns = ['notebooks/.ipynb_checkpoints', 'deploy', 'slides',
+                    'student']
 nitpicky = True
 numfig = True  # figures are numbered through the whole book
 

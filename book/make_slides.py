@@ -1,0 +1,174 @@
+"""Make reveal.js slides of the chapters' main lines.
+
+    python book/make_slides.py build/slides
+
+A chapter's slides are its title, the cells that are marked, its summary and
+its exercises. A cell's metadata marks it:
+
+    "slideshow": {"slide_type": "slide", "text": ["## Title", "- a line"],
+                  "show": "output"}
+
+"slide" begins a slide, "-" adds to it. The text stands above what is shown:
+"code", "output", a text cell's "figure", or "text" alone; without "show", a
+code cell's code and output. The prose up to the next slide becomes the notes
+of the speaker (key S).
+"""
+import importlib.util
+import pathlib
+import re
+import shutil
+import sys
+
+import nbformat
+from nbconvert import SlidesExporter
+from nbformat.v4 import new_markdown_cell, new_notebook
+from traitlets.config import Config
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parent
+PICTURE = r'^!\[.*?\]\(.*?\)$'
+
+
+def make_slides(folder):
+    """Write the slides of all chapters, and an index, to `folder`."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    copy_scripts(folder)
+    exporter = SlidesExporter(
+        template_name='slides', extra_template_basedirs=[str(HERE)],
+        reveal_url_prefix='reveal', reveal_theme='white',
+        mathjax_url='tex-svg.js', embed_images=True,
+        exclude_input_prompt=True, exclude_output_prompt=True,
+        config=Config(TagRemovePreprocessor={
+            'enabled': True, 'remove_input_tags': {'output'},
+            'remove_all_outputs_tags': {'code'}}))
+    chapters = sorted((ROOT / 'notebooks').glob('*.ipynb'))
+    for path in chapters:
+        notebook = nbformat.read(path, 4)
+        page, _ = exporter.from_notebook_node(
+            slides_of(notebook), {'metadata': {'name': title_of(notebook),
+                                               'path': str(ROOT)}})
+        (folder / f'{path.stem}.html').write_text(page)
+    write_index(folder, chapters)
+
+
+def package_folder(name):
+    """Return the folder of an installed package, which is not imported."""
+    return pathlib.Path(importlib.util.find_spec(name).origin).parent
+
+
+def copy_scripts(folder):
+    """Copy reveal.js, MathJax and the style to `folder`."""
+    shutil.copytree(package_folder('sphinx_revealjs') / '_static/revealjs',
+                    folder / 'reveal')
+    shutil.copy(package_folder('sphinx-mathjax-offline')
+                / 'static/mathjax/tex-svg.js', folder)
+    shutil.copy(HERE / 'slides' / 'slides.css', folder)
+
+
+def slides_of(notebook):
+    """Return a notebook of what the slides show, and the speaker's notes."""
+    slides, notes = [*title_slide(notebook)], []
+
+    def end_slide():
+        if notes:
+            slides.append(cell_of('notes', '\n\n'.join(notes)))
+            notes.clear()
+
+    for cell in notebook.cells:
+        mark = cell.metadata.get('slideshow', {})
+        if mark.get('slide_type') == 'slide':
+            end_slide()
+        if mark:
+            slides.extend(marked_cells(cell, mark))
+        if cell.cell_type == 'markdown':
+            main, *end = cell.source.split('## Summary')
+            notes.append(main)
+            if end:
+                break
+    end_slide()
+    return new_notebook(cells=[*slides, *end_slides(notebook)])
+
+
+def cell_of(slide_type, text):
+    """Return a text cell that begins, or adds to, a slide."""
+    from_root = text.replace('](../', '](')  # only there nbconvert embeds
+    return new_markdown_cell(
+        from_root, metadata={'slideshow': {'slide_type': slide_type}})
+
+
+def marked_cells(cell, mark):
+    """Yield the cells that show one marked cell."""
+    slide_type, show = mark['slide_type'], mark.get('show')
+    if 'text' in mark:
+        yield cell_of(slide_type, '\n'.join(mark['text']))
+        slide_type = '-'
+    if show == 'figure':
+        figures = re.findall(PICTURE, cell.source, flags=re.MULTILINE)
+        yield cell_of(slide_type, '\n\n'.join(figures))
+    elif cell.cell_type == 'code' and show != 'text':
+        yield shown_code(cell, slide_type, show)
+
+
+def shown_code(cell, slide_type, show):
+    """Return the code cell, tagged with what is shown of it."""
+    shown = cell.copy()
+    shown.metadata = nbformat.from_dict(
+        {'slideshow': {'slide_type': slide_type}, 'tags': [show or 'both']})
+    shown.source = shorten(cell.source)
+    alt = cell.metadata.get('mystnb', {}).get('image', {}).get('alt')
+    for output in shown.outputs:
+        if alt and 'image/png' in output.get('data', {}):
+            output.metadata['image/png'] = {'alt': alt}
+    return shown
+
+
+def shorten(source):
+    """Return the source without nbdev's marks and all but a docstring's head.
+    """
+    source = re.sub(r'^#\|.*\n', '', source, flags=re.MULTILINE)
+    return re.sub(r'("""[^"\n]+)\n[^"]*"""', r'\1"""', source)
+
+
+def title_of(notebook):
+    """Return the chapter's title, '4. Synchronization'."""
+    return notebook.cells[0].source.split('\n')[0].lstrip('# ')
+
+
+def title_slide(notebook):
+    """Return the slide with the chapter's title; its preface is the notes."""
+    return [cell_of('slide', f'# {title_of(notebook)}\n\n'
+                    'Training on multiple GPUs, from scratch')]
+
+
+def end_slides(notebook):
+    """Return a slide with the summary, and one with the exercises."""
+    text = '\n\n'.join(cell.source for cell in notebook.cells
+                       if cell.cell_type == 'markdown')
+    summary = re.search(r'^## Summary\n(.*?)^## ', text,
+                        flags=re.MULTILINE | re.DOTALL)[1]
+    tasks = re.findall(r'^\*\*\d+\. (?:To think about\.\*\* .*|.*?\*\* .*?'
+                       r'[.?](?= |$))', text, flags=re.MULTILINE)
+    listed = '\n\n'.join(task.rstrip(':') for task in tasks)
+    return [cell_of('slide', f'## Summary\n{summary}'),
+            cell_of('slide', f'## Exercises\n\n{listed}')]
+
+
+def write_index(folder, chapters):
+    """Write a page that links to the slides of each chapter."""
+    links = '\n'.join(
+        f'<li><a href="{path.stem}.html">'
+        f'{title_of(nbformat.read(path, 4)).split(". ", 1)[1]}</a></li>'
+        for path in chapters)
+    (folder / 'index.html').write_text(
+        '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        '<title>Slides: Training on multiple GPUs, from scratch</title>\n'
+        '<link rel="stylesheet" href="slides.css">\n<main>\n'
+        '<h1>Training on multiple GPUs, from scratch</h1>\n'
+        f'<ol>\n{links}\n</ol>\n<p>Arrow keys turn the slides, '
+        'S opens the notes of the speaker, O shows all.</p>\n</main>\n')
+
+
+if __name__ == '__main__':
+    make_slides(pathlib.Path(sys.argv[1]))
