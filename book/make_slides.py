@@ -9,9 +9,9 @@ its exercises. A cell's metadata marks it:
                   "show": "output"}
 
 "slide" begins a slide, "-" adds to it. The text stands above what is shown:
-"code", "output", a text cell's "figure", or "text" alone; without "show", a
-code cell's code and output. The prose up to the next slide becomes the notes
-of the speaker (key S).
+"code", "output", the output's "picture", a text cell's "figure", or "text"
+alone; without "show", a code cell's code and output. The prose up to the next
+slide becomes the notes of the speaker (key S).
 """
 import importlib.util
 import pathlib
@@ -39,9 +39,11 @@ def make_slides(folder):
         reveal_url_prefix='reveal', reveal_theme='white',
         mathjax_url='tex-svg.js', embed_images=True,
         exclude_input_prompt=True, exclude_output_prompt=True,
-        config=Config(TagRemovePreprocessor={
-            'enabled': True, 'remove_input_tags': {'output'},
-            'remove_all_outputs_tags': {'code'}}))
+        config=Config(
+            CoalesceStreamsPreprocessor={'enabled': True},
+            TagRemovePreprocessor={'enabled': True,
+                                   'remove_input_tags': {'output'},
+                                   'remove_all_outputs_tags': {'code'}}))
     chapters = sorted((ROOT / 'notebooks').glob('*.ipynb'))
     for path in chapters:
         notebook = nbformat.read(path, 4)
@@ -116,6 +118,10 @@ def shown_code(cell, slide_type, show):
     shown.metadata = nbformat.from_dict(
         {'slideshow': {'slide_type': slide_type}, 'tags': [show or 'both']})
     shown.source = shorten(cell.source)
+    if show == 'picture':
+        shown.metadata.tags = ['output']
+        shown.outputs = [output for output in shown.outputs
+                         if 'image/png' in output.get('data', {})]
     alt = cell.metadata.get('mystnb', {}).get('image', {}).get('alt')
     for output in shown.outputs:
         if alt and 'image/png' in output.get('data', {}):
@@ -124,10 +130,9 @@ def shown_code(cell, slide_type, show):
 
 
 def shorten(source):
-    """Return the source without nbdev's marks and all but a docstring's head.
-    """
+    """Return the source without nbdev's marks and with short docstrings."""
     source = re.sub(r'^#\|.*\n', '', source, flags=re.MULTILINE)
-    return re.sub(r'("""[^"\n]+)\n[^"]*"""', r'\1"""', source)
+    return re.sub(r'(:\n +"""[^"]+?)\n\n[^"]*"""', r'\1"""', source)
 
 
 def title_of(notebook):
@@ -147,11 +152,21 @@ def end_slides(notebook):
                        if cell.cell_type == 'markdown')
     summary = re.search(r'^## Summary\n(.*?)^## ', text,
                         flags=re.MULTILINE | re.DOTALL)[1]
-    tasks = re.findall(r'^\*\*\d+\. (?:To think about\.\*\* .*|.*?\*\* .*?'
-                       r'[.?](?= |$))', text, flags=re.MULTILINE)
-    listed = '\n\n'.join(task.rstrip(':') for task in tasks)
+    tasks = re.findall(r'^(\*\*\d+\. .*?\*\*) (.*)', text, flags=re.MULTILINE)
+    listed = '\n\n'.join(f'{title} {task_in_short(task).rstrip(":")}'
+                         for title, task in tasks)
     return [cell_of('slide', f'## Summary\n{summary}'),
             cell_of('slide', f'## Exercises\n\n{listed}')]
+
+
+def task_in_short(task, enough=40):
+    """Return the task or, of more than `enough` words, what matters most."""
+    if len(task.split()) <= enough:
+        return task
+    sentences = re.split(r'(?<=[.?]) ', task)
+    wanted = [sentence for sentence in sentences[1:]
+              if re.match('Write|Return|How', sentence)]
+    return ' '.join([sentences[0], *wanted[:1]])
 
 
 def write_index(folder, chapters):

@@ -1,5 +1,6 @@
 """The rendered book, looked at in headless Chromium."""
 import functools
+import html
 import http.server
 import pathlib
 import re
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import threading
 
+import nbformat
 import pytest
 
 if sys.version_info < (3, 11):
@@ -64,6 +66,14 @@ def pdf(single_page):
 
 
 @pytest.fixture(scope='module')
+def slides(tmp_path_factory):
+    """The folder of the slides."""
+    folder = tmp_path_factory.mktemp('slides')
+    run(ROOT / 'book' / 'make_slides.py', folder)
+    return folder
+
+
+@pytest.fixture(scope='module')
 def site(book):
     """The address of a server for the site."""
     class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -97,7 +107,7 @@ class Visit:
         self.page.on('requestfailed',
                      lambda request: self.errors.append(request.url))
         self.page.on('request', lambda request: request.url.startswith(
-            ('http://127.0.0.1', 'data:')) or self.foreign.append(
+            ('http://127.0.0.1', 'data:', 'file:')) or self.foreign.append(
                 request.url))
         self.page.goto(address, timeout=60_000)
         self.page.wait_for_load_state('networkidle')
@@ -266,3 +276,55 @@ def test_nothing_is_cut_off_in_print(single_page, browser):
     assert page.evaluate("""() => [...document.images].every(
         image => image.complete && image.naturalWidth > 0)""")
     context.close()
+
+
+LOOK_AT_SLIDES = """() => [...Array(Reveal.getTotalSlides()).keys()].map(i => {
+  Reveal.slide(i);
+  const slide = Reveal.getCurrentSlide();
+  const boxes = [...slide.querySelectorAll('*')].filter(
+    e => !e.closest('.notes')).map(e => e.getBoundingClientRect());
+  return {heading: slide.querySelector('h1, h2')?.textContent,
+          right: Math.max(...boxes.map(box => box.right)),
+          bottom: Math.max(...boxes.map(box => box.bottom)),
+          wide: [...slide.querySelectorAll('pre')].some(
+            e => e.scrollWidth > e.clientWidth + 1),
+          formulas: slide.textContent.includes('$$'),
+          broken: [...slide.querySelectorAll('img')].some(
+            e => !e.naturalWidth || e.alt.length < 40)};
+})"""
+
+
+@pytest.mark.parametrize('name', CHAPTERS)
+def test_a_chapter_has_slides_that_fit_and_need_no_network(
+        name, slides, browser):
+    with Visit(browser, (slides / f'{name}.html').as_uri(),
+               viewport={'width': 1280, 'height': 720}) as visit:
+        visit.page.wait_for_function('window.Reveal && Reveal.isReady()')
+        seen = visit.page.evaluate(LOOK_AT_SLIDES)
+        assert not visit.errors and not visit.foreign
+        assert visit.page.locator('mjx-merror').count() == 0
+    assert 10 <= len(seen) <= 15
+    for slide in seen:
+        assert slide['heading'], slide
+        assert slide['right'] <= 1280 and slide['bottom'] <= 720, slide
+        assert not any((slide['wide'], slide['formulas'], slide['broken']))
+
+
+@pytest.mark.parametrize('name', CHAPTERS)
+def test_slides_give_no_solution_away(name, slides):
+    page = (slides / f'{name}.html').read_text()
+    for cell in nbformat.read(ROOT / 'notebooks' / f'{name}.ipynb', 4).cells:
+        if 'solution' in cell.metadata.get('tags', []):
+            longest = max(cell.source.splitlines(), key=len)
+            assert html.escape(longest, quote=False) not in page
+
+
+def test_the_index_of_slides_links_to_every_chapter(slides, browser):
+    with Visit(browser, (slides / 'index.html').as_uri()) as visit:
+        links = visit.page.locator('a').evaluate_all(
+            'links => links.map(link => link.getAttribute("href"))')
+        assert links == [f'{name}.html' for name in CHAPTERS]
+        visit.page.locator('a').first.click()
+        assert '1. Devices' in visit.page.inner_text('h1')
+        assert not visit.errors
+        assert not serious_violations(visit.page)
