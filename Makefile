@@ -1,19 +1,27 @@
-# `make` lists the targets. Each that needs .venv sets it up first.
-python = .venv/bin/python
+# `make` lists the targets. Each that needs .venv sets it up first. BUILD=gpu
+# and BUILD=mxnet2 use another build of MXNet, in an environment of its own.
+BUILD ?= cpu
+build = $(BUILD)
+venv = .venv$(if $(filter-out cpu,$(build)),-$(build))
+python = $(venv)/bin/python
 notebooks = notebooks/*.ipynb
 side_by_side = -n 2 --dist loadfile  # a file or chapter stays together
 compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
-.PHONY: help env train test test-hosts lab bench bench-cluster bench-quick \
-	bench-unequal sphinx book pdf slides student horovod export execute figures lint lock clean
+.PHONY: help env gpu-env train test test-gpu test-mxnet2 check-gpu-env \
+	test-hosts lab bench bench-cluster bench-unequal bench-quick horovod \
+	export execute sphinx book pdf slides student figures lint lock clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s%s\n", $$1, $$2}' \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-15s%s\n", $$1, $$2}' \
 	    Makefile
 
 env:  ## set up .venv; PYTHON=/path/to/python3.10 chooses the interpreter
-	@sh requirements/install.sh
+	@BUILD=$(build) sh requirements/install.sh
+
+gpu-env:  ## the same with MXNet's GPU build, in .venv-gpu; 2.3 GB
+	@$(MAKE) -s env BUILD=gpu
 
 train: env  ## train on one and two devices; options in ARGS='--full'
 	$(python) -m d2lmulti train $(ARGS)
@@ -24,6 +32,23 @@ test: env  ## unit tests, then run the notebooks and compare their outputs
 	$(python) -m pytest $(side_by_side) --nbval --nbval-current-env \
 	    --nbval-cell-timeout=120 notebooks || status=1; \
 	exit $$status
+
+test-gpu:  ## the same with MXNet's GPU build, on GPUs where there are some
+	@$(MAKE) -s test BUILD=gpu
+
+test-mxnet2:  ## the same with MXNet 2, in .venv-mxnet2
+	@$(MAKE) -s test BUILD=mxnet2
+
+without_gpu = LD_LIBRARY_PATH=build/stub $(python) -m d2lmulti
+
+check-gpu-env: build = gpu
+check-gpu-env: gpu-env  ## try the GPU build without a GPU; needs gcc
+	mkdir -p build/stub
+	gcc -shared -fPIC -Wl,-soname,libcuda.so.1 -o build/stub/libcuda.so.1 \
+	    tests/stub_driver.c
+	$(without_gpu) doctor --quick
+	STUB_GPUS=1 $(without_gpu) doctor --quick
+	$(without_gpu) train --epochs 3 --out build/gpu-env.png
 
 test-hosts: env  ## the launcher over ssh and four addresses; needs root
 	$(python) -m pytest tests/hosts.py
@@ -100,16 +125,21 @@ figures: env  ## draw the figures in img/
 lint: env  ## check the style of code and notebooks
 	$(python) -m ruff check
 
+# uv keeps the versions that it finds in its output: so all locks agree.
 lock:  ## renew requirements/*.txt; ARGS=--upgrade takes newer versions
 	@uv=uv; $$uv --version >/dev/null 2>&1 || uv=.uv/bin/uv; \
 	$$uv --version >/dev/null 2>&1 || { \
 	    echo 'make lock needs uv: https://docs.astral.sh/uv' >&2; exit 1; }; \
 	$$uv $(compile) $(ARGS) requirements/uv.in -o requirements/uv.txt && \
-	$$uv $(compile) $(ARGS) -c requirements/constraints.txt \
-	    --extra cpu --extra dev --extra book pyproject.toml -o requirements/cpu.txt
+	for build in cpu gpu mxnet2; do \
+	    [ $$build = cpu ] || cp requirements/cpu.txt requirements/$$build.txt; \
+	    $$uv $(compile) $(ARGS) -c requirements/constraints.txt \
+	        --extra $$build --extra dev --extra book pyproject.toml \
+	        -o requirements/$$build.txt || exit; \
+	done
 
 clean:  ## remove .venv, .uv and all that tools leave behind
-	rm -rf .venv .uv .uv.part .venv-setup.log build *.egg-info \
+	rm -rf .venv .venv-* .uv .uv.part build *.egg-info \
 	    .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} + \
 	    -o -name .ipynb_checkpoints -prune -exec rm -rf {} +

@@ -13,7 +13,7 @@ from nbconvert.preprocessors import TagRemovePreprocessor
 
 ROOT = pathlib.Path(__file__).parent.parent
 PARTS = ('d2lmulti', 'deploy', 'img', 'requirements', 'LICENSE',
-         'environment.yml', 'pyproject.toml')
+         'environment-cpu.yml', 'environment.yml', 'pyproject.toml')
 OF_SOLUTIONS = (' The folded cell between them is our solution: running it '
                 'replaces your function.')
 

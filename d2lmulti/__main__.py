@@ -1,9 +1,14 @@
-"""The command line: `python -m d2lmulti train`, `doctor` and `launch`."""
+"""The command line: `train`, `doctor`, `causes` and `launch`."""
 import argparse
 import functools
 import pathlib
 import signal
 import sys
+
+from . import doctor
+
+if sys.argv[1:2] == ['doctor']:  # which must not need MXNet
+    sys.exit(doctor.main(sys.argv[2:]))
 
 from . import (Minibatches, find_causes, launch, plot_results,
                read_fashion_mnist, train, try_devices)
@@ -15,8 +20,10 @@ def main(argv=None):
     """Parse the command line and train; return the exit status."""
     parser = argparse.ArgumentParser(prog='python -m d2lmulti')
     commands = parser.add_subparsers(dest='command', required=True)
+    commands.add_parser('doctor', help='look at the installation; name what '
+                        'mends it')  # done before MXNet is imported
     add_train(commands)
-    add_doctor(commands)
+    add_causes(commands)
     add_launch(commands)
     try:
         options = parser.parse_args(argv)
@@ -53,16 +60,16 @@ def add_train(commands):
     options.set_defaults(run=run_train)
 
 
-def add_doctor(commands):
-    """Add the command `doctor`."""
+def add_causes(commands):
+    """Add the command `causes`."""
     options = commands.add_parser(
-        'doctor', help='find out why more devices are not faster here',
+        'causes', help='find out why more devices are not faster here',
         formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     options.add_argument('--devices', type=int, default=2, metavar='K',
                          help='number of devices to compare with one')
     options.add_argument('--batch-size', type=int, default=256,
                          help='examples in a minibatch, over all devices')
-    options.set_defaults(run=run_doctor)
+    options.set_defaults(run=run_causes)
 
 
 def add_launch(commands):
@@ -124,7 +131,7 @@ def run_launch(options):
         show=functools.partial(print, flush=True))
 
 
-def run_doctor(options):
+def run_causes(options):
     """Measure the four causes of a missing speedup and print them."""
     devices = try_devices(options.devices)
     X, y, _, _ = read_fashion_mnist()

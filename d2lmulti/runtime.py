@@ -13,6 +13,8 @@ import sys
 import threading
 import warnings
 
+from . import cuda
+
 # A variable that the user has set stays as it is.
 SETTINGS = {
     # One thread per operator: the devices are the parallelism. With two,
@@ -51,8 +53,7 @@ def prepare():
     threads = os.environ['OMP_NUM_THREADS']
     import numpy  # noqa: F401  its own OpenBLAS chooses for itself
     with environment(OMP_NUM_THREADS='1', **fast_products()):
-        import mxnet
-    mxnet.npx.set_np()
+        import_mxnet().npx.set_np()
     if early or threads != '1' or openmp_threads() != 1:
         limit_engine_threads()
         # MXNet ends its workers before a fork; both sides start new ones.
@@ -70,6 +71,21 @@ def prepare():
             'MXNet\'s CPU devices use one thread each: with more, two of '
             'them hang in OpenBLAS. Unset it or set it to 1 to silence this '
             'warning.', stacklevel=3)
+
+
+def import_mxnet():
+    """Import MXNet, in its GPU build with the CUDA libraries from PyPI.
+
+    Raises ImportError that leads to the mend, whatever went wrong.
+    """
+    cuda.load_libraries()
+    try:
+        import mxnet
+    except (ImportError, OSError, AttributeError) as error:
+        raise ImportError(
+            f'MXNet cannot be imported: {error}. To see what to do, run '
+            f'{sys.executable} -m d2lmulti doctor') from error
+    return mxnet
 
 
 def keep_freed_memory():

@@ -2,14 +2,24 @@
 # Make .venv as the lock says, and do nothing if it is so already. `make env`
 # and every target that needs .venv call this.
 #
+#     BUILD=gpu                    with MXNet's GPU build, in .venv-gpu
+#     BUILD=mxnet2                 with MXNet 2, in .venv-mxnet2
 #     PYTHON=/path/to/python3.10   chooses the interpreter
 #     PIP_INDEX_URL=https://...    chooses a mirror of PyPI
 #
 # What goes wrong ends in one line on stderr; what the tools say is in the log.
 set -u
 cd "$(dirname "$0")/.." || exit
-lock=requirements/cpu.txt
-log=.venv-setup.log
+build=${BUILD:-cpu} size='700 MB'
+venv=.venv-$build lock=requirements/$build.txt
+case $build in
+    cpu) venv=.venv ;;
+    gpu) size='4.5 GB' ;;
+    mxnet2) ;;
+    *) echo "there is no build $build: cpu, gpu or mxnet2" >&2; exit 1 ;;
+esac
+log=$venv-setup.log again='make env'
+[ "$build" = cpu ] || again="make env BUILD=$build"
 PYTHON=${PYTHON:-}
 if [ "$PYTHON" ]; then
     set -- "$PYTHON"
@@ -102,41 +112,41 @@ pip_install() {
 
 # First from uv's cache alone: that is fast and needs no network.
 with_uv() {
-    [ "$uv" ] && rm -rf .venv && "$uv" venv --python "$python" .venv || return
-    set -- pip sync --python .venv/bin/python --require-hashes "$lock"
+    [ "$uv" ] && rm -rf "$venv" && "$uv" venv --python "$python" "$venv" || return
+    set -- pip sync --python $venv/bin/python --require-hashes "$lock"
     "$uv" --offline "$@" >/dev/null 2>&1 || "$uv" "$@" || return
-    "$uv" --offline pip install --python .venv/bin/python \
+    "$uv" --offline pip install --python $venv/bin/python \
         --no-deps --no-build-isolation -e .
 }
 
 with_pip() {
     can_make_venv "$python" || fail "$python cannot make virtual" \
         'environments: install its venv package (Debian, Ubuntu: `sudo apt' \
-        "install python${version%.*}-venv\`) and run \`make env\` again"
+        "install python${version%.*}-venv\`) and run \`$again\` again"
     say 'Installing with pip, which takes a few minutes'
-    rm -rf .venv && "$python" -m venv .venv && pip_install .venv "$lock" &&
-        .venv/bin/python -m pip install --no-index --no-deps \
+    rm -rf "$venv" && "$python" -m venv "$venv" && pip_install "$venv" "$lock" &&
+        $venv/bin/python -m pip install --no-index --no-deps \
             --no-build-isolation -e .
 }
 
 fail_if_offline() {
     fail_if 'retrying \(|connect|dns error|timed out|error sending' \
         'could not download the packages: connect to the network, or set' \
-        'PIP_INDEX_URL to a mirror that you can reach, and run `make env`' \
+        "PIP_INDEX_URL to a mirror that you can reach, and run \`$again\`" \
         "again; details in $log"
 }
 
 # The stamp is written last, so only a complete .venv has it; its content
 # tells whether the lock has changed or the folder has moved since.
 state=$(pwd -P; cat "$lock" pyproject.toml requirements/install.sh | cksum)
-if [ -x .venv/bin/python ] && [ "$(cat .venv/stamp 2>&1)" = "$state" ]; then
-    old=$(probe .venv/bin/python) && new=$(probe "${PYTHON:-.venv/bin/python}")
+if [ -x $venv/bin/python ] && [ "$(cat $venv/stamp 2>&1)" = "$state" ]; then
+    old=$(probe $venv/bin/python) && new=$(probe "${PYTHON:-$venv/bin/python}")
     [ "${old%% *}" = "${new%% *}" ] && exit
 fi
 
 exec 3>&1 4>&2 >"$log" 2>&1
-trap 'fail "interrupted: run \`make env\` again"' HUP INT TERM
-say "Setting up .venv (once, about 700 MB; log in $log)"
+trap 'fail "interrupted: run \`$again\` again"' HUP INT TERM
+say "Setting up $venv (once, about $size; log in $log)"
 python='' found=''
 find_python "$@"
 find_uv || install_uv "$@" || { [ -z "$python" ] || fail_if_offline; }
@@ -159,7 +169,7 @@ if [ -z "$python" ]; then
     fi
     fail "d2lmulti needs Python 3.8 to 3.11, $found: install one (for" \
         "example \`uv python install 3.11\`) and run" \
-        "\`make env PYTHON=python3.11\`"
+        "\`$again PYTHON=python3.11\`"
 fi
 machine=$("$python" -c '
 import platform
@@ -177,25 +187,26 @@ if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
     [ -z "$index" ] || export UV_INDEX_URL="$index"
 fi
 with_uv || with_pip || {
-    fail_if 'no space left' 'the disk is full: .venv needs about 700 MB'
+    fail_if 'no space left' "the disk is full: $venv needs about $size"
     fail_if_offline
-    fail "could not set up .venv: see the end of $log"
+    fail "could not set up $venv: see the end of $log"
 }
 
-.venv/bin/python -c 'import mxnet' || {
+# The GPU build does not start without a driver, and the doctor says so.
+[ "$build" = gpu ] || $venv/bin/python -c 'import mxnet' || {
     fail_if 'libgomp' 'MXNet needs the library libgomp.so.1: install it' \
         '(Debian, Ubuntu: `sudo apt install libgomp1`; Fedora: `sudo dnf' \
-        'install libgomp`) and run `make env` again'
+        "install libgomp\`) and run \`$again\` again"
     fail "MXNet does not start: see the end of $log"
 }
 
 # The notebooks name no kernel: let JupyterLab start the only one there is
 # without asking, and ask nothing about news either.
-settings=.venv/share/jupyter/lab/settings
+settings=$venv/share/jupyter/lab/settings
 {
     mkdir -p "$settings" && cat >"$settings/overrides.json" &&
-        printf '%s\n' "$state" >.venv/stamp
-} <<'END' || fail "could not write to .venv: see $log"
+        printf '%s\n' "$state" >"$venv/stamp"
+} <<'END' || fail "could not write to $venv: see $log"
 {
   "@jupyterlab/notebook-extension:tracker": {"autoStartDefaultKernel": true},
   "@jupyterlab/apputils-extension:notification": {
@@ -204,4 +215,5 @@ settings=.venv/share/jupyter/lab/settings
   }
 }
 END
-say "Done: .venv has $(.venv/bin/python --version 2>&1)"
+say "Done: $venv has $($venv/bin/python --version 2>&1)"
+[ "$build" != gpu ] || $venv/bin/python -m d2lmulti doctor --quick >&3 || true

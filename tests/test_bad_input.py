@@ -37,25 +37,6 @@ def test_devices_are_distinct(k):
     assert len(set(d2lmulti.try_devices(k))) == k
 
 
-def test_gpus_are_preferred_and_never_repeated(monkeypatch):
-    import sys
-    devices = sys.modules['d2lmulti.devices']
-    monkeypatch.setattr(devices.mx.context, 'num_gpus', lambda: 2)
-    monkeypatch.setattr(devices, 'gpu_works', lambda i: True)
-    assert d2lmulti.try_devices(2) == [mx.gpu(0), mx.gpu(1)]
-    with pytest.raises(ValueError, match='2 GPU.* D2LMULTI_DEVICES=cpu'):
-        d2lmulti.try_devices(3)
-    monkeypatch.setattr(devices, 'gpu_works', lambda i: i == 1)
-    assert d2lmulti.try_devices(1) == [mx.gpu(1)]
-    with pytest.raises(ValueError, match='1 GPU'):  # not one against one
-        d2lmulti.try_devices(2)
-    monkeypatch.setattr(devices, 'gpu_works', lambda i: False)
-    assert d2lmulti.try_devices(2) == CPUS
-    monkeypatch.setattr(devices, 'gpu_works', lambda i: True)
-    monkeypatch.setenv('D2LMULTI_DEVICES', 'cpu')
-    assert d2lmulti.try_devices(3) == [mx.cpu(i) for i in range(3)]
-
-
 def test_no_devices():
     with pytest.raises(ValueError, match='try_devices'):
         d2lmulti.split_and_load(np.zeros(4), [])

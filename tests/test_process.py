@@ -100,18 +100,8 @@ def test_the_command_refuses_in_one_line(arguments):
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_the_doctor_measures_all_four_causes():
-    result = command('doctor', '--batch-size', '64')
-    assert result.returncode == 0, result.stderr
-    head, *findings = result.stdout.splitlines()
-    assert head == '[cpu(0), cpu(1)], minibatches of 64'
-    findings = findings[:4]  # a fifth line if nothing is found
-    assert len(findings) == 4
-    assert all(line.startswith(('no:  ', 'YES: ')) for line in findings)
-
-
-def test_the_doctor_needs_two_devices():
-    result = command('doctor', '--devices', '1')
+def test_the_causes_need_two_devices():
+    result = command('causes', '--devices', '1')
     assert result.returncode == 1
     assert result.stderr == ('error: nothing to compare: give at least two '
                              'devices\n')
