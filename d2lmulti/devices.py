@@ -55,6 +55,7 @@ GPU_FAULTS = {  # what MXNet says, and what it means
     'no kernel image': 'MXNet has no machine code for this kind of GPU',
     'out of memory': 'its memory is taken, perhaps by another program',
     'driver version is insufficient': 'the NVIDIA driver is too old',
+    'not supported in the installed': 'the NVIDIA driver is too old',
 }
 
 @functools.lru_cache(None)
