@@ -1,4 +1,5 @@
 """How Sphinx makes the site from the notebooks' stored outputs."""
+import dataclasses
 import json
 import os
 import pathlib
@@ -6,12 +7,16 @@ import re
 import subprocess
 
 from pybtex.database import parse_file
+from sphinxcontrib.bibtex.plugin import register_plugin
+from sphinxcontrib.bibtex.style.referencing import BracketStyle
+from sphinxcontrib.bibtex.style.referencing.author_year import (
+    AuthorYearReferenceStyle)
 
 HERE = pathlib.Path(__file__).parent
 
 project = 'Training on multiple GPUs, from scratch'
 author = 'the authors of d2lmulti'
-copyright = 'MIT licence'
+copyright = 'the authors of d2lmulti, under the MIT licence'
 extensions = ['myst_nb', 'sphinx.ext.autodoc', 'sphinxcontrib.bibtex',
               'sphinx_copybutton', 'sphinx-mathjax-offline']
 exclude_patterns = ['notebooks/.ipynb_checkpoints', 'deploy', 'slides',
@@ -20,16 +25,19 @@ nitpicky = True
 numfig = True  # figures are numbered through the whole book
 
 nb_execution_mode = 'off'
+nb_merge_streams = True  # one box for the output of a cell
 nb_code_prompt_hide = 'Show our solution'
 nb_code_prompt_show = 'Show our solution'
 myst_enable_extensions = ['dollarmath']
 myst_heading_anchors = 2
 
 bibtex_bibfiles = ['references.bib']
-bibtex_reference_style = 'author_year'
+bibtex_reference_style = 'author_year_round'
 default_role = 'code'  # docstrings write names in single backticks
 autodoc_member_order = 'bysource'
 autodoc_typehints = 'none'
+autodoc_preserve_defaults = True
+autodoc_inherit_docstrings = False
 
 html_theme = 'sphinx_book_theme'
 html_title = project
@@ -41,6 +49,18 @@ html_theme_options = {'use_download_button': True, 'show_toc_level': 2,
                       'navbar_persistent': []}  # one search field is enough
 html_context = {'default_mode': 'auto'}  # dark where the system is
 html_show_sphinx = False
+html_use_index = html_domain_indices = False  # the search does better
+
+
+@dataclasses.dataclass
+class RoundBrackets(AuthorYearReferenceStyle):
+    """Cite as 'Shallue et al. (2018)', as the chapters write it."""
+    bracket_textual: BracketStyle = dataclasses.field(
+        default_factory=lambda: BracketStyle('(', ')'))
+
+
+register_plugin('sphinxcontrib.bibtex.style.referencing',
+                'author_year_round', RoundBrackets)
 
 
 def find_repository():
@@ -157,6 +177,14 @@ def mend_roles(app, pagename, templatename, context, doctree):
         'role="doc-biblioentry"', 'role="listitem"')
 
 
+def skip_fields(app, what, name, member, skip, options):
+    """Leave out the fields of named tuples, of which Python tells nothing.
+    """
+    return skip or (getattr(member, '__doc__', '') or '').startswith(
+        'Alias for field number')
+
+
 def setup(app):
     app.connect('source-read', adapt_notebook)
+    app.connect('autodoc-skip-member', skip_fields)
     app.connect('html-page-context', mend_roles)

@@ -4,21 +4,37 @@
 
 It is printed twice: only then is it known on which pages the headings are.
 """
+import logging
 import pathlib
 import shutil
 import sys
 
 from playwright.sync_api import sync_playwright
-from pypdf import PdfReader
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import NameObject, TextStringObject
 
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
 FOOTER = ('<div style="font-size: 8px; width: 100%; text-align: center">'
           '<span class="pageNumber"></span></div>')
 
 # Everything is shown: folded solutions, too. The links of a printed table of
-# contents are numbers.
+# contents are numbers. An empty target of links before a chapter would make a
+# page of its own, and a download is a link to a file of this machine.
 PREPARE = """() => {
   document.querySelectorAll('details').forEach(d => d.open = true);
+  document.querySelectorAll('summary').forEach(s => {
+    s.textContent = s.textContent.includes('solution') ? 'Our solution'
+                                                       : 'Our answer';
+  });
+  document.querySelectorAll('article span[id]:empty').forEach(target => {
+    let next = target.nextElementSibling;
+    while (next && !next.matches('h2, h3, h4'))
+      next = next.matches('section') ? next.firstElementChild
+                                     : next.nextElementSibling;
+    next?.prepend(target);
+  });
+  document.querySelectorAll('a.download').forEach(
+    a => a.removeAttribute('href'));
   const toc = document.createElement('nav');
   toc.id = 'printed-toc';
   document.querySelectorAll('article h2, article h3').forEach((h, i) => {
@@ -67,6 +83,24 @@ def heading_pages(pdf):
     return pages
 
 
+def mend_bookmarks(pdf):
+    """Undouble titles: Chromium repeats those that it moved to a new page."""
+    logging.getLogger('pypdf').setLevel(logging.ERROR)  # Chromium miscounts
+    writer = PdfWriter(clone_from=pdf)
+
+    def walk(item):
+        title = item.get('/Title', '')
+        half = title[:len(title) // 2]
+        if half and title == 2 * half:
+            item[NameObject('/Title')] = TextStringObject(half)
+        for neighbour in ('/First', '/Next'):
+            if neighbour in item:
+                walk(item[neighbour].get_object())
+
+    walk(writer.root_object['/Outlines'].get_object())
+    writer.write(pdf)
+
+
 def print_book(source, target):
     """Write the page `source` as the PDF `target`."""
     options = {'path': target, 'format': 'A4', 'outline': True,
@@ -89,6 +123,7 @@ def print_book(source, target):
         page.evaluate(NUMBER, heading_pages(target))
         page.pdf(**options)
         browser.close()
+    mend_bookmarks(target)
 
 
 if __name__ == '__main__':

@@ -246,6 +246,8 @@ def test_the_pdf_has_a_bookmark_and_an_entry_for_each_chapter(pdf):
     entries = [entry for entry in pdf.outline[1]
                if not isinstance(entry, list)]
     titles = [words(entry.title) for entry in entries]
+    assert not [title for title in titles
+                if title == 2 * title[:len(title) // 2]]
     assert [title.split('.')[0] for title in titles[:len(CHAPTERS)]] == [
         str(int(name[:2])) for name in CHAPTERS]
     contents = words(''.join(page.extract_text() for page in pdf.pages[1:6]))
@@ -253,6 +255,14 @@ def test_the_pdf_has_a_bookmark_and_an_entry_for_each_chapter(pdf):
         number = pdf.get_destination_page_number(entry)
         assert title in words(pdf.pages[number].extract_text())
         assert f'{title}{number + 1}' in contents
+
+
+def test_no_page_of_the_pdf_is_empty_and_no_link_goes_to_a_file(pdf):
+    for page in pdf.pages:
+        assert len(words(page.extract_text())) > 10
+        for link in page.get('/Annots', []):
+            target = link.get_object().get('/A', {}).get('/URI', '')
+            assert not target.startswith('file:'), target
 
 
 def test_every_page_of_the_pdf_has_its_number(pdf):
