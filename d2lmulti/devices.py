@@ -148,7 +148,7 @@ def cpu_devices(k):
 # %% ../notebooks/01_devices.ipynb #35
 def check_devices(devices):
     """Raise TypeError or ValueError unless `devices` are distinct devices."""
-    if not all(isinstance(device, mx.Context) for device in devices):
+    if not all(isinstance(device, type(mx.cpu())) for device in devices):
         raise TypeError(f'devices must be like mx.cpu(0), not {devices!r}')
     if not devices:
         raise ValueError('no devices: give at least one, '
