@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import queue
+import re
 import shlex
 import shutil
 import signal
@@ -36,6 +37,8 @@ DEFAULTS = {'OMP_NUM_THREADS': '1',
             # Arrays of so many numbers are cut into a part for each server.
             'MXNET_KVSTORE_BIGARRAY_BOUND': '10000'}
 TAIL = 15  # lines of a log that are shown when its role fails
+# What MXNet 2 says once in each process; no variable turns it off.
+NOTICE = re.compile(r'\[[\d:]+\] \S*storage\.cc:\d+: Using .* StorageManager ')
 IDLE = 0.02  # seconds of processor time in a second that are no progress
 
 Limits = collections.namedtuple('Limits', 'startup progress exit total')
@@ -341,9 +344,10 @@ def note(role, event, log, show):
     now, kind = time.monotonic(), event['event']
     if kind == 'output':
         role.busy = now
-        role.tail.append(event['line'])
         print(event['line'], file=log, flush=True)
-        show(f'[{role.name}] {event["line"]}')
+        if not NOTICE.match(event['line']):
+            role.tail.append(event['line'])
+            show(f'[{role.name}] {event["line"]}')
         return True
     if kind == 'alive':
         busy = event['cpu'] - role.cpu > IDLE
