@@ -150,7 +150,8 @@ def tower(num_layers=8, channels=32, seed=0):
             h, W, b, kernel=(3, 3), pad=(1, 1), num_filter=len(W)), 'relu')
 
     def top(h, W, b):
-        return layer(h, W, b).mean(axis=(2, 3))
+        h = layer(h, W, b).reshape(len(h), len(W), -1)
+        return h.mean(axis=2)  # mean(axis=(2, 3)) crashes in MXNet 2.0.0b1
 
     rng = onp.random.RandomState(seed)
     std = (2 / 9 / channels) ** 0.5
