@@ -49,6 +49,9 @@ def prepare():
     early = 'mxnet' in sys.modules
     unset = [name for name in SETTINGS if name not in os.environ]
     os.environ.update({name: SETTINGS[name] for name in unset})
+    # GPUs since Ampere would round the factors of float32 products to 11
+    # bits (TF32), and no gradient would be right to six digits.
+    os.environ.setdefault('NVIDIA_TF32_OVERRIDE', '0')
     keep_freed_memory()
     threads = os.environ['OMP_NUM_THREADS']
     import numpy  # noqa: F401  its own OpenBLAS chooses for itself
