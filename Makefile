@@ -10,7 +10,7 @@ compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
 .PHONY: help env gpu-env train test test-gpu test-mxnet2 check-gpu-env \
-	test-hosts lab bench bench-cluster bench-unequal bench-quick horovod \
+	test-as-gpus test-hosts lab bench bench-cluster bench-unequal bench-quick horovod \
 	export execute sphinx book pdf slides student figures lint lock clean
 
 help:  ## list the targets
@@ -52,6 +52,10 @@ check-gpu-env: gpu-env  ## try the GPU build without a GPU; needs gcc
 
 test-hosts: env  ## the launcher over ssh and four addresses; needs root
 	$(python) -m pytest tests/hosts.py
+
+test-as-gpus: env  ## run the notebooks with CPU devices that play GPUs
+	PYTHONPATH=$(CURDIR)/tests/two_gpus $(python) -m pytest $(side_by_side) \
+	    --nbval --nbval-current-env --nbval-cell-timeout=120 notebooks
 
 # From the project folder, because the chapters show figures in img/.
 lab: env  ## open the notebooks in JupyterLab
