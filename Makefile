@@ -10,8 +10,9 @@ compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
 .PHONY: help env gpu-env train test test-gpu test-mxnet2 check-gpu-env \
-	test-as-gpus test-hosts lab bench bench-cluster bench-unequal bench-quick horovod \
-	export execute sphinx book pdf slides student figures lint lock clean
+	test-as-gpus test-hosts lab bench bench-cluster bench-unequal \
+	bench-quick horovod export execute sphinx book pdf slides student \
+	figures lint lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-15s%s\n", $$1, $$2}' \
