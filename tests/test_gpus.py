@@ -35,7 +35,7 @@ def gpus(monkeypatch):
             answer = answers[ctx.device_id]
             if isinstance(answer, str):
                 raise mx.MXNetError(answer)
-            return mx.np.full(shape, answer)
+            return mx.np.full(shape, answer, dtype='float32')
 
         monkeypatch.setattr(devices.np, 'ones', ones)
         return tried
