@@ -6,6 +6,7 @@ venv = .venv$(if $(filter-out cpu,$(build)),-$(build))
 python = $(venv)/bin/python
 notebooks = notebooks/*.ipynb
 side_by_side = -n 2 --dist loadfile  # a file or chapter stays together
+nbval = --nbval --nbval-current-env --nbval-cell-timeout=120 notebooks
 compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
@@ -30,8 +31,7 @@ train: env  ## train on one and two devices; options in ARGS='--full'
 test: env  ## unit tests, then run the notebooks and compare their outputs
 	@status=0; \
 	$(python) -m pytest $(side_by_side) tests || status=1; \
-	$(python) -m pytest $(side_by_side) --nbval --nbval-current-env \
-	    --nbval-cell-timeout=120 notebooks || status=1; \
+	$(python) -m pytest $(side_by_side) $(nbval) || status=1; \
 	exit $$status
 
 test-gpu:  ## the same with MXNet's GPU build, on GPUs where there are some
@@ -55,8 +55,8 @@ test-hosts: env  ## the launcher over ssh and four addresses; needs root
 	$(python) -m pytest tests/hosts.py
 
 test-as-gpus: env  ## run the notebooks with CPU devices that play GPUs
-	PYTHONPATH=$(CURDIR)/tests/two_gpus $(python) -m pytest $(side_by_side) \
-	    --nbval --nbval-current-env --nbval-cell-timeout=120 notebooks
+	PYTHONPATH=$(CURDIR)/tests/two_gpus $(python) -m pytest \
+	    $(side_by_side) $(nbval)
 
 # From the project folder, because the chapters show figures in img/.
 lab: env  ## open the notebooks in JupyterLab

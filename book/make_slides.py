@@ -44,13 +44,13 @@ def make_slides(folder):
             TagRemovePreprocessor={'enabled': True,
                                    'remove_input_tags': {'output'},
                                    'remove_all_outputs_tags': {'code'}}))
-    chapters = sorted((ROOT / 'notebooks').glob('*.ipynb'))
-    for path in chapters:
-        notebook = nbformat.read(path, 4)
+    chapters = {path.stem: nbformat.read(path, 4) for path in
+                sorted((ROOT / 'notebooks').glob('*.ipynb'))}
+    for name, notebook in chapters.items():
         page, _ = exporter.from_notebook_node(
             slides_of(notebook), {'metadata': {'name': title_of(notebook),
                                                'path': str(ROOT)}})
-        (folder / f'{path.stem}.html').write_text(page)
+        (folder / f'{name}.html').write_text(page)
     write_index(folder, chapters)
 
 
@@ -70,7 +70,7 @@ def copy_scripts(folder):
 
 def slides_of(notebook):
     """Return a notebook of what the slides show, and the speaker's notes."""
-    slides, notes = [*title_slide(notebook)], []
+    slides, notes = [title_slide(notebook)], []
 
     def end_slide():
         if notes:
@@ -142,8 +142,8 @@ def title_of(notebook):
 
 def title_slide(notebook):
     """Return the slide with the chapter's title; its preface is the notes."""
-    return [cell_of('slide', f'# {title_of(notebook)}\n\n'
-                    'Training on multiple GPUs, from scratch')]
+    return cell_of('slide', f'# {title_of(notebook)}\n\n'
+                   'Training on multiple GPUs, from scratch')
 
 
 def end_slides(notebook):
@@ -172,9 +172,9 @@ def task_in_short(task, enough=40):
 def write_index(folder, chapters):
     """Write a page that links to the slides of each chapter."""
     links = '\n'.join(
-        f'<li><a href="{path.stem}.html">'
-        f'{title_of(nbformat.read(path, 4)).split(". ", 1)[1]}</a></li>'
-        for path in chapters)
+        f'<li><a href="{name}.html">'
+        f'{title_of(notebook).split(". ", 1)[1]}</a></li>'
+        for name, notebook in chapters.items())
     (folder / 'index.html').write_text(
         '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width">\n'

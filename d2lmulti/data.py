@@ -170,8 +170,7 @@ def find_full_set(folder=None):
                     f'{Path(named) / name}.gz is missing: put the four files '
                     'of Fashion-MNIST there, or name another folder')
         return Path(named)
-    cache = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
-    cache = cache / 'd2lmulti' / 'fashion-mnist'
+    cache = runtime.cache_folder() / 'fashion-mnist'
     for place in (Path('/usr/share/datasets/fashion-mnist'), cache):
         if all(find_file(place, name) for name in FULL):
             return place

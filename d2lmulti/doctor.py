@@ -9,13 +9,12 @@ import argparse
 import dataclasses
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
 from importlib import metadata
 
-from . import cuda
+from . import cuda, runtime
 
 GREEN, YELLOW, RED = 'green', 'yellow', 'red'
 COLOURS = {GREEN: '\033[32m', YELLOW: '\033[33m', RED: '\033[31m'}
@@ -250,8 +249,8 @@ def check_d2l():
 
 def check_threads():
     """Settings of the user that slow CPU devices down."""
-    from .runtime import SETTINGS
-    own = [f'{name}={os.environ[name]}' for name, value in SETTINGS.items()
+    own = [f'{name}={os.environ[name]}' for name, value in
+           runtime.SETTINGS.items()
            if os.environ.get(name, value) != value]
     if own:
         names = ' '.join(setting.split('=')[0] for setting in own)
@@ -286,15 +285,9 @@ def check_memory():
     return Check('memory', GREEN, found)
 
 
-def cache_folder():
-    """Return where downloads of the full data set go."""
-    return pathlib.Path(os.environ.get('XDG_CACHE_HOME')
-                        or pathlib.Path.home() / '.cache') / 'd2lmulti'
-
-
 def check_cache():
     """The cache is needed for the full data set only."""
-    folder = cache_folder()
+    folder = runtime.cache_folder()
     there = next(path for path in (folder, *folder.parents) if path.exists())
     if os.access(there, os.W_OK | os.X_OK) and there.is_dir():
         return Check('cache', GREEN, str(folder))

@@ -91,6 +91,12 @@ def import_mxnet():
     return mxnet
 
 
+def cache_folder():
+    """Return the folder for what d2lmulti downloads."""
+    return pathlib.Path(os.environ.get('XDG_CACHE_HOME')
+                        or pathlib.Path.home() / '.cache') / 'd2lmulti'
+
+
 def keep_freed_memory():
     """Tell glibc's malloc to reuse freed memory; elsewhere, do nothing."""
     if sys.platform != 'linux':
