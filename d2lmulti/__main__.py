@@ -1,4 +1,7 @@
-"""The command line: `train`, `doctor`, `causes` and `launch`."""
+"""The command line: `train`, `doctor`, `causes` and `launch`.
+
+What needs MXNet is imported by the commands that need it.
+"""
 import argparse
 import functools
 import pathlib
@@ -7,13 +10,11 @@ import sys
 
 from . import doctor
 
-if sys.argv[1:2] == ['doctor']:  # which must not need MXNet
+if sys.argv[1:2] == ['doctor']:  # which must not even need psutil
     sys.exit(doctor.main(sys.argv[2:]))
 
-from . import (Minibatches, find_causes, launch, plot_results,
-               read_fashion_mnist, train, try_devices)
+from . import launch
 from .agent import ENDING, leave
-from .train import check_epochs
 
 
 def main(argv=None):
@@ -133,6 +134,9 @@ def run_launch(options):
 
 def run_causes(options):
     """Measure the four causes of a missing speedup and print them."""
+    from .data import Minibatches, read_fashion_mnist
+    from .devices import try_devices
+    from .train import check_epochs, find_causes
     devices = try_devices(options.devices)
     X, y, _, _ = read_fashion_mnist()
     data_iter = Minibatches(X, y, options.batch_size, seed=0)
@@ -147,6 +151,9 @@ def run_causes(options):
 
 def run_train(options):
     """Train once for each number of devices, compare, and save a figure."""
+    from .data import Minibatches, read_fashion_mnist
+    from .devices import try_devices
+    from .train import check_epochs, plot_results, train
     out = pathlib.Path(options.out)
     if out.suffix not in ('.png', '.svg', '.pdf'):
         raise ValueError(f'--out {out} must end in .png, .svg or .pdf')

@@ -25,6 +25,7 @@ import time
 
 import psutil
 
+from . import runtime
 from .agent import CONTACT, GRACE
 
 AGENT = pathlib.Path(__file__).with_name('agent.py')
@@ -33,7 +34,7 @@ SSH = ('ssh -o BatchMode=yes -o ConnectTimeout=5 -o ControlPath=none '
        '-o ServerAliveInterval=2 -o ServerAliveCountMax=3')
 # What the roles on other hosts see of this environment.
 PASSED_ON = ('D2LMULTI_', 'DMLC_', 'MXNET_', 'OMP_', 'PS_', 'PYTHON')
-DEFAULTS = {'OMP_NUM_THREADS': '1',
+DEFAULTS = {**runtime.SETTINGS,
             # Arrays of so many numbers are cut into a part for each server.
             'MXNET_KVSTORE_BIGARRAY_BOUND': '10000'}
 TAIL = 15  # lines of a log that are shown when its role fails

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from d2lmulti import launch as launcher
+from d2lmulti import runtime
 from d2lmulti.agent import CONTACT, free_port
 from d2lmulti.launch import (JobFailed, Limits, Role, ending, judge, launch,
                              read_hosts, shell_lines)
@@ -503,6 +504,19 @@ def test_variables_are_printed_for_each_role():
         shell_lines(4, 2, 1, '10.0.0.1', 9091)
     with pytest.raises(ValueError, match='--port'):
         shell_lines(0, 2, 1, '10.0.0.1', 0)
+
+
+def test_the_command_does_not_wait_for_mxnet():
+    result = subprocess.run(
+        [sys.executable, '-X', 'importtime', '-m', 'd2lmulti', 'launch',
+         '--print-env', '1', '--port', '9091'], timeout=30, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={name: value for name, value in os.environ.items()
+             if name not in runtime.SETTINGS})
+    assert 'DMLC_ROLE=server' in result.stdout
+    for name, value in runtime.SETTINGS.items():  # which MXNet's import sets
+        assert f'{name}={value}\n' in result.stdout
+    assert 'd2lmulti' in result.stderr and 'mxnet' not in result.stderr
 
 
 def test_the_printed_variables_run_a_job(tmp_path):
