@@ -4,14 +4,13 @@
 
 It is printed twice: only then is it known on which pages the headings are.
 """
-import logging
 import pathlib
 import shutil
 import sys
 
+import pikepdf
 from playwright.sync_api import sync_playwright
-from pypdf import PdfReader, PdfWriter
-from pypdf.generic import NameObject, TextStringObject
+from pypdf import PdfReader
 
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
 FOOTER = ('<div style="font-size: 8px; width: 100%; text-align: center">'
@@ -83,22 +82,19 @@ def heading_pages(pdf):
     return pages
 
 
-def mend_bookmarks(pdf):
-    """Undouble titles: Chromium repeats those that it moved to a new page."""
-    logging.getLogger('pypdf').setLevel(logging.ERROR)  # Chromium miscounts
-    writer = PdfWriter(clone_from=pdf)
+def finish(path):
+    """Undouble bookmarks, and pack what Chromium left unpacked.
 
-    def walk(item):
-        title = item.get('/Title', '')
-        half = title[:len(title) // 2]
-        if half and title == 2 * half:
-            item[NameObject('/Title')] = TextStringObject(half)
-        for neighbour in ('/First', '/Next'):
-            if neighbour in item:
-                walk(item[neighbour].get_object())
-
-    walk(writer.root_object['/Outlines'].get_object())
-    writer.write(pdf)
+    Chromium repeats the title of a heading that it moved to a new page.
+    """
+    with pikepdf.open(path, allow_overwriting_input=True) as pdf:
+        for item in pdf.objects:
+            if isinstance(item, pikepdf.Dictionary) and '/Parent' in item:
+                title = str(item.get('/Title', ''))
+                half = title[:len(title) // 2]
+                if half and title == 2 * half:
+                    item.Title = half
+        pdf.save(path, object_stream_mode=pikepdf.ObjectStreamMode.generate)
 
 
 def print_book(source, target):
@@ -123,7 +119,7 @@ def print_book(source, target):
         page.evaluate(NUMBER, heading_pages(target))
         page.pdf(**options)
         browser.close()
-    mend_bookmarks(target)
+    finish(target)
 
 
 if __name__ == '__main__':

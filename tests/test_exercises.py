@@ -1,5 +1,6 @@
 """Checks accept our solutions, and say what is wrong with others."""
 import re
+import symtable
 from pathlib import Path
 
 import nbformat
@@ -18,11 +19,33 @@ def tagged(notebook, tag):
 
 
 def code_before(notebook):
-    """Return the cells that exercises need: no timings, no figures."""
-    own = {'exercise', 'solution', 'check'}
-    return [cell for cell in notebook.cells if cell.cell_type == 'code'
-            and not (own | {'nbval-ignore-output'}) & set(
-                cell.metadata.get('tags', []))]
+    """Return the cells whose names the exercises use, directly or not."""
+    exercises = [cell for tag in ('exercise', 'solution', 'check')
+                 for cell in tagged(notebook, tag)]
+    slow = tagged(notebook, 'nbval-ignore-output')  # timings, figures
+    others = [cell for cell in notebook.cells if cell.cell_type == 'code'
+              and cell not in exercises + slow]
+    kept, before = [], None
+    while len(kept) != before:
+        before = len(kept)
+        used = set().union(*(names_in(cell)[1] for cell in exercises + kept))
+        kept = [cell for cell in others if names_in(cell)[0] & used]
+    return kept
+
+
+def names_in(cell):
+    """Return the names that a cell leaves behind, and others that it uses.
+    """
+    source = re.sub('^[%!].*', '', cell.source, flags=re.MULTILINE)
+    tables = [symtable.symtable(source, 'cell', 'exec')]
+    left = {symbol.get_name() for symbol in tables[0].get_symbols()
+            if symbol.is_assigned() or symbol.is_imported()}
+    used = set()
+    for table in tables:  # of functions in it, too
+        tables += table.get_children()
+        used |= {symbol.get_name() for symbol in table.get_symbols()
+                 if symbol.is_global() and symbol.is_referenced()}
+    return left, used - left
 
 
 def attempts(name, number, solution):
