@@ -10,6 +10,9 @@ nbval = --nbval --nbval-current-env --nbval-cell-timeout=120 notebooks
 compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
+# Else every process of the tests would compile MXNet's Python code anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help env gpu-env train test test-gpu test-mxnet2 check-gpu-env \
 	test-as-gpus test-hosts lab bench bench-cluster bench-unequal \
 	bench-quick horovod export execute sphinx book pdf slides student \
