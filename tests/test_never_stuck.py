@@ -17,7 +17,7 @@ import test_mutations as mutations
 from d2lmulti import runtime
 from test_process import run
 
-STEPS = int(os.environ.get('D2LMULTI_STEPS', 25))
+STEPS = int(os.environ.get('D2LMULTI_STEPS', 50))
 SECONDS = 60 + STEPS
 
 TRAIN = f'''
