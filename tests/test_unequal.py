@@ -1,4 +1,7 @@
 """Shards of unequal size: the step of one device, and shares that fit."""
+import contextlib
+import ctypes
+import threading
 import time
 
 import mxnet as mx
@@ -6,7 +9,7 @@ import numpy as onp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mxnet import np
+from mxnet import base, np
 
 import d2lmulti
 from d2lmulti import unequal
@@ -252,15 +255,37 @@ def test_each_device_is_timed_until_its_gradients_are_there(monkeypatch):
     assert events == ['waitall']  # or earlier work would be timed, too
 
 
+@contextlib.contextmanager
+def held_back(device):
+    """Let a CPU device's worker begin nothing new until the block ends, and
+    see that the block does not wait for it."""
+    end, ended = threading.Event(), []
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+    def wait(run_context, nothing):
+        ended.append(end.wait(20))
+
+    cpu = (ctypes.c_int * 2)(1, device.device_id)
+    base.check_call(base._LIB.MXEnginePushSync(
+        wait, None, None, cpu, None, 0, None, 0, None, 0, b'wait', False))
+    try:
+        yield
+    finally:
+        end.set()
+        mx.npx.waitall()  # `wait` must live so long
+    assert ended == [True]
+
+
 def test_the_clock_waits_for_its_array_and_only_for_it():
-    slow, quick = [np.ones((1000, 1000), ctx=c) for c in devices_of(2)]
+    _, slow, quick = devices_of(3)  # MXNet uses cpu(0) when it copies
+    arrays = [np.ones(3, ctx=device) for device in (slow, quick)]
     mx.npx.waitall()
-    before = time.perf_counter()
-    for _ in range(20):
-        slow = np.dot(slow, slow) / 1000
-    ends = [unequal.time_when_ready(array) for array in (slow, quick + 1)]
-    slow_end, quick_end = map(float, ends)
-    assert before < quick_end < slow_end < time.perf_counter()
+    times = [time.perf_counter()]
+    with held_back(slow):
+        late, early = [unequal.time_when_ready(x + 1) for x in arrays]
+        times += [float(early), time.perf_counter()]
+    times += [float(late), time.perf_counter()]
+    assert times == sorted(times)
 
 
 def test_replicas_that_do_not_fit_are_refused():
