@@ -168,15 +168,22 @@ def check_builds(builds):
     if len(builds) == 1:
         (name, version), = builds.items()
         return Check('MXNet package', GREEN, f'{name} {version}')
-    install = pip(f'install {pinned("mxnet")}')
+    wanted = pinned(wanted_build())
     if not builds:
-        return Check('MXNet package', RED, 'is not installed', install)
-    keep = cuda.GPU_BUILD if cuda.ask_driver() else 'mxnet'
+        return Check('MXNet package', RED, 'is not installed',
+                     pip(f'install {wanted}'))
     remove = pip(f'uninstall -y {" ".join(sorted(builds))}')
     return Check(
         'MXNet package', RED, f'{" and ".join(sorted(builds))}: both write '
         'mxnet/libmxnet.so, so one overwrites the other',
-        f'{remove}; {PYTHON} -m pip install --no-deps {pinned(keep)}')
+        f'{remove}; {PYTHON} -m pip install --no-deps {wanted}')
+
+
+def wanted_build():
+    """Return the name of the GPU build if all is there that it needs."""
+    libraries = (all(map(cuda.find_library, cuda.MXNET_LIBRARIES))
+                 or cuda.own_libraries_fit())
+    return cuda.GPU_BUILD if libraries and cuda.ask_driver() else 'mxnet'
 
 
 def check_libraries():

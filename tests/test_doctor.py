@@ -121,6 +121,8 @@ def test_both_builds_of_mxnet_are_installed(machine):
 def test_mxnet_is_not_installed(machine):
     machine(doctor, mxnet_builds=returning({}),
             ask_mxnet=returning({'error': 'No module named mxnet'}))
+    assert 'pip install mxnet-cu112==1.9.1' in the_only_fault().mend
+    machine(cuda, find_library=returning(None))
     assert 'pip install mxnet==1.9.1' in the_only_fault().mend
 
 
