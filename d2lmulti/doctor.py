@@ -9,7 +9,9 @@ import argparse
 import dataclasses
 import json
 import os
+import pathlib
 import re
+import shlex
 import subprocess
 import sys
 from importlib import metadata
@@ -24,7 +26,8 @@ MXNET2_FORK = 'https://github.com/smolix/mxnet'
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """What was found; `mend` is a command, or says what to do."""
+    """What was found; each line of `mend` is a command that mends it (the
+    first that fits), or says what to do."""
     name: str
     status: str
     found: str
@@ -73,8 +76,8 @@ def print_table(checks):
         if colour:
             status = f'{COLOURS[check.status]}{status}\033[0m'
         print(f'{status}  {check.name:18}  {check.found}')
-        if check.mend:
-            print(f'{"":26}  -> {check.mend}')
+        for line in check.mend.splitlines():
+            print(f'{"":26}  -> {line}')
     sys.stdout.flush()
 
 
@@ -116,10 +119,12 @@ def pinned(package):
     return {'numpy': "'numpy<1.24'"}.get(package, package)
 
 
-def pip(arguments):
-    """Return the command that runs pip; .venv may have come without it."""
-    first = '' if cuda.version_of('pip') else f'{PYTHON} -m ensurepip; '
-    return f'{first}{PYTHON} -m pip {arguments}'
+def pip(*commands):
+    """Return a line that runs pip; .venv may have come without it."""
+    python = shlex.quote(PYTHON)
+    first = '' if cuda.version_of('pip') else f'{python} -m ensurepip; '
+    return first + '; '.join(f'{python} -m pip {command}'
+                             for command in commands)
 
 
 def version_numbers(version):
@@ -137,8 +142,9 @@ def check_python():
         return Check('Python', GREEN, found)
     return Check(
         'Python', RED, f'{found}: MXNet 1.9.1 runs on 3.8 to 3.11',
-        'make env PYTHON=python3.11   (without a Python 3.11: conda create -n '
-        'd2lmulti python=3.11, or uv python install 3.11)')
+        'make env PYTHON=python3.11   # after `uv python install 3.11`, if '
+        'there is none\n'
+        'conda env create -f environment.yml   # or environment-cpu.yml')
 
 
 def check_numpy():
@@ -172,11 +178,11 @@ def check_builds(builds):
     if not builds:
         return Check('MXNet package', RED, 'is not installed',
                      pip(f'install {wanted}'))
-    remove = pip(f'uninstall -y {" ".join(sorted(builds))}')
     return Check(
         'MXNet package', RED, f'{" and ".join(sorted(builds))}: both write '
         'mxnet/libmxnet.so, so one overwrites the other',
-        f'{remove}; {PYTHON} -m pip install --no-deps {wanted}')
+        pip(f'uninstall -y {" ".join(sorted(builds))}',
+            f'install --no-deps {wanted}'))
 
 
 def wanted_build():
@@ -207,14 +213,14 @@ def check_libraries():
 
 def check_driver(driver):
     """The driver's library must be there, even for CPU devices."""
-    newer = 'install driver 520 or newer (Ubuntu: sudo ubuntu-drivers install)'
+    newer = 'sudo ubuntu-drivers install   # or otherwise driver 520 or newer'
     if driver is None:
-        cpu = pip(f'uninstall -y {cuda.GPU_BUILD}')
+        cpu = pip(f'uninstall -y {cuda.GPU_BUILD}',
+                  f'install --no-deps {pinned("mxnet")}')
         return Check(
             'NVIDIA driver', RED, 'libcuda.so.1 is missing, without which '
             'MXNet\'s GPU build does not even start',
-            f'{newer}; on a machine without an NVIDIA GPU, take the CPU build:'
-            f' {cpu}; {PYTHON} -m pip install --no-deps {pinned("mxnet")}')
+            f'{newer}\n{cpu}   # without an NVIDIA GPU: the CPU build')
     found = f'runs CUDA up to {driver.version // 1000}.' \
             f'{driver.version % 1000 // 10}'
     if driver.version < cuda.LEAST_DRIVER:
@@ -223,7 +229,7 @@ def check_driver(driver):
     if driver.error not in (0, 100):
         return Check('NVIDIA driver', YELLOW, f'does not start (CUDA error '
                      f'{driver.error}): CPU devices are used',
-                     'nvidia-smi   (tells why; often a restart helps)')
+                     'nvidia-smi   # tells why; often a restart helps')
     return Check('NVIDIA driver', GREEN, found)
 
 
@@ -231,7 +237,7 @@ def check_gpus(driver):
     """Yield a check for each GPU: does MXNet have machine code for it?"""
     if driver and not driver.gpus and driver.error in (0, 100):
         yield Check('GPUs', YELLOW, 'the driver sees none: CPU devices are '
-                    'used', 'nvidia-smi   (should list them)')
+                    'used', 'nvidia-smi   # should list them')
     for i, gpu in enumerate(driver.gpus if driver else ()):
         found = (f'{gpu.name}, capability {gpu.capability[0]}.'
                  f'{gpu.capability[1]}, {gpu.memory / 2 ** 30:.0f} GiB')
@@ -283,12 +289,13 @@ def check_memory():
         return Check('memory', RED, 'psutil is not installed',
                      pip('install psutil'))
     found = f'{free / 2 ** 30:.1f} GiB free'
+    many = 'ps aux --sort=-rss | head   # close what needs much'
     if free < 0.5 * 2 ** 30:
         return Check('memory', RED, f'{found}: training needs about 0.7 GiB',
-                     'close other programs (ps aux --sort=-rss | head)')
+                     many)
     if free < 1.5 * 2 ** 30:
         return Check('memory', YELLOW, f'{found}: enough for small '
-                     'minibatches', 'close other programs')
+                     'minibatches', many)
     return Check('memory', GREEN, found)
 
 
@@ -301,7 +308,7 @@ def check_cache():
     return Check(
         'cache', YELLOW, f'{there} cannot be written, so the full data set '
         'cannot be kept; the bundled part needs no cache',
-        'export XDG_CACHE_HOME=$HOME/d2lmulti-cache   (any folder of yours)')
+        'export XDG_CACHE_HOME=$HOME/d2lmulti-cache   # any folder of yours')
 
 
 def check_kernel():
@@ -368,10 +375,10 @@ def ask_mxnet(seconds=300):
 
 
 IMPORT_FAULTS = {  # what the error says, and what mends it
-    'libgomp': 'sudo apt install libgomp1   (Fedora: sudo dnf install '
-               'libgomp)',
-    'libquadmath': 'sudo apt install libquadmath0   (Fedora: sudo dnf '
-                   'install libquadmath)',
+    'libgomp': 'sudo apt install libgomp1   # Fedora: sudo dnf install '
+               'libgomp',
+    'libquadmath': 'sudo apt install libquadmath0   # Fedora: sudo dnf '
+                   'install libquadmath',
 }
 
 
@@ -398,8 +405,8 @@ def check_devices(seen):
         return Check('devices', GREEN, devices)
     if not said:
         return Check('devices', GREEN, 'CPU devices, up to 64')
-    return Check('devices', YELLOW, said, 'D2LMULTI_DEVICES=cpu keeps this '
-                 'quiet; for GPUs, mend what is yellow above')
+    return Check('devices', YELLOW, said, 'export D2LMULTI_DEVICES=cpu   '
+                 '# keeps this quiet; for GPUs, mend what is yellow above')
 
 
 def check_data_set(seen):
@@ -407,7 +414,7 @@ def check_data_set(seen):
     if 'error' in seen:
         return None
     if seen['data']:
-        return Check('data set', RED, seen['data'], 'git checkout -- '
-                     'd2lmulti/fashion_mnist   (or: ' + pip(
-                         'install --force-reinstall --no-deps .') + ')')
+        folder = shlex.quote(str(pathlib.Path(__file__).parent))
+        return Check('data set', RED, seen['data'], f'git -C {folder} '
+                     'checkout -- fashion_mnist   # or get the project anew')
     return Check('data set', GREEN, 'the bundled part of Fashion-MNIST')
