@@ -24,7 +24,8 @@ def code_before(notebook):
                  for cell in tagged(notebook, tag)]
     slow = tagged(notebook, 'nbval-ignore-output')  # timings, figures
     others = [cell for cell in notebook.cells if cell.cell_type == 'code'
-              and cell not in exercises + slow]
+              and cell not in exercises + slow
+              and not cell.source.startswith('%%')]  # writes a file
     kept, before = [], None
     while len(kept) != before:
         before = len(kept)
@@ -36,7 +37,7 @@ def code_before(notebook):
 def names_in(cell):
     """Return the names that a cell leaves behind, and others that it uses.
     """
-    source = re.sub('^[%!].*', '', cell.source, flags=re.MULTILINE)
+    source = re.sub('^%.*', '', cell.source, flags=re.MULTILINE)
     tables = [symtable.symtable(source, 'cell', 'exec')]
     left = {symbol.get_name() for symbol in tables[0].get_symbols()
             if symbol.is_assigned() or symbol.is_imported()}
