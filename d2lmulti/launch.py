@@ -410,8 +410,10 @@ def judge(roles, began, busy, deadline, limits):
                             'start: does every worker create the key-value '
                             'store, and can the hosts reach each other?')
     if now - busy > limits.progress:
-        return roles, ('waiting for each other: no progress for '
-                       f'{limits.progress} seconds')
+        stopped = [role for role in roles if role.stopped]
+        reason = 'stopped by a signal' if stopped else 'waiting for each other'
+        return stopped or roles, (f'{reason}: no progress for '
+                                  f'{limits.progress} seconds')
     if now > deadline:
         return going, (f'not finished after {limits.total} seconds: allow '
                        'more with --timeout')

@@ -571,6 +571,15 @@ def test_the_first_to_fail_is_named():
         [first], ending(-9))
 
 
+@pytest.mark.parametrize('stopped, busy', [(70, 0), (50, 70)])
+def test_a_stopped_role_is_named_whoever_was_busy_last(stopped, busy):
+    now = time.monotonic()
+    other, held = worker(), worker(stopped=now - stopped)
+    roles, reason = judge([other, held], now - 100, now - busy, now + 100,
+                          LIMITS)
+    assert roles == [held] and 'stopped by a signal' in reason
+
+
 def test_output_of_any_kind_arrives(tmp_path):
     script = tmp_path / 'script.py'
     script.write_text(r'''
