@@ -262,8 +262,8 @@ def check_d2l():
 
 def check_threads():
     """Settings of the user that slow CPU devices down."""
-    own = [f'{name}={os.environ[name]}' for name, value in
-           runtime.SETTINGS.items()
+    own = [f'{name}={os.environ[name]}'
+           for name, value in runtime.SETTINGS.items()
            if os.environ.get(name, value) != value]
     if own:
         names = ' '.join(setting.split('=')[0] for setting in own)

@@ -382,9 +382,6 @@ def judge(roles, began, busy, deadline, limits):
                 now - role.heard > CONTACT:
             return [role], (f'nothing was heard of it for {CONTACT} seconds: '
                             'is its host cut off, or short of memory?')
-        if role.stopped and now - role.stopped > limits.progress:
-            return [role], ('stopped by a signal: no progress for '
-                            f'{limits.progress} seconds')
     going = [role for role in roles if role.status is None]
     if roles[0].status != 0:  # else all have passed the last barrier
         ended = [role for role in roles if role.ending]
@@ -409,8 +406,9 @@ def judge(roles, began, busy, deadline, limits):
             return absent, (f'not joined {limits.startup} seconds after the '
                             'start: does every worker create the key-value '
                             'store, and can the hosts reach each other?')
-    if now - busy > limits.progress:
-        stopped = [role for role in roles if role.stopped]
+    stopped = [role for role in roles if role.stopped]
+    if now - min([busy, *(role.stopped for role in stopped)]) > \
+            limits.progress:
         reason = 'stopped by a signal' if stopped else 'waiting for each other'
         return stopped or roles, (f'{reason}: no progress for '
                                   f'{limits.progress} seconds')
