@@ -1,0 +1,53 @@
+"""What is compared: one LeNet, one start, one step, in several frameworks.
+
+One file per peer, each with a class `Trainer` that trains on minibatches
+(X, y) which its own `load` made from NumPy arrays (see base.py):
+
+    Trainer(num_devices, start, rendezvous)
+        `start`: the first parameters, as NumPy arrays; `rendezvous`: the
+        store, rank and size by which processes find each other
+    step(X, y)              one training step; may return before it is done
+    drain()                 waits until all steps are done
+    batches(X, y, size)     prepares a whole set of images once
+    epoch(batches)          one pass over them
+    loss(X, y)              the mean loss, as a float
+    make_allreduce(length)  a function that sums an array over all processes
+    start(trial)            runs the processes of a trial; returns the result
+                            of each
+
+A trainer that something else starts knows its `rank`, and `wait` waits for
+the others. Frameworks are imported where they are used: each trial runs in
+a fresh process, some without MXNet, some without d2lmulti's settings.
+"""
+
+import importlib
+
+OURS = 'this project'
+UPPER_BOUND = 'two independent processes'
+SERVERS = 'this project, workers and a server'
+TUNED = 'Gluon Trainer, our settings'
+HOROVOD = 'Gluon over Horovod'
+GLUON = 'Gluon Trainer, default settings'
+RECIPE = 'D2L recipe'
+DDP = 'PyTorch DDP'
+COPY = 'a copy in memory'
+PUSH_AND_PULL = {1: 'push and pull, 1 server', 2: 'push and pull, 2 servers'}
+
+# The file of each peer, in the order of the tables.
+MODULES = {
+    OURS: 'ours',
+    UPPER_BOUND: 'independent',
+    SERVERS: 'ps_lite',
+    TUNED: 'gluon_tuned',
+    HOROVOD: 'horovod_gloo',
+    GLUON: 'gluon',
+    RECIPE: 'd2l_recipe',
+    DDP: 'torch_ddp',
+    COPY: 'ours',
+    **dict.fromkeys(PUSH_AND_PULL.values(), 'ps_lite'),
+}
+
+
+def load_trainer(module):
+    """Return the class of the peer in `module`, such as 'ours'."""
+    return importlib.import_module(f'peers.{module}').Trainer

@@ -1,0 +1,46 @@
+"""This project: the functions of the book, as a student calls them."""
+
+from .base import LR, MXNetTrainer
+
+
+class Trainer(MXNetTrainer):
+    """Chapters 4 to 6: all devices in one process."""
+
+    def __init__(self, num_devices, start, rendezvous):
+        import d2lmulti
+
+        self.book = d2lmulti
+        self.devices = d2lmulti.try_devices(num_devices)
+        params = [self.load(param, 0)[0] for param in start]
+        self.device_params = [
+            d2lmulti.get_params(params, device) for device in self.devices
+        ]
+
+    def step(self, X, y):
+        """Take one step."""
+        self.book.train_batch(X, y, self.device_params, self.devices, LR)
+
+    def batches(self, X, y, batch_size):
+        """Return the book's iterator over minibatches."""
+        return self.book.Minibatches(X, y, batch_size, seed=0)
+
+    def epoch(self, batches):
+        """Take a step for each minibatch, as `train` does."""
+        for X, y in batches:
+            self.step(X, y)
+            self.drain()
+
+    def make_allreduce(self, length):
+        """Return a function that copies `length` numbers in memory: what
+        any allreduce takes at the least."""
+        from mxnet import np
+
+        source, target = (
+            np.ones(length, ctx=self.devices[0]) for _ in range(2)
+        )
+        return lambda: source.copyto(target)
+
+    def loss(self, X, y):
+        """Return the mean loss on the first device."""
+        scores = self.book.lenet(X, self.device_params[0])
+        return float(self.book.loss(scores, y).mean())

@@ -1,0 +1,62 @@
+"""Chapter 13: workers and servers over MXNet's ps-lite."""
+
+from . import ours
+from .base import LR
+from .processes import TIME_LIMIT, part_command, results_in
+
+
+class Trainer(ours.Trainer):
+    """A worker of a job that the launcher starts."""
+
+    def __init__(self, num_devices, start, rendezvous):
+        super().__init__(num_devices, start, rendezvous)
+        from mxnet import kv
+
+        from d2lmulti.cluster import KVStoreAllreduce
+
+        self.store = kv.create('dist_sync')
+        self.rank, self.size = self.store.rank, self.store.num_workers
+        self.allreduce = KVStoreAllreduce(self.store, self.device_params[0])
+
+    @classmethod
+    def start(cls, trial):
+        """Let the launcher run all workers and servers."""
+        from d2lmulti.launcher import Limits, launch
+
+        lines = []
+        launch(
+            part_command(trial),
+            trial['devices'],
+            trial['servers'],
+            on_line=lines.append,
+            limits=Limits(60, 60, 5, TIME_LIMIT),
+        )
+        return results_in(lines)
+
+    def step(self, X, y):
+        """Take one step on all workers."""
+        self.book.train_batch(
+            X,
+            y,
+            self.device_params,
+            self.devices,
+            LR / self.size,
+            allreduce=self.allreduce,
+        )
+
+    def wait(self):
+        """Wait for all workers."""
+        self.store._barrier()
+
+    def make_allreduce(self, length):
+        """Return a function that pushes `length` numbers and pulls them."""
+        from mxnet import np
+
+        buffer, key = np.ones(length), f'{length} numbers'
+        self.store.init(key, buffer)
+
+        def push_and_pull():
+            self.store.push(key, buffer)
+            self.store.pull(key, out=buffer)
+
+        return push_and_pull

@@ -1,0 +1,62 @@
+"""Measure this project beside its peers, in turn; see results/.
+
+    make bench                  50 minutes; writes RESULTS.md
+    make bench SUITE=cluster    several processes, 20 minutes; CLUSTER.md
+    make bench SUITE=unequal    heterogeneous devices, 4 minutes; UNEQUAL.md
+    make bench SUITE=quick      two minutes; writes build/bench-quick.md
+
+Run it on a quiet machine: a busy core takes the second device away.
+"""
+
+import argparse
+import os
+import sys
+
+from report.machine import describe_machine, find_versions
+from suites import BUILD, SUITES
+from trials import run_rounds
+
+
+def main():
+    """Parse the command line, measure, and write the tables."""
+    options = parse_options()
+    suite = SUITES[options.flag or options.suite]
+    num_rounds = options.rounds or suite.num_rounds
+    BUILD.mkdir(exist_ok=True)
+    notes = [describe_machine()]
+    if os.getloadavg()[0] > 0.5:
+        notes.append('**The machine was busy**: expect ratios near 1.')
+        print(notes[-1], file=sys.stderr)
+    results = run_rounds(suite.list_trials(notes), num_rounds, notes)
+    notes.append(find_versions(results))
+    suite.write(results, notes, num_rounds, suite.out)
+    print(suite.out.read_text())
+
+
+def parse_options():
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument(
+        'suite',
+        nargs='?',
+        choices=SUITES,
+        default='full',
+        help='full if not given; long is the same',
+    )
+    flags = parser.add_mutually_exclusive_group()
+    for name in ('quick', 'cluster', 'unequal'):
+        flags.add_argument(
+            f'--{name}',
+            dest='flag',
+            action='store_const',
+            const=name,
+            help=f'the suite {name}',
+        )
+    parser.add_argument(
+        '--rounds', type=int, help='5, or 3 for quick, if not given'
+    )
+    return parser.parse_intermixed_args()
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,110 @@
+"""The suites: which trials make a round, and where the results go."""
+
+import collections
+import pathlib
+import sys
+
+from peers import (
+    COPY,
+    DDP,
+    GLUON,
+    HOROVOD,
+    OURS,
+    PUSH_AND_PULL,
+    RECIPE,
+    SERVERS,
+    TUNED,
+    UPPER_BOUND,
+    horovod_gloo,
+    torch_env,
+)
+from report import cluster, single, unequal
+from trials import Trial
+
+BUILD = pathlib.Path(__file__).parents[1] / 'build'
+RESULTS = pathlib.Path(__file__).parent / 'results'
+NUM_IMAGES = 60_000  # in an epoch: the size of Fashion-MNIST
+
+QUICK = [(OURS, 1), (OURS, 2), (TUNED, 1), (TUNED, 2), (UPPER_BOUND, 2)]
+FULL = QUICK + [(OURS, 4), (RECIPE, 1), (RECIPE, 2), (GLUON, 1), (GLUON, 2)]
+
+# `list_trials(notes)` returns the trials of a round and notes which peers
+# are left out; `write(results, notes, num_rounds, out)` writes the tables.
+Suite = collections.namedtuple('Suite', 'list_trials write out num_rounds')
+
+
+def quick_trials(notes):
+    """Return the trials of two minutes."""
+    return [Trial(*peer, 'step', {'batch_sizes': [512]}) for peer in QUICK] + [
+        Trial(OURS, 2, 'collectives', {'megabytes': [0.4, 40]})
+    ]
+
+
+def full_trials(notes):
+    """Return the trials of a full round, in one process or with DDP."""
+    peers = FULL + torch_peers(notes)
+    step = {'batch_sizes': [256, 512, 1024, 4096]}
+    epoch = {'batch_size': 256, 'num_images': NUM_IMAGES}
+    sizes = {'megabytes': [0.4, 4, 40, 400]}
+    return (
+        [Trial(*peer, 'step', step) for peer in peers]
+        + [Trial(*peer, 'epoch', epoch) for peer in peers]
+        + [Trial(OURS, k, 'collectives', sizes) for k in (2, 4)]
+        + [Trial(OURS, 2, task) for task in ('parallelism', 'overlap')]
+    )
+
+
+def cluster_trials(notes):
+    """Return the trials with several processes."""
+    step = {'batch_sizes': [256, 512, 1024], 'servers': 1}
+    sizes = {'megabytes': [0.4, 4, 40, 400]}
+    torch, horovod = torch_peers(notes), horovod_peers(notes)
+    return (
+        [
+            Trial(*peer, 'step', step)
+            for peer in [*QUICK, (SERVERS, 2), *horovod, *torch]
+        ]
+        + [Trial(COPY, 1, 'allreduce', sizes)]
+        + [
+            Trial(name, 2, 'allreduce', {**sizes, 'servers': n})
+            for n, name in PUSH_AND_PULL.items()
+        ]
+        + [Trial(*peer, 'allreduce', sizes) for peer in [*horovod, *torch[1:]]]
+        + [Trial(OURS, 1, 'checkpoint', {'folder': str(BUILD)})]
+    )
+
+
+def unequal_trials(notes):
+    """Return the trials with heterogeneous devices."""
+    return [
+        Trial(OURS, len(slowdowns), 'unequal', {'slowdowns': slowdowns})
+        for slowdowns in unequal.SLOWDOWNS
+    ] + [Trial(OURS, 2, task) for task in ('adapt', 'batch_norm')]
+
+
+def torch_peers(notes):
+    """Return PyTorch's peers; note why there are none."""
+    reason = torch_env.why_missing()
+    return leave_out(DDP, reason, notes) if reason else [(DDP, 1), (DDP, 2)]
+
+
+def horovod_peers(notes):
+    """Return Horovod's peers; note why there are none."""
+    reason = horovod_gloo.why_missing()
+    return leave_out(HOROVOD, reason, notes) if reason else [(HOROVOD, 2)]
+
+
+def leave_out(name, reason, notes):
+    """Note and print why a peer takes no part; return no peers."""
+    notes.append(f'{name} was left out: {reason}')
+    print(notes[-1], file=sys.stderr)
+    return []
+
+
+SUITES = {
+    'full': Suite(full_trials, single.write, RESULTS / 'RESULTS.md', 5),
+    'quick': Suite(quick_trials, single.write, BUILD / 'bench-quick.md', 3),
+    'cluster': Suite(cluster_trials, cluster.write, RESULTS / 'CLUSTER.md', 5),
+    'unequal': Suite(unequal_trials, unequal.write, RESULTS / 'UNEQUAL.md', 5),
+}
+SUITES['long'] = SUITES['full']

@@ -1,0 +1,32 @@
+"""The process of one trial; prints its result as a line of JSON.
+
+    python worker.py '{"peer": "ours", "devices": 2, "task": "step", …}'
+
+With "part" it is one of several processes that something else has started.
+"""
+
+import importlib.metadata
+import json
+import sys
+
+import tasks
+from peers import load_trainer
+from peers.processes import slowest, take_part
+
+
+def run(trial):
+    """Run the trial that a dictionary describes; return its result."""
+    if trial['task'] not in tasks.OF_PEERS:
+        import d2lmulti  # noqa: F401  it prepares the process before MXNet
+
+        return tasks.load(trial['task'])(trial)
+    if trial.get('part'):
+        return take_part(trial, size=trial['devices'])
+    trainer = load_trainer(trial['peer'])
+    result = slowest(trainer.start(trial))
+    version = importlib.metadata.version(trainer.package)
+    return {**result, 'version': f'{trainer.package} {version}'}
+
+
+if __name__ == '__main__':
+    print(json.dumps(run(json.loads(sys.argv[1]))))
