@@ -2,35 +2,49 @@
 
 What needs MXNet is imported by the commands that need it.
 """
+
+from __future__ import annotations
+
 import argparse
 import functools
 import pathlib
 import signal
 import sys
-
-from . import doctor
+from typing import Any, Callable, Sequence
 
 if sys.argv[1:2] == ['doctor']:  # which must not even need psutil
+    from .system import doctor
+
     sys.exit(doctor.main(sys.argv[2:]))
 
-from . import launch
-from .agent import ENDING, leave
+from .launcher import JobFailed, Limits, launch
+from .launcher.agent import END_SIGNALS, exit_on_signal
+from .launcher.connection import SSH
+from .launcher.roles import read_hosts, shell_lines
+from .launcher.watch import LIMITS
 
 
-def main(argv=None):
-    """Parse the command line and train; return the exit status."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the command line and run the command; return the exit status."""
     parser = argparse.ArgumentParser(prog='python -m d2lmulti')
     commands = parser.add_subparsers(dest='command', required=True)
-    commands.add_parser('doctor', help='look at the installation; name what '
-                        'mends it')  # done before MXNet is imported
+    commands.add_parser(
+        'doctor',
+        help='examine the installation; print the commands that fix it',
+    )  # done before: see above
     add_train(commands)
     add_causes(commands)
     add_launch(commands)
     try:
         options = parser.parse_args(argv)
         options.run(options)
-    except (ValueError, TypeError, OSError, FloatingPointError,
-            launch.JobFailed) as error:
+    except (
+        ValueError,
+        TypeError,
+        OSError,
+        FloatingPointError,
+        JobFailed,
+    ) as error:
         print(f'error: {error}', file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -39,121 +53,163 @@ def main(argv=None):
     return 0
 
 
-def add_train(commands):
+def add_command(
+    commands: Any, name: str, run: Callable[..., None], text: str
+) -> Callable[..., Any]:
+    """Add a command; return the function that adds an option to it."""
+    parser = commands.add_parser(
+        name,
+        help=text,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser.add_argument
+
+
+def add_train(commands: Any) -> None:
     """Add the command `train`."""
-    options = commands.add_parser(
-        'train', help='train LeNet on one device, then on two',
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    options.add_argument('--devices', type=int, nargs='+', default=[1, 2],
-                         metavar='K', help='numbers of devices, one run each')
-    options.add_argument('--batch-size', type=int, default=256,
-                         help='examples in a minibatch, over all devices')
-    options.add_argument('--lr', type=float, default=0.2,
-                         help='learning rate')
-    options.add_argument('--epochs', type=int, default=10,
-                         help='passes over the training set')
-    options.add_argument('--seed', type=int, default=0,
-                         help='of the parameters and of the order of examples')
-    options.add_argument('--full', action='store_true',
-                         help='train on all 60,000 images')
-    options.add_argument('--out', default='build/train.png',
-                         help='file for the figure')
-    options.set_defaults(run=run_train)
+    text = 'train LeNet on one device, then on two'
+    add = add_command(commands, 'train', run_train, text)
+    text = 'numbers of devices, one run each'
+    both = [1, 2]
+    add('--devices', type=int, nargs='+', default=both, metavar='K', help=text)
+    add_batch_size(add)
+    add('--lr', type=float, default=0.2, help='learning rate')
+    add('--epochs', type=int, default=10, help='passes over the training set')
+    text = 'of the parameters and of the order of examples'
+    add('--seed', type=int, default=0, help=text)
+    add('--full', action='store_true', help='train on all 60,000 images')
+    add('--out', default='build/train.png', help='file for the figure')
 
 
-def add_causes(commands):
+def add_causes(commands: Any) -> None:
     """Add the command `causes`."""
-    options = commands.add_parser(
-        'causes', help='find out why more devices are not faster here',
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    options.add_argument('--devices', type=int, default=2, metavar='K',
-                         help='number of devices to compare with one')
-    options.add_argument('--batch-size', type=int, default=256,
-                         help='examples in a minibatch, over all devices')
-    options.set_defaults(run=run_causes)
+    text = 'find out why more devices are not faster here'
+    add = add_command(commands, 'causes', run_causes, text)
+    text = 'number of devices to compare with one'
+    add('--devices', type=int, default=2, metavar='K', help=text)
+    add_batch_size(add)
 
 
-def add_launch(commands):
+def add_batch_size(add: Callable[..., Any]) -> None:
+    """Add the option that `train` and `causes` share."""
+    text = 'examples in a minibatch, over all devices'
+    add('--batch-size', type=int, default=256, help=text)
+
+
+def add_launch(commands: Any) -> None:
     """Add the command `launch`."""
-    options = commands.add_parser(
-        'launch', help='run a script in several processes or on many hosts',
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    options.add_argument('--workers', type=int, default=2, metavar='M',
-                         help='processes that compute')
-    options.add_argument('--servers', type=int, default=1, metavar='N',
-                         help='processes that add')
-    options.add_argument('--hosts', metavar='FILE',
-                         help='a line for each host: name and slots; without '
-                         'it, everything runs on this machine')
-    options.add_argument('--ssh', default=launch.SSH, metavar='COMMAND',
-                         help='how to reach the hosts')
-    options.add_argument('--timeout', type=float, metavar='S',
-                         help='seconds for the whole job')
-    for name, seconds, what in (
-            ('startup', launch.LIMITS.startup, 'until all have joined'),
-            ('progress', launch.LIMITS.progress, 'without progress'),
-            ('exit', launch.LIMITS.exit, 'from the first end to the last')):
-        options.add_argument(f'--{name}-timeout', type=float, metavar='S',
-                             default=seconds, help=f'seconds {what}')
-    options.add_argument('--restarts', type=int, default=0, metavar='N',
-                         help='how often a failed job is started again')
-    options.add_argument('--log-dir', metavar='D',
-                         help='folder for a log of each role')
-    options.add_argument('--port', type=int, default=0,
-                         help='of the scheduler; 0 takes a free one')
-    options.add_argument('--root', default='127.0.0.1',
-                         help='address of the scheduler, for --print-env')
-    options.add_argument('--print-env', type=int, nargs='?', const=-1,
-                         metavar='I', help='start nothing; print the '
-                         'variables of role I, or of all: 0 is the '
-                         'scheduler, then the servers, then the workers')
-    options.add_argument('program', nargs='*', metavar='-- program',
-                         help='what every worker runs')
-    options.set_defaults(run=run_launch)
+    text = 'run a script in several processes or on many hosts'
+    add = add_command(commands, 'launch', run_launch, text)
+    add_roles(add)
+    add_limits(add)
+    text = 'how often a failed job is started again'
+    add('--restarts', type=int, default=0, metavar='N', help=text)
+    add('--log-dir', metavar='D', help='folder for a log of each role')
+    text = 'of the scheduler; 0 takes a free one'
+    add('--port', type=int, default=0, help=text)
+    text = 'address of the scheduler, for --print-env'
+    add('--root', default='127.0.0.1', help=text)
+    text = (
+        'start nothing; print the variables of role I, or of all: 0 is the '
+        'scheduler, then the servers, then the workers'
+    )
+    add('--print-env', type=int, nargs='?', const=-1, metavar='I', help=text)
+    text = 'what every worker runs'
+    add('program', nargs='*', metavar='-- program', help=text)
 
 
-def run_launch(options):
+def add_roles(add: Callable[..., Any]) -> None:
+    """Add the options of `launch` that say what runs where."""
+    text = 'processes that compute gradients'
+    add('--workers', type=int, default=2, metavar='M', help=text)
+    text = 'processes that sum them'
+    add('--servers', type=int, default=1, metavar='N', help=text)
+    text = (
+        'a line for each host: name and slots; without it, everything runs '
+        'on this machine'
+    )
+    add('--hosts', metavar='FILE', help=text)
+    add('--ssh', default=SSH, metavar='COMMAND', help='how to reach the hosts')
+
+
+def add_limits(add: Callable[..., Any]) -> None:
+    """Add the options of `launch` that limit its time."""
+    for option, default, text in (
+        ('--timeout', LIMITS.total, 'for the whole job'),
+        ('--startup-timeout', LIMITS.startup, 'until all have joined'),
+        ('--progress-timeout', LIMITS.progress, 'without progress'),
+        ('--exit-timeout', LIMITS.exit, 'from the first end to the last'),
+    ):
+        text = f'seconds {text}'
+        add(option, type=float, default=default, metavar='S', help=text)
+
+
+def run_launch(options: argparse.Namespace) -> None:
     """Run a distributed job to its end, or print its variables."""
     if options.print_env is not None:
-        print(launch.shell_lines(options.print_env, options.workers,
-                                 options.servers, options.root,
-                                 options.port))
+        roles = options.print_env, options.workers, options.servers
+        print(shell_lines(*roles, options.root, options.port))
         return
-    for number in ENDING:
+    for number in END_SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-            signal.signal(number, leave)
-    sys.stdout.reconfigure(errors='replace')
-    launch.launch(
-        options.program, options.workers, options.servers,
-        options.hosts and launch.read_hosts(options.hosts),
-        launch.Limits(options.startup_timeout, options.progress_timeout,
-                      options.exit_timeout, options.timeout),
-        options.log_dir, options.restarts, options.port, options.ssh,
-        show=functools.partial(print, flush=True))
+            signal.signal(number, exit_on_signal)
+    sys.stdout.reconfigure(errors='replace')  # type: ignore[union-attr]
+    launch(
+        options.program,
+        options.workers,
+        options.servers,
+        options.hosts and read_hosts(options.hosts),
+        make_limits(options),
+        options.log_dir,
+        options.restarts,
+        options.port,
+        options.ssh,
+        on_line=functools.partial(print, flush=True),
+    )
 
 
-def run_causes(options):
-    """Measure the four causes of a missing speedup and print them."""
-    from .data import Minibatches, read_fashion_mnist
+def make_limits(options: argparse.Namespace) -> Limits:
+    """Return the limits that the options give."""
+    return Limits(
+        options.startup_timeout,
+        options.progress_timeout,
+        options.exit_timeout,
+        options.timeout,
+    )
+
+
+def run_causes(options: argparse.Namespace) -> None:
+    """Measure the causes of a missing speedup and print them."""
+    from .causes import find_causes
+    from .checks import check_training
+    from .data import Minibatches
     from .devices import try_devices
-    from .train import check_epochs, find_causes
+    from .system.fashion_mnist import read_fashion_mnist
+
     devices = try_devices(options.devices)
     X, y, _, _ = read_fashion_mnist()
     data_iter = Minibatches(X, y, options.batch_size, seed=0)
-    check_epochs(1, data_iter, devices)
+    check_training(1, 1, data_iter, devices)
     print(f'{devices}, minibatches of {options.batch_size}')
     findings = find_causes(data_iter, devices)
     print(*findings, sep='\n')
     if not any(finding.found for finding in findings):
-        print('Nothing found: several devices should be faster here. If '
-              'your own program is not, call d2lmulti.find_causes in it.')
+        print(
+            'Nothing found: several devices should be faster here. If '
+            'your own program is not, call d2lmulti.find_causes in it.'
+        )
 
 
-def run_train(options):
+def run_train(options: argparse.Namespace) -> None:
     """Train once for each number of devices, compare, and save a figure."""
-    from .data import Minibatches, read_fashion_mnist
+    from .checks import check_training
+    from .data import Minibatches
     from .devices import try_devices
-    from .train import check_epochs, plot_results, train
+    from .plots import plot_results
+    from .system.fashion_mnist import read_fashion_mnist
+    from .training import train
+
     out = pathlib.Path(options.out)
     if out.suffix not in ('.png', '.svg', '.pdf'):
         raise ValueError(f'--out {out} must end in .png, .svg or .pdf')
@@ -161,23 +217,26 @@ def run_train(options):
     data = read_fashion_mnist(options.full)
     minibatches = Minibatches(*data[:2], options.batch_size)
     for k in options.devices:  # not after the first run has taken its time
-        check_epochs(options.epochs, minibatches, try_devices(k))
-    results = [train(k, options.batch_size, options.lr, options.epochs,
-                     options.seed, data) for k in options.devices]
-    first = results[0]
-    for other in results[1:]:
-        apart = largest_difference(first, other)
-        print(f'parameters on {other.devices} ended within {apart:.1e} of '
-              f'those on {first.devices}: float32 sums in another order, '
-              'amplified step by step')
+        check_training(options.epochs, options.lr, minibatches, try_devices(k))
+    settings = options.batch_size, options.lr, options.epochs, options.seed
+    results = [train(k, *settings, data) for k in options.devices]
+    print_differences(results)
     plot_results(results).savefig(out, dpi=150)
     print(f'learning curves and times: {out}')
 
 
-def largest_difference(result, other):
-    """Return the largest difference between the parameters of two runs."""
-    return max(abs(p.asnumpy() - q.asnumpy()).max() for p, q in
-               zip(result.device_params[0], other.device_params[0]))
+def print_differences(results: Sequence[Any]) -> None:
+    """Print how far the parameters of each run are from the first's."""
+    from .training import max_difference
+
+    first = results[0]
+    for other in results[1:]:
+        apart = max_difference(first.device_params[0], other.device_params[0])
+        print(
+            f'parameters on {other.devices} ended within {apart:.1e} of '
+            f'those on {first.devices}: float32 sums in another order, '
+            'amplified step by step'
+        )
 
 
 if __name__ == '__main__':

@@ -1,9 +1,10 @@
 """The launcher over ssh, and over four addresses of which one is cut off.
 
-Opt-in, as root on Linux: `make test-hosts`. Needs Debian's packages
+Opt-in, as root on Linux: `make test SUITE=hosts`. Needs Debian's packages
 openssh-server and iproute2. Nothing of the system's own ssh is used or
 changed: each server has a port and keys of its own.
 """
+
 import contextlib
 import os
 import shutil
@@ -13,15 +14,16 @@ import sys
 import time
 
 import pytest
+from helpers import JOIN, STEPS, left_behind, wait_until
 
-from d2lmulti.agent import free_port
-from d2lmulti.launch import SSH, JobFailed, Limits, launch
-from test_launch import JOIN, STEPS, left_behind, wait_until
+from d2lmulti.launcher import JobFailed, Limits, launch
+from d2lmulti.launcher.agent import free_port
+from d2lmulti.launcher.connection import SSH
 
 pytestmark = pytest.mark.timeout(120)
 LIMITS = Limits(startup=60, progress=60, exit=4, total=100)
 NETWORK = '198.18.77'  # of the range that is set apart for benchmarks
-CONFIG = '''
+CONFIG = """
 Port {port}
 HostKey {folder}/key
 AuthorizedKeysFile {folder}/key.pub
@@ -33,17 +35,21 @@ PermitRootLogin prohibit-password
 ClientAliveInterval 2
 ClientAliveCountMax 3
 SetEnv D2LMULTI_TEST={folder}
-'''
+"""
 
 
 @pytest.fixture(autouse=True, scope='session')
 def tools():
     """What these tests need; sshd also wants its empty folder."""
-    missing = [name for name in ('sshd', 'ssh', 'ssh-keygen', 'ip')
-               if not shutil.which(name, path=os.environ['PATH'] + ':/sbin'
-                                   ':/usr/sbin')]
-    assert not missing, (f'{missing} not found: apt-get install '
-                         'openssh-server openssh-client iproute2')
+    missing = [
+        name
+        for name in ('sshd', 'ssh', 'ssh-keygen', 'ip')
+        if not shutil.which(name, path=os.environ['PATH'] + ':/sbin:/usr/sbin')
+    ]
+    assert not missing, (
+        f'{missing} not found: apt-get install '
+        'openssh-server openssh-client iproute2'
+    )
     assert os.getuid() == 0, 'run as root: network namespaces need it'
     os.makedirs('/run/sshd', exist_ok=True)
 
@@ -55,8 +61,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv('D2LMULTI_TEST', str(tmp_path))
     monkeypatch.setenv('OMP_NUM_THREADS', '1')
     run('ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', 'key')
-    (tmp_path / 'config').write_text(CONFIG.format(
-        folder=tmp_path, port=free_port(0)))
+    (tmp_path / 'config').write_text(
+        CONFIG.format(folder=tmp_path, port=free_port(0))
+    )
     return tmp_path
 
 
@@ -64,9 +71,20 @@ def folder(tmp_path, monkeypatch):
 def ssh_server(folder, address, *prefix):
     """Serve ssh at an address; `prefix` puts it into a namespace."""
     process = subprocess.Popen(
-        [*prefix, shutil.which('sshd', path='/usr/sbin:/sbin:/usr/bin'),
-         '-D', '-e', '-f', 'config', '-o', f'ListenAddress={address}'],
-        cwd=folder, stderr=subprocess.PIPE, env={'PATH': os.environ['PATH']})
+        [
+            *prefix,
+            shutil.which('sshd', path='/usr/sbin:/sbin:/usr/bin'),
+            '-D',
+            '-e',
+            '-f',
+            'config',
+            '-o',
+            f'ListenAddress={address}',
+        ],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        env={'PATH': os.environ['PATH']},
+    )
     try:
         wait_until(lambda: answers(address, port_of(folder)))
         yield
@@ -77,8 +95,9 @@ def ssh_server(folder, address, *prefix):
 
 
 def answers(address, port):
-    with contextlib.suppress(OSError), \
-            socket.create_connection((address, port), timeout=1):
+    with contextlib.suppress(OSError), socket.create_connection(
+        (address, port), timeout=1
+    ):
         return True
     return False
 
@@ -110,31 +129,47 @@ def hosts(folder):
         run('ip', 'link', 'set', 'd2lbridge', 'up')
         for i, name in enumerate(names, 1):
             run('ip', 'netns', 'add', name)
-            run('ip', 'link', 'add', f'd2lveth{i}', 'type', 'veth', 'peer',
-                'name', 'eth0', 'netns', name)
-            run('ip', 'link', 'set', f'd2lveth{i}', 'master', 'd2lbridge',
-                'up')
-            for command in (['addr', 'add', f'{NETWORK}.{i}/24', 'dev',
-                             'eth0'],
-                            ['link', 'set', 'eth0', 'up'],
-                            ['link', 'set', 'lo', 'up']):
+            run(
+                'ip',
+                'link',
+                'add',
+                f'd2lveth{i}',
+                'type',
+                'veth',
+                'peer',
+                'name',
+                'eth0',
+                'netns',
+                name,
+            )
+            run(
+                'ip', 'link', 'set', f'd2lveth{i}', 'master', 'd2lbridge', 'up'
+            )
+            for command in (
+                ['addr', 'add', f'{NETWORK}.{i}/24', 'dev', 'eth0'],
+                ['link', 'set', 'eth0', 'up'],
+                ['link', 'set', 'lo', 'up'],
+            ):
                 run('ip', '-n', name, *command)
-            stack.enter_context(ssh_server(
-                folder, f'{NETWORK}.{i}', 'ip', 'netns', 'exec', name))
+            stack.enter_context(
+                ssh_server(
+                    folder, f'{NETWORK}.{i}', 'ip', 'netns', 'exec', name
+                )
+            )
         yield [(f'{NETWORK}.{i}', 1) for i in range(1, 5)]
 
 
 def remove(names):
     """Remove the namespaces and the bridge, as far as they exist."""
-    cables = [f'd2lveth{i}' for i in range(1, len(names) + 1)]
-    for command in [*(['link', 'del', link] for link in
-                      ['d2lbridge', *cables]),
-                    *(['netns', 'del', name] for name in names)]:
-        subprocess.run(['ip', *command], stderr=subprocess.DEVNULL,
-                       timeout=20)
+    links = [f'd2lveth{i}' for i in range(1, len(names) + 1)]
+    for command in [
+        *(['link', 'del', link] for link in ['d2lbridge', *links]),
+        *(['netns', 'del', name] for name in names),
+    ]:
+        subprocess.run(['ip', *command], stderr=subprocess.DEVNULL, timeout=20)
 
 
-def run_job(folder, script, hosts, workers, servers=1, show=None):
+def run_job(folder, script, hosts, workers, servers=1, on_line=None):
     """Run a script as a job over ssh; return its lines. No process of it
     may be left."""
     (folder / 'script.py').write_text(script)
@@ -142,52 +177,83 @@ def run_job(folder, script, hosts, workers, servers=1, show=None):
 
     def keep(line):
         lines.append(line)
-        if show:
-            show(line)
+        if on_line:
+            on_line(line)
 
     try:
-        launch([sys.executable, 'script.py'], workers, servers, hosts,
-               LIMITS, log_dir=folder / 'logs', show=keep,
-               ssh=f'{SSH} -p {port_of(folder)} -i {folder}/key '
-                   f'-o UserKnownHostsFile={folder}/known '
-                   '-o StrictHostKeyChecking=accept-new '
-                   '-o IdentitiesOnly=yes -o LogLevel=ERROR')
+        launch(
+            [sys.executable, 'script.py'],
+            workers,
+            servers,
+            hosts,
+            LIMITS,
+            log_dir=folder / 'logs',
+            on_line=keep,
+            ssh=f'{SSH} -p {port_of(folder)} -i {folder}/key '
+            f'-o UserKnownHostsFile={folder}/known '
+            '-o StrictHostKeyChecking=accept-new '
+            '-o IdentitiesOnly=yes -o LogLevel=ERROR',
+        )
     finally:
         wait_until(lambda: not left_behind(folder))
     return lines
 
 
-SUM = JOIN + '''
+SUM = (
+    JOIN
+    + """
 print('sum', step()[0], os.environ['DMLC_NODE_HOST'], flush=True)
 npx.waitall()
-'''
+"""
+)
 
 
 def test_over_ssh(folder, loopback):
     lines = run_job(folder, SUM, loopback, workers=2)
-    assert sorted(line.partition('] ')[2] for line in lines) == [
-        'sum 2.0 127.0.0.1'] * 2
+    assert (
+        sorted(line.partition('] ')[2] for line in lines)
+        == ['sum 2.0 127.0.0.1'] * 2
+    )
 
 
 def test_a_killed_worker_is_seen_over_ssh(folder, loopback):
     with pytest.raises(JobFailed, match='on 127.0.0.1: was killed by SIGK'):
-        run_job(folder, JOIN + '''
+        run_job(
+            folder,
+            JOIN
+            + """
 step()
 if store.rank == 1:
     os.kill(os.getpid(), signal.SIGKILL)
 step()
-''', loopback, workers=2)
+""",
+            loopback,
+            workers=2,
+        )
 
 
 def test_a_killed_launcher_leaves_nothing_on_its_hosts(folder, loopback):
     (folder / 'script.py').write_text(STEPS)
     (folder / 'hosts').write_text('127.0.0.1 2')
     process = subprocess.Popen(
-        [sys.executable, '-m', 'd2lmulti', 'launch', '--hosts', 'hosts',
-         '--ssh', f'{SSH} -p {port_of(folder)} -i {folder}/key -o '
-         f'UserKnownHostsFile={folder}/known -o StrictHostKeyChecking='
-         'accept-new', '--', sys.executable, 'script.py'],
-        stdout=subprocess.PIPE, text=True)
+        [
+            sys.executable,
+            '-m',
+            'd2lmulti',
+            'launch',
+            '--hosts',
+            'hosts',
+            '--ssh',
+            f'{SSH} -p {port_of(folder)} -i {folder}/key -o '
+            f'UserKnownHostsFile={folder}/known -o StrictHostKeyChecking='
+            'accept-new',
+            '--',
+            sys.executable,
+            'script.py',
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     for line in process.stdout:
         if 'step 5' in line:
             break
@@ -201,7 +267,8 @@ def test_a_killed_launcher_leaves_nothing_on_its_hosts(folder, loopback):
 def test_over_four_addresses(folder, hosts):
     lines = run_job(folder, SUM, hosts, workers=4, servers=2)
     assert sorted(line.partition('] ')[2] for line in lines) == [
-        f'sum 4.0 {name}' for name, _ in hosts]
+        f'sum 4.0 {name}' for name, _ in hosts
+    ]
 
 
 @pytest.mark.parametrize('number', [1, 3], ids=['the first', 'another'])
@@ -209,13 +276,13 @@ def test_a_host_that_is_cut_off_ends_the_job(folder, hosts, number):
     """The first has the scheduler."""
     cut = []
 
-    def show(line):
+    def cut_off(line):
         if line.endswith('step 20') and not cut:
             run('ip', 'link', 'set', f'd2lveth{number}', 'down')
             cut.append(time.monotonic())
 
     with pytest.raises(JobFailed, match=f'on {NETWORK}.{number}: '):
-        run_job(folder, STEPS, hosts, workers=4, servers=2, show=show)
+        run_job(folder, STEPS, hosts, workers=4, servers=2, on_line=cut_off)
     print('seconds until it was said:', time.monotonic() - cut[0])
     assert time.monotonic() - cut[0] < 15
 

@@ -1,0 +1,313 @@
+"""Run one role of a job on this host, and end when the launcher does.
+
+The launcher starts this file as a script, here or over ssh; it must not
+import the package, which would start MXNet. JSON lines arrive on standard
+input: first the role, then a ping each second, and maybe 'stop'. What the
+role does leaves on standard output, as JSON lines too. When the launcher
+says 'stop', is silent for `HEARTBEAT_TIMEOUT` seconds, or is gone, no process
+of the role remains.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import IO, Any, Callable
+
+import psutil
+
+HEARTBEAT_TIMEOUT = 6  # seconds without a word from the other side: lost
+GRACE = 2  # seconds from SIGTERM to SIGKILL
+TICK = 0.2  # seconds between two looks at the role
+END_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+MAX_LINE = 1 << 16  # bytes; a longer line is split into several
+# Options of Linux's prctl.
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+
+
+def main() -> None:
+    """Run the role that the first line describes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher decides
+    fork_supervised_child()
+    for number in END_SIGNALS:
+        signal.signal(number, exit_on_signal)
+    role = json.loads(sys.stdin.readline())
+    with tempfile.TemporaryDirectory() as folder:
+        mark = pathlib.Path(folder, 'exiting')
+        try:
+            environment = make_environment(role, mark)
+            process = start_role(role, environment)
+        except OSError as error:
+            send_event(event='refused', reason=f'{error}')
+            return
+        supervise(process, mark, int(environment['DMLC_PS_ROOT_PORT']))
+
+
+# Processes that outlive their parents
+
+
+def fork_supervised_child() -> None:
+    """Return in a child; this process ends what a killed child leaves."""
+    adopt_orphans()
+    child = os.fork()
+    if child == 0:
+        adopt_orphans()
+        return
+    for descriptor in (0, 1, 2):  # or the launcher would miss the child's end
+        os.close(descriptor)
+    for number in END_SIGNALS:
+        signal.signal(number, lambda number, _: os.kill(child, number))
+    _, status = os.waitpid(child, 0)
+    kill_descendants()
+    os._exit(min(status, 1))
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose parent ends (Linux)."""
+    if sys.platform == 'linux':
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def reap_orphans(role: int) -> None:
+    """Take the status of adopted processes that have ended."""
+    for process in psutil.Process().children():
+        if process.pid != role:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(process.pid, os.WNOHANG)
+
+
+def kill_descendants() -> None:
+    """End every process below this one."""
+    for _ in range(3):  # one may have started another meanwhile
+        processes = psutil.Process().children(recursive=True)
+        for process in processes:
+            with contextlib.suppress(psutil.Error):
+                process.terminate()
+        _, alive = psutil.wait_procs(processes, timeout=GRACE)
+        for process in alive:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(alive, timeout=GRACE)
+
+
+def exit_on_signal(number: int, _: object) -> None:
+    """Exit because of a signal; a second one changes nothing."""
+    for other in END_SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+# Starting the role
+
+
+def make_environment(
+    role: dict[str, Any], mark: pathlib.Path
+) -> dict[str, str]:
+    """Return the role's environment, with a port if it is to choose one.
+
+    Raises OSError if the port is taken.
+    """
+    environment = {
+        **os.environ,
+        **role['variables'],
+        'D2LMULTI_EXITING': str(mark),
+    }
+    if role['port'] is not None:
+        environment['DMLC_PS_ROOT_PORT'] = str(free_port(role['port']))
+    return environment
+
+
+def free_port(port: int) -> int:
+    """Return `port` if it is free here, for 0 any free port.
+
+    Raises OSError if it is taken.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(('', port))
+        except OSError:
+            raise OSError(
+                f'port {port} is taken on this host: choose '
+                'another, or none, with --port'
+            ) from None
+        return probe.getsockname()[1]
+
+
+def start_role(
+    role: dict[str, Any], environment: dict[str, str]
+) -> subprocess.Popen[bytes]:
+    """Start the role's command in a separate session.
+
+    Raises OSError if its folder or the command does not exist.
+    """
+    try:
+        return subprocess.Popen(
+            role['command'],
+            cwd=role['folder'],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=before_exec,
+        )
+    except OSError as error:
+        raise OSError(
+            f'{" ".join(role["command"])!r} cannot be started in '
+            f'{role["folder"]}: {error}'
+        ) from None
+
+
+def before_exec() -> None:
+    """Let Ctrl-C through again, and end the role when the agent ends."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.platform == 'linux':
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+# Watching it
+
+
+def supervise(
+    process: subprocess.Popen[bytes], mark: pathlib.Path, port: int
+) -> None:
+    """Report what the role does, until it ends or the launcher wants its
+    end."""
+    send_event(event='started', port=port)
+    heartbeat = Heartbeat()
+    start_thread(heartbeat.listen)
+    start_thread(watchdog, heartbeat)
+    output = start_thread(forward_output, process.stdout)
+    try:
+        report_until_end(process, heartbeat, mark, port)
+    finally:
+        status = process.returncode  # None if it had to be ended
+        kill_descendants()
+    while output.is_alive() and not heartbeat.is_lost():
+        output.join(TICK)
+    send_event(event='ended', status=status)
+
+
+def start_thread(work: Callable[..., None], *args: Any) -> threading.Thread:
+    """Start a thread that does not keep this process alive."""
+    thread = threading.Thread(target=work, args=args, daemon=True)
+    thread.start()
+    return thread
+
+
+class Heartbeat:
+    """When the launcher was last heard of, and whether it wants an end."""
+
+    def __init__(self) -> None:
+        self.last_heard, self.stop = time.monotonic(), False
+
+    def listen(self) -> None:
+        """Take in what the launcher says, until it stops or is gone."""
+        for line in sys.stdin:
+            self.last_heard = time.monotonic()
+            if line.strip() == '"stop"':
+                break
+        self.stop = True  # also if the pipe has closed
+
+    def is_lost(self) -> bool:
+        """Return whether the role should end."""
+        return (
+            self.stop or time.monotonic() - self.last_heard > HEARTBEAT_TIMEOUT
+        )
+
+
+def watchdog(heartbeat: Heartbeat) -> None:
+    """End everything without a heartbeat, also if `send_event` is blocked."""
+    while not heartbeat.is_lost():
+        time.sleep(TICK)
+    time.sleep(3 * GRACE)  # `supervise` has ended all, unless it is blocked
+    kill_descendants()
+    os._exit(1)
+
+
+def report_until_end(
+    process: subprocess.Popen[bytes],
+    heartbeat: Heartbeat,
+    mark: pathlib.Path,
+    port: int,
+) -> None:
+    """Send a sign of life each second, until the role should end or has."""
+    reported, joined = 0.0, False
+    while process.poll() is None and not heartbeat.is_lost():
+        if time.monotonic() - reported > 1:
+            reported = time.monotonic()
+            activity = measure_activity(port, mark, joined)
+            joined = activity['joined']
+            send_event(event='alive', **activity)
+            reap_orphans(process.pid)
+        time.sleep(TICK)
+
+
+def measure_activity(
+    port: int, mark: pathlib.Path, joined: bool
+) -> dict[str, Any]:
+    """Return what the processes of the role do: the processor time that they
+    used, whether one has `joined` (connected to the `port`), is stopped, or
+    is exiting: the `mark` holds the number of one that has begun to.
+    """
+    cpu, stopped, exiting = 0.0, False, False
+    leaving = mark.read_text() if mark.exists() else ''
+    for process in psutil.Process().children(recursive=True):
+        # An error means that it has just ended.
+        with contextlib.suppress(psutil.Error, OSError, RuntimeError):
+            status, times = process.status(), process.cpu_times()
+            cpu += times.user + times.system
+            stopped |= status == psutil.STATUS_STOPPED
+            exiting |= (
+                str(process.pid) == leaving and status != psutil.STATUS_ZOMBIE
+            )
+            joined = joined or is_connected(process, port)
+    return {
+        'cpu': cpu,
+        'joined': joined,
+        'stopped': stopped,
+        'exiting': exiting,
+    }
+
+
+def is_connected(process: psutil.Process, port: int) -> bool:
+    """Return whether the process has a connection from or to the port."""
+    return any(
+        connection.status == psutil.CONN_ESTABLISHED
+        and port in (connection.raddr.port, connection.laddr.port)
+        for connection in process.net_connections('tcp')
+    )
+
+
+def forward_output(pipe: IO[bytes]) -> None:
+    """Send every line of the output; a progress bar's are many."""
+    for line in iter(lambda: pipe.readline(MAX_LINE), b''):
+        text = line.decode(errors='replace').rstrip('\n')
+        for part in text.split('\r'):
+            if part:
+                send_event(event='output', line=part)
+
+
+OUTPUT_LOCK = threading.Lock()
+
+
+def send_event(**event: Any) -> None:
+    """Tell the launcher; if it is gone, `Heartbeat` will notice."""
+    with contextlib.suppress(OSError), OUTPUT_LOCK:
+        print(json.dumps(event), flush=True)
+
+
+if __name__ == '__main__':
+    main()
+    os._exit(0)  # a thread may still read what the launcher says

@@ -1,0 +1,196 @@
+"""Start the agents of a job, hear what they say, and end them.
+
+Every event goes into one queue, as (role, event).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import queue
+import shlex
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Callable, Iterator
+
+import psutil
+
+from .agent import GRACE, HEARTBEAT_TIMEOUT
+from .roles import Event, Role
+
+if TYPE_CHECKING:  # Python 3.8 knows no queue.Queue[...]
+    Events = queue.Queue[tuple[Role, Event]]
+
+AGENT = pathlib.Path(__file__).with_name('agent.py')
+SSH = (
+    'ssh -o BatchMode=yes -o ConnectTimeout=5 -o ControlPath=none '
+    '-o ServerAliveInterval=2 -o ServerAliveCountMax=3'
+)
+# What the roles on other hosts see of this environment.
+PASSED_ON = ('D2LMULTI_', 'DMLC_', 'MXNET_', 'OMP_', 'PS_', 'PYTHON')
+
+
+def start_agent(
+    role: Role, events: Events, port: int | None, ssh: str
+) -> None:
+    """Start the role under an agent, whose events go into the queue.
+
+    `port`: for the scheduler; None: the role's variables have it.
+    """
+    process = subprocess.Popen(
+        agent_command(role.host, ssh),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors='replace',
+        start_new_session=True,  # Ctrl-C is for this process alone
+    )
+    order = {
+        'command': role.command,
+        'folder': os.getcwd(),
+        'variables': {**passed_on(role.host), **role.variables},
+        'port': port,
+    }
+    send_line(process, order)
+    role.agent = process  # not before, or a ping could be its first line
+    role.listener = threading.Thread(target=listen, args=[role, events])
+    role.listener.daemon = True
+    role.listener.start()
+
+
+def agent_command(host: str | None, ssh: str) -> list[str]:
+    """Return the command that starts an agent, here or on a host."""
+    command = [sys.executable, str(AGENT)]
+    return [*shlex.split(ssh), host, shlex.join(command)] if host else command
+
+
+def passed_on(host: str | None) -> dict[str, str]:
+    """Return what a host should get of this environment; here it has all."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if host and name.startswith(PASSED_ON)
+    }
+
+
+def send(role: Role, message: str) -> None:
+    """Send a message to the role's agent, if there is one."""
+    if role.agent:
+        send_line(role.agent, message)
+
+
+def send_line(agent: subprocess.Popen[str], message: object) -> None:
+    """Send a message as a line; if the agent is gone, `listen` tells why."""
+    assert agent.stdin
+    with contextlib.suppress(OSError, ValueError):
+        agent.stdin.write(json.dumps(message) + '\n')
+        agent.stdin.flush()
+
+
+def listen(role: Role, events: Events) -> None:
+    """Put what the role's agent says into the queue, until it is gone."""
+    assert role.agent and role.agent.stdout
+    for line in role.agent.stdout:
+        event = parse_event(line)
+        if role.last_heard or event['event'] != 'output':
+            role.last_heard = time.monotonic()
+        events.put((role, event))
+    events.put((role, {'event': 'gone'}))
+
+
+def parse_event(line: str) -> Event:
+    """Return the event that a line holds.
+
+    Anything else is output: what ssh says, or Python about the agent.
+    """
+    with contextlib.suppress(ValueError):
+        event = json.loads(line)
+        if isinstance(event, dict) and 'event' in event:
+            return event
+    return {'event': 'output', 'line': line.rstrip('\n')}
+
+
+@contextlib.contextmanager
+def pinging(roles: list[Role]) -> Iterator[None]:
+    """Tell all agents each second that this process is there.
+
+    In a thread: if you page through the output, the main one is stopped.
+    """
+    done = threading.Event()
+
+    def ping() -> None:
+        while not done.wait(1):
+            for role in roles:
+                send(role, 'ping')
+
+    thread = threading.Thread(target=ping, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(1)
+
+
+def poll(events: Events, seconds: float) -> Iterator[tuple[Role, Event]]:
+    """Yield the (role, event) that are there; wait `seconds` for one."""
+    with contextlib.suppress(queue.Empty):
+        yield events.get(timeout=seconds)
+        for _ in range(1000):  # or a talkative role would never let us go
+            yield events.get_nowait()
+
+
+def end_roles(roles: list[Role], events: Events) -> None:
+    """End every role; return when all their agents have ended."""
+    agents = {role: role.agent for role in roles if role.agent}
+    for role, agent in agents.items():
+        send(role, 'stop')
+        with contextlib.suppress(OSError):
+            assert agent.stdin
+            agent.stdin.close()
+    now = time.monotonic()
+    # Who has been silent for long will not answer now.
+    answering = [
+        agent
+        for role, agent in agents.items()
+        if now - (role.last_heard or now) <= HEARTBEAT_TIMEOUT / 2
+    ]
+    drain(events, 3 * GRACE, lambda: all(map(has_ended, answering)))
+    for agent in agents.values():
+        if not has_ended(agent):
+            kill_agent(agent)
+        agent.wait()
+    listeners = [role.listener for role in agents if role.listener]
+    drain(
+        events, 1, lambda: not any(map(threading.Thread.is_alive, listeners))
+    )
+
+
+def drain(events: Events, seconds: float, done: Callable[[], bool]) -> None:
+    """Throw events away until `done()`, but for no more than `seconds`.
+
+    Agents cannot end while nobody takes their last words.
+    """
+    give_up = time.monotonic() + seconds
+    while not done() and time.monotonic() < give_up:
+        for _ in poll(events, seconds=0.1):
+            pass
+
+
+def has_ended(agent: subprocess.Popen[str]) -> bool:
+    """Return whether the agent's process has ended."""
+    return agent.poll() is not None
+
+
+def kill_agent(agent: subprocess.Popen[str]) -> None:
+    """End an agent that does not answer. Below ours are its processes; that
+    of a cut-off host ends them itself."""
+    with contextlib.suppress(psutil.Error):
+        for process in psutil.Process(agent.pid).children(recursive=True):
+            process.kill()
+    agent.kill()

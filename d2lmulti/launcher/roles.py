@@ -1,0 +1,235 @@
+"""The roles of a job: on which hosts they run, and with which variables."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import os
+import pathlib
+import shlex
+import socket
+import subprocess
+import sys
+import threading
+from typing import Any, Dict, Iterable, Iterator, Sequence, Tuple
+
+from ..system import runtime
+
+EXIT_HOOK = pathlib.Path(__file__).with_name('exit_hook')
+DEFAULTS = {
+    **runtime.SETTINGS,
+    # An array of so many numbers is split over the servers.
+    'MXNET_KVSTORE_BIGARRAY_BOUND': '10000',
+}
+SERVE = [sys.executable, '-c', 'import mxnet']  # the scheduler's, servers'
+TAIL = 15  # lines of a log that are shown when its role fails
+
+Event = Dict[str, Any]  # what the agent of a role says
+Hosts = Sequence[Tuple[str, int]]  # names and slots
+
+
+@dataclasses.dataclass(eq=False)
+class Role:
+    """One process of the job, and what is known about it.
+
+    Times are those of `time.monotonic`.
+    """
+
+    kind: str  # 'scheduler', 'server' or 'worker'
+    number: int
+    host: str | None  # None: this machine
+    command: list[str]
+    variables: dict[str, str]  # of the environment
+    agent: subprocess.Popen[str] | None = None  # the process that runs it
+    listener: threading.Thread | None = None  # the one that hears it
+    last_heard: float | None = None  # when its agent last said something
+    joined: bool = False  # the scheduler
+    cpu: float = 0  # seconds used
+    last_busy: float = 0  # when it was last seen to compute
+    stopped_since: float | None = None  # by SIGSTOP
+    ending_since: float | None = None  # when it ended or began to
+    status: int | None = None  # how it ended: as subprocess.Popen says
+    failure: str | None = None  # why it could not be started or watched
+    tail: collections.deque[str] = dataclasses.field(
+        default_factory=lambda: collections.deque(maxlen=TAIL)
+    )
+
+    @property
+    def name(self) -> str:
+        """The name in messages and of the log."""
+        if self.kind == 'scheduler':
+            return self.kind
+        return f'{self.kind}-{self.number}'
+
+    def __str__(self) -> str:
+        return f'{self.name} on {self.host or "this machine"}'
+
+
+def read_hosts(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
+    """Return (name, slots) for each line of a file: `name [slots]`.
+
+    Raises OSError if it cannot be read, ValueError for a line that is
+    something else, and if there is none.
+    """
+    hosts = []
+    for number, line in enumerate(
+        pathlib.Path(path).read_text().splitlines(), 1
+    ):
+        name, *slots = line.partition('#')[0].split() or ['']
+        if not name:
+            continue
+        if (
+            len(slots) > 1
+            or not ''.join(slots or '1').isdecimal()
+            or name.startswith('-')
+        ):
+            raise ValueError(
+                f'{path}, line {number}: {line!r} is not a host; write a '
+                'name and its slots, such as "node1 2"'
+            )
+        hosts.append((name, int(slots[0]) if slots else 1))
+    if not hosts:
+        raise ValueError(
+            f'{path} names no host: write one per line, with its slots, '
+            'such as "node1 2"'
+        )
+    return hosts
+
+
+def make_roles(
+    command: Sequence[str], workers: int, servers: int, hosts: Hosts | None
+) -> list[Role]:
+    """Return the roles: the scheduler, the servers, the workers.
+
+    Raises ValueError for a host that the others cannot reach.
+    """
+    slots: Sequence[tuple[str | None, int]] = hosts or [(None, workers)]
+    addresses = find_addresses(name for name, _ in slots)
+    root = addresses[slots[0][0]]
+    roles: list[Role] = []
+    for kind, number, host in place_roles(workers, servers, slots):
+        variables = role_variables(len(roles), workers, servers, root)
+        variables['DMLC_NODE_HOST'] = addresses[host]
+        if kind == 'worker':
+            path = [str(EXIT_HOOK), os.environ.get('PYTHONPATH')]
+            variables['PYTHONPATH'] = os.pathsep.join(filter(None, path))
+        runs = list(command) if kind == 'worker' else SERVE
+        roles.append(Role(kind, number, host, runs, variables))
+    return roles
+
+
+def place_roles(
+    workers: int, servers: int, slots: Sequence[tuple[str | None, int]]
+) -> Iterator[tuple[str, int, str | None]]:
+    """Yield (kind, number, host) for each role.
+
+    A worker takes a slot; servers take the hosts in turn.
+    """
+    names = [name for name, _ in slots]
+    places = [name for name, count in slots for _ in range(count)]
+    yield 'scheduler', 0, names[0]
+    for i in range(servers):
+        yield 'server', i, names[i % len(names)]
+    for i in range(workers):
+        yield 'worker', i, places[i]
+
+
+def find_addresses(hosts: Iterable[str | None]) -> dict[str | None, str]:
+    """Return the address of each host; None is this machine.
+
+    Raises ValueError for a host that has none, or that only this machine
+    can reach while there are others.
+    """
+    addresses = {host: find_address(host) for host in hosts}
+    if len(addresses) > 1:
+        for host, address in addresses.items():
+            check_reachable(host, address)
+    return addresses
+
+
+def find_address(host: str | None) -> str:
+    """Return the address of a host; ValueError if it has none."""
+    try:
+        return socket.gethostbyname(host) if host else '127.0.0.1'
+    except OSError as error:
+        raise ValueError(
+            f'the host {host!r} has no address ({error}): write a name that '
+            'this machine knows, or the address itself'
+        ) from None
+
+
+def check_reachable(host: str | None, address: str) -> None:
+    """Raise ValueError for an address that only this machine can reach."""
+    if address.startswith('127.'):
+        raise ValueError(
+            f'the host {host!r} is {address} here, where the others cannot '
+            'reach it: write its address in the network'
+        )
+
+
+def role_variables(
+    index: int, workers: int, servers: int, root: str, port: int = 0
+) -> dict[str, str]:
+    """Return the environment variables of role `index`: 0 is the scheduler,
+    then come the servers, then the workers. `root`, `port`: the scheduler's.
+    """
+    kind = 'worker'
+    if index <= servers:
+        kind = 'server' if index else 'scheduler'
+    return {
+        'DMLC_ROLE': kind,
+        'DMLC_PS_ROOT_URI': root,
+        'DMLC_PS_ROOT_PORT': str(port),
+        'DMLC_NUM_SERVER': str(servers),
+        'DMLC_NUM_WORKER': str(workers),
+        **{
+            name: os.environ.get(name, value)
+            for name, value in DEFAULTS.items()
+        },
+    }
+
+
+def shell_lines(
+    index: int, workers: int, servers: int, root: str, port: int
+) -> str:
+    """Return shell commands that set the variables of a role; -1: of all.
+
+    Raises ValueError if there is no such role, no port, or no address.
+    """
+    address = find_address(root)
+    if root not in (address, 'localhost'):
+        check_reachable(root, address)
+    if not 0 < port < 65536:
+        raise ValueError(
+            'give the scheduler a --port from 1 to 65535 that is free on its '
+            'host'
+        )
+    total = 1 + servers + workers
+    if not -1 <= index < total:
+        raise ValueError(
+            f'there is no role {index}: {total} roles are numbered 0 to '
+            f'{total - 1}'
+        )
+    if index == -1:
+        return '\n'.join(
+            f'# role {i}\n{export_lines(i, workers, servers, address, port)}'
+            for i in range(total)
+        )
+    return export_lines(index, workers, servers, address, port)
+
+
+def export_lines(
+    index: int, workers: int, servers: int, address: str, port: int
+) -> str:
+    """Return the shell commands for one role that exists."""
+    variables = role_variables(index, workers, servers, address, port)
+    lines = [
+        f'export {name}={shlex.quote(value)}'
+        for name, value in variables.items()
+    ]
+    if variables['DMLC_ROLE'] == 'worker':
+        lines.append(
+            f'export PYTHONPATH={shlex.quote(str(EXIT_HOOK))}'
+            '${PYTHONPATH:+:$PYTHONPATH}'
+        )
+    return '\n'.join(lines)

@@ -1,0 +1,140 @@
+"""Agents: no process of a role outlives the launcher, or its agent."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from helpers import JOIN, STEPS, left_behind, wait_until
+
+from d2lmulti.launcher import JobFailed
+from d2lmulti.launcher.agent import HEARTBEAT_TIMEOUT
+
+pytestmark = pytest.mark.timeout(90)
+
+
+def test_children_of_a_role_end_with_it(job):
+    """Also those that have left its session."""
+    with pytest.raises(JobFailed, match='status 1'):
+        job("""
+import subprocess, sys, time
+for new_session in (False, True):
+    subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(80)'],
+                     start_new_session=new_session)
+time.sleep(1)
+raise ValueError
+""")
+
+
+def test_a_role_that_ignores_signals_is_killed(job):
+    with pytest.raises(JobFailed, match='status 4'):
+        job(
+            JOIN
+            + """
+step()
+if store.rank == 1:
+    os._exit(4)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+time.sleep(80)
+"""
+        )
+
+
+def restore_signals():
+    """A process in the background may have been told to ignore them."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """The command line, as a process, with a script that takes its time."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'script.py').write_text(STEPS)
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            '-m',
+            'd2lmulti',
+            'launch',
+            '--log-dir',
+            'logs',
+            '--',
+            sys.executable,
+            'script.py',
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, 'D2LMULTI_TEST': str(tmp_path)},
+        preexec_fn=restore_signals,
+    )
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+@pytest.mark.parametrize(
+    'number, status',
+    [
+        (signal.SIGINT, 130),
+        (signal.SIGTERM, 143),
+        (signal.SIGKILL, -9),
+        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.long),
+    ],
+)
+def test_when_the_launcher_is_ended_so_is_everything(
+    command, tmp_path, number, status
+):
+    for line in command.stdout:
+        if 'step 5' in line:
+            break
+    assert len(left_behind(tmp_path)) >= 9  # itself, four agents and roles
+    command.send_signal(number)
+    # Nobody ends who cannot say so: its output must be read.
+    threading.Thread(target=command.stdout.read, daemon=True).start()
+    assert command.wait(10) == status
+    wait_until(lambda: not left_behind(tmp_path))
+
+
+def test_output_that_is_paged_through_does_not_end_the_job(command):
+    """Nobody reads for longer than agents wait for a sign of life."""
+    time.sleep(HEARTBEAT_TIMEOUT + 8)
+    assert command.poll() is None
+    output = command.stdout.read()
+    assert command.wait(30) == 0 and output.count('step 249') == 2
+
+
+@pytest.mark.parametrize(
+    'number, message',
+    [
+        (signal.SIGKILL, 'its agent is gone'),
+        pytest.param(
+            signal.SIGTERM, 'its agent is gone', marks=pytest.mark.long
+        ),
+        (
+            signal.SIGSTOP,
+            f'nothing was heard of it for {HEARTBEAT_TIMEOUT} seconds',
+        ),
+    ],
+)
+def test_a_lost_agent_ends_the_job(command, tmp_path, number, message):
+    for line in command.stdout:
+        if 'step 5' in line:
+            break
+    agents = [
+        process
+        for process in left_behind(tmp_path)
+        if 'agent.py' in ' '.join(process.cmdline())
+    ]
+    agents[-1].send_signal(number)
+    sent = time.monotonic()
+    assert message in command.stdout.read()
+    assert command.wait(10) == 1
+    assert time.monotonic() - sent < 10
+    assert not left_behind(tmp_path)

@@ -1,0 +1,454 @@
+"""Jobs: whatever happens to a role, the job ends soon, says why, and leaves
+no process behind."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from helpers import JOB_LIMITS, JOIN, STEPS, left_behind, wait_until
+
+from d2lmulti import checks
+from d2lmulti.launcher import JobFailed, launch
+from d2lmulti.launcher.job import check_integer
+from d2lmulti.system import runtime
+
+pytestmark = pytest.mark.timeout(90)
+
+
+def test_a_job_ends_well_and_keeps_a_log_of_each_role(job, tmp_path):
+    lines = job(
+        JOIN + 'print("sum", step(), store.rank)\nnpx.waitall()',
+        workers=3,
+        servers=2,
+    )
+    assert sorted(line.partition('] ')[2] for line in lines) == [
+        f'sum [3.0, 3.0, 3.0] {rank}' for rank in range(3)
+    ]
+    assert {path.name for path in (tmp_path / 'logs').iterdir()} == {
+        'scheduler.log',
+        'server-0.log',
+        'server-1.log',
+        'worker-0.log',
+        'worker-1.log',
+        'worker-2.log',
+    }
+    assert 'sum' in (tmp_path / 'logs' / 'worker-0.log').read_text()
+
+
+WORKER_FAULTS = {
+    'raises': ('raise KeyError("oh no")', 'ended with status 1'),
+    'exits with 3': ('sys.exit(3)', 'ended with status 3'),
+    'exits with a message': ('sys.exit("too bad")', 'ended with status 1'),
+    'raises SystemExit': ('raise SystemExit(3)', 'came to its end'),
+    'leaves without a word': ('os._exit(0)', 'came to its end'),
+    'is killed': ('os.kill(os.getpid(), signal.SIGKILL)', 'killed by SIGKILL'),
+    'crashes': ('os.abort()', 'killed by SIGABRT'),
+    'takes fewer steps': ('pass', 'came to its end'),
+}
+
+
+def long(*values):
+    """A case of which another one shows almost the same."""
+    return pytest.param(*values, marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize(
+    'fault',
+    [
+        long(fault) if fault in ('raises SystemExit', 'crashes') else fault
+        for fault in WORKER_FAULTS
+    ],
+)
+def test_a_fault_of_a_worker_ends_the_job(job, fault):
+    """The script knows nothing of this package."""
+    statement, reason = WORKER_FAULTS[fault]
+    began = []
+
+    def on_line(line):
+        if line.endswith('now'):
+            began.append(time.monotonic())
+
+    with pytest.raises(JobFailed, match=reason) as caught:
+        job(
+            JOIN
+            + f"""
+for i in range(6):
+    step()
+if store.rank == 1:
+    print('now', flush=True)
+    {statement}
+else:
+    for i in range(6):
+        step()
+""",
+            on_line=on_line,
+        )
+    assert time.monotonic() - began[0] < 10
+    assert re.search(r'worker-[01] on this machine', str(caught.value))
+    assert 'worker-' in str(caught.value) and 'now' in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    'statement, reason',
+    [
+        ('sys.exit(3)', 'ended with status 3'),
+        long('raise SystemExit(3)', 'came to its end'),
+        ('return', 'came to its end'),
+    ],
+)
+def test_a_store_in_a_function_hides_nothing(job, statement, reason):
+    """When the function ends, the store is freed, and that is where MXNet
+    waits."""
+    began = []
+
+    def on_line(line):
+        if line.endswith('now'):
+            began.append(time.monotonic())
+
+    with pytest.raises(JobFailed, match=f'worker-.*{reason}'):
+        job(
+            f"""
+import sys
+import mxnet as mx
+from mxnet import np
+
+def main():
+    store = mx.kv.create('dist_sync')
+    store.init('w', np.zeros(3))
+    for i in range(9):
+        if i == 5 and store.rank == 1:
+            print('now', flush=True)
+            {statement}
+        store.push('w', np.ones(3))
+        store.pull('w', out=np.zeros(3))
+        mx.npx.waitall()
+
+main()
+""",
+            on_line=on_line,
+        )
+    assert time.monotonic() - began[0] < 10
+
+
+HEALTHY = {
+    'makes no store': """
+import argparse
+argparse.ArgumentParser().parse_args(['--help'])
+""",
+    'goes on after the store': """
+import time
+import mxnet as mx
+
+def main():
+    store = mx.kv.create('dist_sync')
+
+main()
+time.sleep(6)
+""",
+    'is slow to end': JOIN
+    + """
+step()
+for i in range(6 * (store.rank == 0)):
+    time.sleep(1)
+    print(i, flush=True)
+""",
+    'catches what ends others': JOIN
+    + """
+import subprocess, threading
+try:
+    sys.exit(2)
+except SystemExit as error:
+    assert error.code == 2
+threading.Thread(target=sys.exit, args=[1]).start()
+try:
+    1 / 0
+except ZeroDivisionError:
+    sys.excepthook(*sys.exc_info())
+step()
+""",
+    'has children': JOIN
+    + """
+import subprocess
+if os.fork() == 0:
+    sys.exit(0)
+child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(9)'])
+time.sleep(0.5)
+child.send_signal(signal.SIGINT)
+assert child.wait(5) == -signal.SIGINT
+for _ in range(5):
+    os.system('true &')
+assert sys.stdin.read() == ''
+time.sleep(6)
+orphans = [line for line in os.popen('ps -eo stat,args')
+           if line.startswith('Z') and 'true' in line]
+assert not orphans, orphans
+step()
+""",
+}
+
+
+@pytest.mark.parametrize('what', HEALTHY)
+def test_an_unusual_job_is_left_alone(job, what):
+    job(HEALTHY[what])
+
+
+def test_a_worker_that_fails_before_it_joins_ends_the_job(job):
+    with pytest.raises(JobFailed, match='status 1(?s:.)*no_such_module'):
+        job('import no_such_module')
+
+
+@pytest.mark.parametrize(
+    'kind, when',
+    [
+        ('scheduler', 'early'),
+        ('server', 'early'),
+        ('worker', 'early'),
+        ('scheduler', 'in training'),
+        long('server', 'in training'),
+        ('worker', 'in training'),
+    ],
+)
+def test_a_killed_role_ends_the_job(job, tmp_path, kind, when):
+    killed = []
+
+    def kill():
+        roles = left_behind(tmp_path, DMLC_ROLE=kind)
+        main = [
+            p
+            for p in roles
+            if p.parent().pid not in {role.pid for role in roles}
+        ]
+        main[0].kill()
+        killed.append(time.monotonic())
+
+    def on_line(line):
+        if line.endswith('step 9') and not killed:
+            kill()
+
+    if when == 'early':
+
+        def soon():
+            wait_until(lambda: left_behind(tmp_path, DMLC_ROLE=kind))
+            time.sleep(0.3)
+            kill()
+
+        threading.Thread(target=soon).start()
+    with pytest.raises(JobFailed, match=f'{kind}.*killed by SIGKILL'):
+        job(STEPS, on_line=on_line)
+    assert time.monotonic() - killed[0] < 10
+
+
+def test_a_stopped_worker_ends_the_job_after_the_progress_limit(job):
+    with pytest.raises(JobFailed, match='stopped by a signal: no progress'):
+        job(
+            JOIN
+            + """
+for i in range(100):
+    step()
+    if i == 5 and store.rank == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+""",
+            limits=JOB_LIMITS._replace(progress=4),
+        )
+
+
+def test_workers_that_compute_in_silence_are_progress(job):
+    lines = job(
+        JOIN
+        + """
+end = time.time() + 6
+while time.time() < end:
+    sum(range(10000))
+step()
+print('done', flush=True)
+npx.waitall()
+""",
+        limits=JOB_LIMITS._replace(progress=3),
+    )
+    assert len(lines) == 2
+
+
+def test_a_worker_that_never_joins_ends_the_job(job):
+    with pytest.raises(JobFailed, match='not joined 6 seconds'):
+        job(
+            'import time; time.sleep(60)',
+            limits=JOB_LIMITS._replace(startup=6),
+        )
+
+
+def test_a_job_that_takes_too_long_is_ended(job):
+    with pytest.raises(JobFailed, match='not finished after 6 seconds'):
+        job(STEPS, limits=JOB_LIMITS._replace(total=6))
+
+
+def test_a_taken_port_is_named(job):
+    with socket.socket() as taken:
+        taken.bind(('', 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(JobFailed, match=f'port {port} is taken'):
+            job(STEPS, port=port)
+
+
+def test_a_command_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(JobFailed, match='no-such-command.*cannot be started'):
+        launch(['no-such-command'], log_dir=tmp_path, limits=JOB_LIMITS)
+
+
+def test_a_failed_job_starts_again_if_asked_to(job, tmp_path):
+    script = (
+        JOIN
+        + """
+if store.rank == 0 and not os.path.exists('tried'):
+    open('tried', 'w').close()
+    raise KeyError
+print('sum', step(), flush=True)
+npx.waitall()
+"""
+    )
+    lines = job(script, restarts=1)
+    assert sum('sum' in line for line in lines) == 2
+    assert any('starting again (1 of 1)' in line for line in lines)
+
+
+FAKE_SSH = """
+echo "$1" >> {folder}/reached
+[ "$1" = cut-off ] && {{ echo "ssh: connect to $1: No route" >&2; exit 255; }}
+shift
+exec env -i PATH="$PATH" D2LMULTI_TEST={folder} sh -c "cd / && $*"
+"""
+
+
+@pytest.fixture
+def ssh(tmp_path, monkeypatch):
+    """An ssh that reaches this machine, with nothing of our environment."""
+    path = tmp_path / 'fake ssh'
+    path.write_text(FAKE_SSH.format(folder=tmp_path))
+    monkeypatch.setattr(socket, 'gethostbyname', lambda name: '0.0.0.0')
+    return f"sh '{path}'"
+
+
+def test_hosts_are_reached_by_ssh_and_get_what_they_need(
+    job, ssh, tmp_path, monkeypatch
+):
+    monkeypatch.setenv('PS_VERBOSE', '0')
+    lines = job(
+        JOIN
+        + """
+print(step(), os.environ['PS_VERBOSE'], os.getcwd(), flush=True)
+npx.waitall()""",
+        workers=3,
+        hosts=[('one', 2), ('two', 1)],
+        ssh=ssh,
+    )
+    assert [line.partition('] ')[2] for line in lines] == [
+        f'[3.0, 3.0, 3.0] 0 {tmp_path}'
+    ] * 3
+    reached = (tmp_path / 'reached').read_text().split()
+    assert sorted(reached) == ['one'] * 4 + ['two']
+
+
+def test_a_host_that_cannot_be_reached_is_named(job, ssh):
+    with pytest.raises(JobFailed, match='on cut-off(?s:.)*No route'):
+        job(STEPS, hosts=[('one', 1), ('cut-off', 1)], ssh=ssh)
+
+
+def test_output_of_any_kind_arrives(tmp_path):
+    script = tmp_path / 'script.py'
+    script.write_text(r"""
+import sys
+sys.stdout.buffer.write(b'\xff not text\n')
+print('a bar 1\ra bar 2')
+print('x' * 200_000)
+print('no end of line', end='')
+raise SystemExit(5)
+""")
+    lines = []
+    with pytest.raises(JobFailed, match='status 5'):
+        launch(
+            [sys.executable, str(script)],
+            workers=1,
+            limits=JOB_LIMITS,
+            on_line=lines.append,
+            log_dir=tmp_path / 'logs',
+        )
+    text = [
+        line.partition('] ')[2]
+        for line in lines
+        if line.startswith('[worker-0]')
+    ]
+    assert text[:3] == [
+        '\N{REPLACEMENT CHARACTER} not text',
+        'a bar 1',
+        'a bar 2',
+    ]
+    assert text[-1] == 'no end of line'
+    assert ''.join(text[3:-1]) == 'x' * 200_000
+
+
+@pytest.mark.parametrize(
+    'options, error, message',
+    [
+        ({'workers': 0}, ValueError, 'workers must be at least 1, not 0'),
+        ({'servers': 0}, ValueError, 'servers must be at least 1, not 0'),
+        ({'workers': 1.5}, TypeError, 'workers must be an integer, not 1.5'),
+        ({'restarts': -1}, ValueError, 'restarts'),
+        ({'restarts': True}, TypeError, 'restarts'),
+        ({'port': 70_000}, ValueError, 'port'),
+        ({'port': '80'}, TypeError, 'port'),
+        ({'limits': JOB_LIMITS._replace(exit=0)}, ValueError, 'limit exit'),
+        (
+            {'limits': JOB_LIMITS._replace(exit=float('nan'))},
+            ValueError,
+            'limit exit',
+        ),
+        ({'limits': JOB_LIMITS._replace(exit='4')}, TypeError, 'limit exit'),
+        ({'limits': 60}, TypeError, 'limits must be like Limits'),
+        ({'hosts': [('a', 1)]}, ValueError, 'workers must be at most 1'),
+        ({'hosts': []}, ValueError, 'workers must be at most 0'),
+        ({'hosts': [('a', -1)]}, ValueError, 'slots of a must be at least 0'),
+        ({'hosts': ['a', 'b']}, TypeError, 'hosts must be a list'),
+        ({'hosts': [('a', '2')]}, TypeError, 'slots of a must be an integer'),
+        ({'command': 'python x.py'}, TypeError, 'must be a list'),
+        ({'command': ['python', 3]}, TypeError, 'must be a list'),
+        ({'command': []}, ValueError, 'must name a program'),
+    ],
+)
+def test_what_cannot_work_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        launch(**{'command': ['true'], **options})
+
+
+@pytest.mark.parametrize('value', [0, -1, 1.5, '2', None, True])
+def test_a_number_is_refused_as_everywhere_in_the_package(value):
+    """The launcher has a check of its own, to start without MXNet."""
+    messages = []
+    for check in (checks.check_integer, check_integer):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            check(1, workers=value)
+        messages.append((caught.type, str(caught.value)))
+    assert messages[0] == messages[1]
+
+
+def test_the_command_does_not_wait_for_mxnet():
+    command = '-m d2lmulti launch --print-env 1 --port 9091'
+    result = subprocess.run(
+        [sys.executable, '-X', 'importtime', *command.split()],
+        timeout=30,
+        text=True,
+        capture_output=True,
+        env={
+            name: value
+            for name, value in os.environ.items()
+            if name not in runtime.SETTINGS
+        },
+    )
+    assert 'DMLC_ROLE=server' in result.stdout
+    for name, value in runtime.SETTINGS.items():  # which MXNet's import sets
+        assert f'{name}={value}\n' in result.stdout
+    assert 'd2lmulti' in result.stderr and 'mxnet' not in result.stderr

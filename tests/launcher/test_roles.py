@@ -1,0 +1,90 @@
+"""Roles: the hosts that run them, and the variables that tell each its own."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from helpers import JOIN
+
+from d2lmulti.launcher import launch
+from d2lmulti.launcher.agent import free_port
+from d2lmulti.launcher.roles import read_hosts, shell_lines
+
+pytestmark = pytest.mark.timeout(90)
+
+
+def test_a_host_without_address_is_named():
+    with pytest.raises(ValueError, match='no-such-host.invalid'):
+        launch(['python'], hosts=[('no-such-host.invalid', 2)])
+
+
+def test_a_file_of_hosts(tmp_path):
+    path = tmp_path / 'hosts'
+    path.write_text('node1 2\n\n# not this one\nnode2   # one slot\n')
+    assert read_hosts(path) == [('node1', 2), ('node2', 1)]
+
+
+@pytest.mark.parametrize(
+    'content',
+    ['', '# nothing', 'node1 two', 'node1 1 2', 'node1 -1', '-oProxy 1'],
+)
+def test_a_bad_file_of_hosts_is_refused(tmp_path, content):
+    path = tmp_path / 'hosts'
+    path.write_text(content)
+    with pytest.raises(ValueError, match='hosts'):
+        read_hosts(path)
+
+
+def test_variables_are_printed_for_each_role():
+    roles = [
+        dict(
+            re.findall(
+                r'export (DMLC_\w+)=(\S+)',
+                shell_lines(i, 2, 1, '10.0.0.1', 9091),
+            )
+        )
+        for i in range(4)
+    ]
+    assert [role['DMLC_ROLE'] for role in roles] == [
+        'scheduler',
+        'server',
+        'worker',
+        'worker',
+    ]
+    assert all(
+        role['DMLC_PS_ROOT_URI'] == '10.0.0.1'
+        and role['DMLC_PS_ROOT_PORT'] == '9091'
+        for role in roles
+    )
+    everything = shell_lines(-1, 2, 1, '10.0.0.1', 9091)
+    assert everything.count('DMLC_ROLE') == 4
+    with pytest.raises(ValueError, match='numbered 0 to 3'):
+        shell_lines(4, 2, 1, '10.0.0.1', 9091)
+    with pytest.raises(ValueError, match='--port'):
+        shell_lines(0, 2, 1, '10.0.0.1', 0)
+
+
+def test_the_printed_variables_run_a_job(tmp_path):
+    """As Slurm or Kubernetes start it: every process runs the same."""
+    port = free_port(0)
+    (tmp_path / 'script.py').write_text(JOIN + 'print(step())\nnpx.waitall()')
+    run = f'DMLC_NODE_HOST=127.0.0.1 exec {sys.executable} script.py'
+    processes = []
+    for i in range(4):
+        script = f'{shell_lines(i, 2, 1, "127.0.0.1", port)}\n{run}'
+        processes.append(
+            subprocess.Popen(
+                ['sh', '-c', script],
+                cwd=tmp_path,
+                text=True,
+                stdout=subprocess.PIPE,
+            )
+        )
+    try:
+        outputs = [process.communicate(timeout=40)[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    assert outputs == ['', '', '[2.0, 2.0, 2.0]\n', '[2.0, 2.0, 2.0]\n']
+    assert [process.returncode for process in processes] == [0] * 4
