@@ -1,93 +1,82 @@
-# `make` lists the targets. Each that needs .venv sets it up first. BUILD=gpu
-# and BUILD=mxnet2 use another build of MXNet, in an environment of its own.
+# `make` lists the targets. Each that needs .venv sets it up first.
+#     BUILD=gpu, mxnet2     another build of MXNet, in a separate environment
+#     SUITE=...             which tests (`make test`) or benchmarks
 BUILD ?= cpu
-build = $(BUILD)
-venv = .venv$(if $(filter-out cpu,$(build)),-$(build))
+SUITE ?=
+venv = .venv$(if $(filter-out cpu,$(BUILD)),-$(BUILD))
 python = $(venv)/bin/python
 notebooks = notebooks/*.ipynb
+pytest = $(python) -m pytest -q
 side_by_side = -n 2 --dist loadfile  # a file or chapter stays together
-nbval = --nbval --nbval-current-env --nbval-cell-timeout=120 notebooks
+nbval = $(pytest) $(side_by_side) --nbval --nbval-current-env \
+	--nbval-cell-timeout=120 notebooks
+by_hand = d2lmulti/checks.py d2lmulti/plots.py d2lmulti/checkpoint.py \
+	d2lmulti/__main__.py d2lmulti/system d2lmulti/launcher
 compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
-# Else every process of the tests would compile MXNet's Python code anew.
+# Else every process of the tests would compile MXNet's Python code again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help env gpu-env train test test-gpu test-mxnet2 check-gpu-env \
-	test-as-gpus test-hosts lab bench bench-cluster bench-unequal \
-	bench-quick horovod export execute sphinx book pdf slides student \
-	figures lint lock clean
+.PHONY: help env train lab lint check test test-all test-long test-as-gpus \
+	test-hosts test-gpu-build bench export execute sphinx book pdf slides \
+	student figures horovod lock clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-15s%s\n", $$1, $$2}' \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-10s%s\n", $$1, $$2}' \
 	    Makefile
 
 env:  ## set up .venv; PYTHON=/path/to/python3.10 chooses the interpreter
-	@BUILD=$(build) sh requirements/install.sh
-
-gpu-env:  ## the same with MXNet's GPU build, in .venv-gpu; 2.3 GB
-	@$(MAKE) -s env BUILD=gpu
+	@BUILD=$(BUILD) sh requirements/install.sh
 
 train: env  ## train on one and two devices; options in ARGS='--full'
 	$(python) -m d2lmulti train $(ARGS)
-
-test: env  ## unit tests, then run the notebooks and compare their outputs
-	@status=0; \
-	$(python) -m pytest $(side_by_side) tests || status=1; \
-	$(python) -m pytest $(side_by_side) $(nbval) || status=1; \
-	exit $$status
-
-test-gpu:  ## the same with MXNet's GPU build, on GPUs where there are some
-	@$(MAKE) -s test BUILD=gpu
-
-test-mxnet2:  ## the same with MXNet 2, in .venv-mxnet2
-	@$(MAKE) -s test BUILD=mxnet2
-
-without_gpu = LD_LIBRARY_PATH=build/stub $(python) -m d2lmulti
-
-check-gpu-env: build = gpu
-check-gpu-env: gpu-env  ## try the GPU build without a GPU; needs gcc
-	mkdir -p build/stub
-	gcc -shared -fPIC -Wl,-soname,libcuda.so.1 -o build/stub/libcuda.so.1 \
-	    tests/stub_driver.c
-	$(without_gpu) doctor --quick
-	STUB_GPUS=1 $(without_gpu) doctor --quick
-	$(without_gpu) train --epochs 3 --out build/gpu-env.png
-
-test-hosts: env  ## the launcher over ssh and four addresses; needs root
-	$(python) -m pytest tests/hosts.py
-
-test-as-gpus: env  ## run the notebooks with CPU devices that play GPUs
-	PYTHONPATH=$(CURDIR)/tests/two_gpus $(python) -m pytest \
-	    $(side_by_side) $(nbval)
 
 # From the project folder, because the chapters show figures in img/.
 lab: env  ## open the notebooks in JupyterLab
 	$(python) -m jupyterlab --LabApp.default_url=/lab/tree/notebooks $(ARGS)
 
-bench: env  ## measure speed beside peers; needs a quiet machine, 50 minutes
-	$(python) benchmarks/bench.py $(ARGS)
+lint: env
+	$(python) -m ruff check
+	$(python) -m ruff format --check --quiet
+	$(python) -m codespell_lib
+	$(python) -m mypy $(by_hand)
 
-bench-cluster: env  ## the same with several processes, 20 minutes
-	$(python) benchmarks/bench.py --cluster $(ARGS)
+check: lint  ## style, types, words and the taught functions: a minute
+	$(pytest) $(side_by_side) -m 'not long and not slow' tests/taught
 
-bench-unequal: env  ## unequal devices, batch normalization; 4 minutes
-	$(python) benchmarks/bench.py --unequal $(ARGS)
+test: test-$(or $(SUITE),all)  ## all tests; SUITE=long, as-gpus, hosts or gpu-build
 
-bench-quick: env  ## the same in two minutes, without PyTorch and whole epochs
-	$(python) benchmarks/bench.py --quick $(ARGS)
+test-all: lint
+	@status=0; \
+	$(pytest) $(side_by_side) tests || status=1; \
+	$(nbval) || status=1; \
+	exit $$status
 
-# Built for the MXNet in .venv, which a build of its own would not see.
-horovod: env  ## compile Horovod into .venv; needs cmake and g++, 10 minutes
-	$(python) -m pip --version >/dev/null 2>&1 || $(python) -m ensurepip >/dev/null
-	$(python) -m pip install -q 'setuptools<66' wheel cloudpickle pyyaml
-	HOROVOD_WITH_MXNET=1 HOROVOD_WITH_GLOO=1 HOROVOD_WITHOUT_MPI=1 \
-	HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITHOUT_PYTORCH=1 \
-	HOROVOD_CPU_OPERATIONS=GLOO MAKEFLAGS=-j2 \
-	    $(python) -m pip install --no-build-isolation --no-deps \
-	    horovod==0.28.1
+test-long: env  # with the stress and kill tests, and many steps
+	D2LMULTI_STEPS=2000 D2LMULTI_KILLS=30 $(pytest) $(side_by_side) -m 'long or not long' tests
 
-export: env  ## write d2lmulti/*.py from the notebooks
+test-as-gpus: env  # the notebooks, with CPU devices that play GPUs
+	PYTHONPATH=$(CURDIR)/tests/notebooks/two_gpus $(nbval)
+
+test-hosts: env  # the launcher over ssh and four addresses; needs root
+	$(pytest) tests/launcher/hosts.py
+
+without_gpu = LD_LIBRARY_PATH=build/stub .venv-gpu/bin/python -m d2lmulti
+
+test-gpu-build: BUILD = gpu
+test-gpu-build: env  # MXNet's GPU build without a GPU; needs gcc
+	mkdir -p build/stub
+	gcc -shared -fPIC -Wl,-soname,libcuda.so.1 -o build/stub/libcuda.so.1 \
+	    tests/system/stub_driver.c
+	$(without_gpu) doctor --quick
+	STUB_GPUS=1 $(without_gpu) doctor --quick
+	$(without_gpu) train --epochs 3 --out build/gpu-env.png
+
+bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cluster, unequal
+	$(python) benchmarks/run.py $(SUITE) $(ARGS)
+
+export: env  ## write the chapters' modules in d2lmulti/ from the notebooks
 	$(python) -c "from glob import glob; \
 	from nbdev.export import nb_export; \
 	[nb_export(f, 'd2lmulti') for f in sorted(glob('$(notebooks)'))]"
@@ -130,8 +119,15 @@ figures: env  ## draw the figures in img/
 	    [ $$script = img/style.py ] || $(python) $$script || exit; \
 	done
 
-lint: env  ## check the style of code and notebooks
-	$(python) -m ruff check
+# Built for the MXNet in .venv, which an isolated build would not see.
+horovod: env  ## compile Horovod into .venv; needs cmake and g++, 10 minutes
+	$(python) -m pip --version >/dev/null 2>&1 || $(python) -m ensurepip >/dev/null
+	$(python) -m pip install -q 'setuptools<66' wheel cloudpickle pyyaml
+	HOROVOD_WITH_MXNET=1 HOROVOD_WITH_GLOO=1 HOROVOD_WITHOUT_MPI=1 \
+	HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITHOUT_PYTORCH=1 \
+	HOROVOD_CPU_OPERATIONS=GLOO MAKEFLAGS=-j2 \
+	    $(python) -m pip install --no-build-isolation --no-deps \
+	    horovod==0.28.1
 
 # uv keeps the versions that it finds in its output: so all locks agree.
 lock:  ## renew requirements/*.txt; ARGS=--upgrade takes newer versions
@@ -148,6 +144,6 @@ lock:  ## renew requirements/*.txt; ARGS=--upgrade takes newer versions
 
 clean:  ## remove .venv, .uv and all that tools leave behind
 	rm -rf .venv .venv-* .uv .uv.part build *.egg-info \
-	    .pytest_cache .ruff_cache .hypothesis
+	    .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} + \
 	    -o -name .ipynb_checkpoints -prune -exec rm -rf {} +

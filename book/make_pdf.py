@@ -4,6 +4,7 @@
 
 It is printed twice: only then is it known on which pages the headings are.
 """
+
 import pathlib
 import shutil
 import sys
@@ -13,17 +14,21 @@ from playwright.sync_api import sync_playwright
 from pypdf import PdfReader
 
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
-FOOTER = ('<div style="font-size: 8px; width: 100%; text-align: center">'
-          '<span class="pageNumber"></span></div>')
+FOOTER = (
+    '<div style="font-size: 8px; width: 100%; text-align: center">'
+    '<span class="pageNumber"></span></div>'
+)
 
-# Everything is shown: folded solutions, too. The links of a printed table of
-# contents are numbers. An empty target of links before a chapter would make a
-# page of its own, and a download is a link to a file of this machine.
+# Everything is shown, because paper cannot be unfolded; a label says what can
+# be skipped. The links of a printed table of contents are numbers. An empty
+# target of links before a chapter would make a separate page, and a download
+# is a link to a file of this machine.
 PREPARE = """() => {
   document.querySelectorAll('details').forEach(d => d.open = true);
   document.querySelectorAll('summary').forEach(s => {
     s.textContent = s.textContent.includes('solution') ? 'Our solution'
-                                                       : 'Our answer';
+                  : s.textContent.includes('code') ? 'Supporting code'
+                  : 'Our answer';
   });
   document.querySelectorAll('article span[id]:empty').forEach(target => {
     let next = target.nextElementSibling;
@@ -62,8 +67,10 @@ def find_browser():
     for path in map(shutil.which, BROWSERS):
         if path:
             return path
-    raise RuntimeError('the PDF is printed by Chromium: install it (Debian, '
-                       'Ubuntu: `sudo apt install chromium`)')
+    raise RuntimeError(
+        'the PDF is printed by Chromium: install it (Debian, '
+        'Ubuntu: `sudo apt install chromium`)'
+    )
 
 
 def heading_pages(pdf):
@@ -91,7 +98,7 @@ def finish(path):
         for item in pdf.objects:
             if isinstance(item, pikepdf.Dictionary) and '/Parent' in item:
                 title = str(item.get('/Title', ''))
-                half = title[:len(title) // 2]
+                half = title[: len(title) // 2]
                 if half and title == 2 * half:
                     item.Title = half
         pdf.save(path, object_stream_mode=pikepdf.ObjectStreamMode.generate)
@@ -99,21 +106,33 @@ def finish(path):
 
 def print_book(source, target):
     """Write the page `source` as the PDF `target`."""
-    options = {'path': target, 'format': 'A4', 'outline': True,
-               'tagged': True, 'print_background': True,
-               'display_header_footer': True, 'header_template': '<div></div>',
-               'footer_template': FOOTER,
-               'margin': {'top': '18mm', 'bottom': '18mm', 'left': '18mm',
-                          'right': '18mm'}}
+    options = {
+        'path': target,
+        'format': 'A4',
+        'outline': True,
+        'tagged': True,
+        'print_background': True,
+        'display_header_footer': True,
+        'header_template': '<div></div>',
+        'footer_template': FOOTER,
+        'margin': {
+            'top': '18mm',
+            'bottom': '18mm',
+            'left': '18mm',
+            'right': '18mm',
+        },
+    }
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=find_browser(),
-            args=['--no-sandbox', '--disable-gpu'])
+            args=['--no-sandbox', '--disable-gpu'],
+        )
         page = browser.new_page(color_scheme='light')
         page.goto(source.resolve().as_uri())
         page.wait_for_function(
             "document.querySelectorAll('.math').length == "
-            "document.querySelectorAll('.math > mjx-container').length")
+            "document.querySelectorAll('.math > mjx-container').length"
+        )
         page.evaluate(PREPARE)
         page.pdf(**options)
         page.evaluate(NUMBER, heading_pages(target))

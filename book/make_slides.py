@@ -11,8 +11,10 @@ its exercises. A cell's metadata marks it:
 "slide" begins a slide, "-" adds to it. The text stands above what is shown:
 "code", "output", the output's "picture", a text cell's "figure", or "text"
 alone; without "show", a code cell's code and output. The prose up to the next
-slide becomes the notes of the speaker (key S).
+slide becomes the speaker notes (key S).
 """
+
+import html
 import importlib.util
 import pathlib
 import re
@@ -35,21 +37,32 @@ def make_slides(folder):
     folder.mkdir(parents=True)
     copy_scripts(folder)
     exporter = SlidesExporter(
-        template_name='slides', extra_template_basedirs=[str(HERE)],
-        reveal_url_prefix='reveal', reveal_theme='white',
-        mathjax_url='tex-svg.js', embed_images=True,
-        exclude_input_prompt=True, exclude_output_prompt=True,
+        template_name='slides',
+        extra_template_basedirs=[str(HERE)],
+        reveal_url_prefix='reveal',
+        reveal_theme='white',
+        mathjax_url='tex-svg.js',
+        embed_images=True,
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
         config=Config(
             CoalesceStreamsPreprocessor={'enabled': True},
-            TagRemovePreprocessor={'enabled': True,
-                                   'remove_input_tags': {'output'},
-                                   'remove_all_outputs_tags': {'code'}}))
-    chapters = {path.stem: nbformat.read(path, 4) for path in
-                sorted((ROOT / 'notebooks').glob('*.ipynb'))}
+            TagRemovePreprocessor={
+                'enabled': True,
+                'remove_input_tags': {'output'},
+                'remove_all_outputs_tags': {'code'},
+            },
+        ),
+    )
+    chapters = {
+        path.stem: nbformat.read(path, 4)
+        for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))
+    }
     for name, notebook in chapters.items():
         page, _ = exporter.from_notebook_node(
-            slides_of(notebook), {'metadata': {'name': title_of(notebook),
-                                               'path': str(ROOT)}})
+            slides_of(notebook),
+            {'metadata': {'name': title_of(notebook), 'path': str(ROOT)}},
+        )
         (folder / f'{name}.html').write_text(page)
     write_index(folder, chapters)
 
@@ -61,10 +74,14 @@ def package_folder(name):
 
 def copy_scripts(folder):
     """Copy reveal.js, MathJax and the style to `folder`."""
-    shutil.copytree(package_folder('sphinx_revealjs') / '_static/revealjs',
-                    folder / 'reveal')
-    shutil.copy(package_folder('sphinx-mathjax-offline')
-                / 'static/mathjax/tex-svg.js', folder)
+    shutil.copytree(
+        package_folder('sphinx_revealjs') / '_static/revealjs',
+        folder / 'reveal',
+    )
+    shutil.copy(
+        package_folder('sphinx-mathjax-offline') / 'static/mathjax/tex-svg.js',
+        folder,
+    )
     shutil.copy(HERE / 'slides' / 'slides.css', folder)
 
 
@@ -96,7 +113,8 @@ def cell_of(slide_type, text):
     """Return a text cell that begins, or adds to, a slide."""
     from_root = text.replace('](../', '](')  # only there nbconvert embeds
     return new_markdown_cell(
-        from_root, metadata={'slideshow': {'slide_type': slide_type}})
+        from_root, metadata={'slideshow': {'slide_type': slide_type}}
+    )
 
 
 def marked_cells(cell, mark):
@@ -116,12 +134,16 @@ def shown_code(cell, slide_type, show):
     """Return the code cell, tagged with what is shown of it."""
     shown = cell.copy()
     shown.metadata = nbformat.from_dict(
-        {'slideshow': {'slide_type': slide_type}, 'tags': [show or 'both']})
+        {'slideshow': {'slide_type': slide_type}, 'tags': [show or 'both']}
+    )
     shown.source = shorten(cell.source)
     if show == 'picture':
         shown.metadata.tags = ['output']
-        shown.outputs = [output for output in shown.outputs
-                         if 'image/png' in output.get('data', {})]
+        shown.outputs = [
+            output
+            for output in shown.outputs
+            if 'image/png' in output.get('data', {})
+        ]
     alt = cell.metadata.get('mystnb', {}).get('image', {}).get('alt')
     for output in shown.outputs:
         if alt and 'image/png' in output.get('data', {}):
@@ -142,21 +164,28 @@ def title_of(notebook):
 
 def title_slide(notebook):
     """Return the slide with the chapter's title; its preface is the notes."""
-    return cell_of('slide', f'# {title_of(notebook)}\n\n'
-                   'Training on multiple GPUs, from scratch')
+    return cell_of(
+        'slide',
+        f'# {title_of(notebook)}\n\nTraining on multiple GPUs, from scratch',
+    )
 
 
 def end_slides(notebook):
     """Return a slide with the summary, and one with the exercises."""
-    text = '\n\n'.join(cell.source for cell in notebook.cells
-                       if cell.cell_type == 'markdown')
-    summary = re.search(r'^## Summary\n(.*?)^## ', text,
-                        flags=re.MULTILINE | re.DOTALL)[1]
+    text = '\n\n'.join(
+        cell.source for cell in notebook.cells if cell.cell_type == 'markdown'
+    )
+    summary = re.search(
+        r'^## Summary\n(.*?)^## ', text, flags=re.MULTILINE | re.DOTALL
+    )[1]
     tasks = re.findall(r'^(\*\*\d+\. .*?\*\*) (.*)', text, flags=re.MULTILINE)
-    listed = '\n\n'.join(f'{title} {task_in_short(task).rstrip(":")}'
-                         for title, task in tasks)
-    return [cell_of('slide', f'## Summary\n{summary}'),
-            cell_of('slide', f'## Exercises\n\n{listed}')]
+    listed = '\n\n'.join(
+        f'{title} {task_in_short(task).rstrip(":")}' for title, task in tasks
+    )
+    return [
+        cell_of('slide', f'## Summary\n{summary}'),
+        cell_of('slide', f'## Exercises\n\n{listed}'),
+    ]
 
 
 def task_in_short(task, enough=40):
@@ -164,25 +193,29 @@ def task_in_short(task, enough=40):
     if len(task.split()) <= enough:
         return task
     sentences = re.split(r'(?<=[.?]) ', task)
-    wanted = [sentence for sentence in sentences[1:]
-              if re.match('Write|Return|How', sentence)]
+    wanted = [
+        sentence
+        for sentence in sentences[1:]
+        if re.match('Write|Return|How', sentence)
+    ]
     return ' '.join([sentences[0], *wanted[:1]])
 
 
 def write_index(folder, chapters):
     """Write a page that links to the slides of each chapter."""
     links = '\n'.join(
-        f'<li><a href="{name}.html">'
-        f'{title_of(notebook).split(". ", 1)[1]}</a></li>'
-        for name, notebook in chapters.items())
+        f'<li><a href="{name}.html">{html.escape(title_of(notebook))}</a></li>'
+        for name, notebook in chapters.items()
+    )
     (folder / 'index.html').write_text(
         '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width">\n'
         '<title>Slides: Training on multiple GPUs, from scratch</title>\n'
         '<link rel="stylesheet" href="slides.css">\n<main>\n'
         '<h1>Training on multiple GPUs, from scratch</h1>\n'
-        f'<ol>\n{links}\n</ol>\n<p>Arrow keys turn the slides, '
-        'S opens the notes of the speaker, O shows all.</p>\n</main>\n')
+        f'<ul>\n{links}\n</ul>\n<p>Arrow keys turn the slides, '
+        'S opens the speaker notes, O shows all.</p>\n</main>\n'
+    )
 
 
 if __name__ == '__main__':

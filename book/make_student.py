@@ -4,6 +4,7 @@
 
 writes the folder, and build/student.zip beside it.
 """
+
 import pathlib
 import shutil
 import sys
@@ -12,10 +13,20 @@ import nbformat
 from nbconvert.preprocessors import TagRemovePreprocessor
 
 ROOT = pathlib.Path(__file__).parent.parent
-PARTS = ('d2lmulti', 'deploy', 'img', 'requirements', 'LICENSE',
-         'environment-cpu.yml', 'environment.yml', 'pyproject.toml')
-OF_SOLUTIONS = (' The folded cell between them is our solution: running it '
-                'replaces your function.')
+PARTS = (
+    'd2lmulti',
+    'deploy',
+    'img',
+    'requirements',
+    'LICENSE',
+    'environment-cpu.yml',
+    'environment.yml',
+    'pyproject.toml',
+)
+OF_SOLUTIONS = (
+    ' The folded cell between them is our solution: running it '
+    'replaces your function.'
+)
 
 
 def make_student(folder):
@@ -30,15 +41,16 @@ def make_student(folder):
             shutil.copy(ROOT / part, folder)
     (folder / 'notebooks').mkdir()
     for path in sorted((ROOT / 'notebooks').glob('*.ipynb')):
-        nbformat.write(without_solutions(nbformat.read(path, 4)),
-                       folder / 'notebooks' / path.name)
+        nbformat.write(
+            without_solutions(nbformat.read(path, 4)),
+            folder / 'notebooks' / path.name,
+        )
     return shutil.make_archive(folder, 'zip', folder.parent, folder.name)
 
 
 def without_solutions(notebook):
     """Return the notebook without solutions, and what tells of them."""
-    remove = TagRemovePreprocessor(remove_cell_tags=['solution'],
-                                   enabled=True)
+    remove = TagRemovePreprocessor(remove_cell_tags=['solution'], enabled=True)
     notebook, _ = remove.preprocess(notebook, {})
     for cell in notebook.cells:
         if cell.cell_type == 'markdown':

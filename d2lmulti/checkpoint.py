@@ -1,4 +1,9 @@
-"""Checkpoints: all that training needs to go on exactly where it was."""
+"""Checkpoints: all that training needs to go on exactly where it was.
+
+A checkpoint is a plain `.npz` file: `numpy.load` opens it and shows the
+parameters as params0, params1, ... Its zip comment holds a checksum.
+"""
+
 import dataclasses
 import hashlib
 import io
@@ -6,13 +11,16 @@ import json
 import os
 import pathlib
 import socket
+import struct
 import warnings
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import mxnet as mx
 import numpy as onp
 
-MAGIC = b'd2lmulti checkpoint 1\n'  # then the SHA-256 of what follows, npz
+KIND = b'd2lmulti checkpoint 1, SHA-256 '  # begins the comment
 KEPT = 2  # should the last one be damaged, the one before serves
+StrPath = Union[str, 'os.PathLike[str]']
 
 
 @dataclasses.dataclass
@@ -20,18 +28,19 @@ class Checkpoint:
     """What is known after `step` steps of epoch `epoch`, both from 0.
 
     `params` and `optimizer` are lists of arrays; `settings` what must be the
-    same when training goes on; `history` what it has shown so far. Both are
+    same when training goes on; `history` the results so far. Both are
     dictionaries that JSON can hold.
     """
-    params: list
+
+    params: List[Any]
     epoch: int = 0
     step: int = 0
-    settings: dict = dataclasses.field(default_factory=dict)
-    optimizer: list = dataclasses.field(default_factory=list)
-    history: dict = dataclasses.field(default_factory=dict)
+    settings: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    optimizer: List[Any] = dataclasses.field(default_factory=list)
+    history: Dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
-def save_checkpoint(folder, checkpoint):
+def save_checkpoint(folder: StrPath, checkpoint: Checkpoint) -> pathlib.Path:
     """Write a `Checkpoint`, of MXNet or NumPy arrays; return its path.
 
     The file appears under its name when it is whole and on the disk; the
@@ -42,52 +51,22 @@ def save_checkpoint(folder, checkpoint):
     Raises OSError if it cannot be written; the earlier ones stay as they
     are.
     """
-    kind, keys, *position = onp.random.get_state()
+    random_state = onp.random.get_state()
     seed_mxnet(checkpoint)
-    arrays = {'random': keys}
-    about = {field.name: getattr(checkpoint, field.name)
-             for field in dataclasses.fields(checkpoint)}
-    for name in ('params', 'optimizer'):
-        for i, array in enumerate(about.pop(name)):
-            arrays[f'{name}{i}'] = array.asnumpy() if isinstance(
-                array, mx.np.ndarray) else array
-    arrays['about'] = onp.array(json.dumps(
-        {**about, 'random': [kind, *position]}))
-    content = io.BytesIO()
-    onp.savez(content, **arrays)
-    content = content.getvalue()
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / (f'checkpoint-{checkpoint.epoch:06}-'
-                     f'{checkpoint.step:08}.d2l')
-    write_whole(path, MAGIC + digest(content) + content)
+    path = folder / (
+        f'checkpoint-{checkpoint.epoch:06}-{checkpoint.step:08}.npz'
+    )
+    write_whole(path, to_bytes(checkpoint, random_state))
     for old in checkpoint_paths(folder)[:-KEPT]:
         old.unlink(missing_ok=True)
     return path
 
 
-def write_whole(path, content):
-    """Write a file that has its name only when all of it is on the disk."""
-    part = path.with_name(f'{socket.gethostname()}-{os.getpid()}.part')
-    try:
-        with open(part, 'wb') as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise OSError(error.errno, f'{path} could not be written '
-                      f'({error.strerror}); make room, or give another '
-                      'folder') from None
-    entry = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(entry)  # the new name, too
-    finally:
-        os.close(entry)
-
-
-def load_checkpoint(folder, settings=None):
+def load_checkpoint(
+    folder: StrPath, settings: Optional[Dict[str, Any]] = None
+) -> Optional[Checkpoint]:
     """Return the newest whole `Checkpoint` in `folder`; None if none is there.
 
     Sets NumPy's and MXNet's random state to what they were. A damaged or
@@ -99,33 +78,94 @@ def load_checkpoint(folder, settings=None):
     paths = checkpoint_paths(folder)
     for path in reversed(paths):
         try:
-            checkpoint, random = read(path)
+            checkpoint, random_state = read(path)
         except ValueError as error:
-            warnings.warn(f'{error}; the checkpoint before it is used',
-                          stacklevel=2)
+            warnings.warn(
+                f'{error}; the checkpoint before it is used', stacklevel=2
+            )
             continue
-        compare(path, checkpoint.settings, settings)
-        onp.random.set_state(random)
+        check_settings(path, checkpoint.settings, settings or {})
+        onp.random.set_state(random_state)
         seed_mxnet(checkpoint)
         return checkpoint
     if paths:
-        raise ValueError(f'no checkpoint in {folder} is whole: remove them to '
-                         'begin anew, or give another folder')
+        raise ValueError(
+            f'no checkpoint in {folder} is whole: remove them to '
+            'start over, or give another folder'
+        )
     return None
 
 
-def read(path):
+def check_settings(
+    path: pathlib.Path, saved: Dict[str, Any], wanted: Dict[str, Any]
+) -> None:
+    """Raise ValueError if training cannot go on exactly with `wanted`."""
+    for name in wanted:
+        if saved.get(name) != wanted[name]:
+            raise ValueError(
+                f'{path} was written with {name} = {saved.get(name)}, this '
+                f'run has {wanted[name]}: use the same to go on exactly, or '
+                'another folder to start over'
+            )
+
+
+def checkpoint_paths(folder: StrPath) -> List[pathlib.Path]:
+    """Return the checkpoints in a folder, the newest as the last."""
+    return sorted(pathlib.Path(folder).glob('checkpoint-*.npz'))
+
+
+def seed_mxnet(checkpoint: Checkpoint) -> None:
+    """Seed MXNet's generators by the position in the training."""
+    mx.random.seed((checkpoint.epoch * 1_000_003 + checkpoint.step) % 2**31)
+
+
+# The file
+
+
+def to_bytes(checkpoint: Checkpoint, random_state: Any) -> bytes:
+    """Return the content of a checkpoint's file."""
+    kind, keys, *position = random_state
+    arrays = {'random': keys}
+    about = {
+        field.name: getattr(checkpoint, field.name)
+        for field in dataclasses.fields(checkpoint)
+    }
+    for name in ('params', 'optimizer'):
+        for i, array in enumerate(about.pop(name)):
+            arrays[f'{name}{i}'] = (
+                array.asnumpy() if isinstance(array, mx.np.ndarray) else array
+            )
+    arrays['about'] = onp.array(
+        json.dumps({**about, 'random': [kind, *position]})
+    )
+    file = io.BytesIO()
+    onp.savez(file, **arrays)
+    content = file.getvalue()[:-2]  # without the length of its comment, 0
+    return content + zip_comment(content)
+
+
+def zip_comment(content: bytes) -> bytes:
+    """Return the end of a zip file: the comment, after its length.
+
+    It holds the checksum of all that precedes it, the zip's own structure
+    too, so no byte of the file can change unnoticed.
+    """
+    comment = KIND + hashlib.sha256(content).hexdigest().encode()
+    return struct.pack('<H', len(comment)) + comment
+
+
+def read(path: pathlib.Path) -> Tuple[Checkpoint, Any]:
     """Return (checkpoint, NumPy's random state) from a file.
 
-    Raises ValueError if it is damaged or none of ours.
+    Raises ValueError if it is damaged or not one of ours.
     """
-    content = path.read_bytes()
-    start = len(MAGIC) + len(digest(b''))
-    if content[:len(MAGIC)] != MAGIC:
-        raise ValueError(f'{path} is no checkpoint')
-    if content[len(MAGIC):start] != digest(content[start:]):
-        raise ValueError(f'{path} is damaged')
-    with onp.load(io.BytesIO(content[start:])) as arrays:
+    file = path.read_bytes()
+    end = len(file) - len(zip_comment(b''))
+    if not file.startswith(b'PK'):
+        raise ValueError(f'{path} is not a checkpoint')
+    if file[end:] != zip_comment(file[:end]):
+        raise ValueError(f'{path} is damaged, or not a checkpoint')
+    with onp.load(io.BytesIO(file)) as arrays:
         about = json.loads(str(arrays['about']))
         kind, *position = about.pop('random')
         for name in ('params', 'optimizer'):
@@ -134,26 +174,25 @@ def read(path):
         return Checkpoint(**about), (kind, arrays['random'], *position)
 
 
-def digest(content):
-    """Return the line that tells whether the content is whole."""
-    return hashlib.sha256(content).hexdigest().encode() + b'\n'
-
-
-def compare(path, saved, wanted):
-    """Raise ValueError if training cannot go on exactly with `wanted`."""
-    for name in wanted or {}:
-        if saved.get(name) != wanted[name]:
-            raise ValueError(
-                f'{path} was written with {name} = {saved.get(name)}, this '
-                f'run has {wanted[name]}: use the same to go on exactly, or '
-                'another folder to begin anew')
-
-
-def checkpoint_paths(folder):
-    """Return the checkpoints in a folder, the newest as the last."""
-    return sorted(pathlib.Path(folder).glob('checkpoint-*.d2l'))
-
-
-def seed_mxnet(checkpoint):
-    """Seed MXNet's generators by the position in the training."""
-    mx.random.seed((checkpoint.epoch * 1_000_003 + checkpoint.step) % 2 ** 31)
+def write_whole(path: pathlib.Path, content: bytes) -> None:
+    """Write a file that has its name only when all of it is on the disk."""
+    part = path.with_name(f'{socket.gethostname()}-{os.getpid()}.part')
+    try:
+        with open(part, 'wb') as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OSError(
+            error.errno,
+            f'{path} could not be written '
+            f'({error.strerror}); make room, or give another '
+            'folder',
+        ) from None
+    entry = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(entry)  # the new name, too
+    finally:
+        os.close(entry)

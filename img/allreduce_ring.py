@@ -4,8 +4,19 @@ Upper row: reduce-scatter. Lower row: all-gather. A number counts the devices
 whose slices are in the sum; arrows show what is sent next.
 """
 
-from style import (CELL, MARGIN, SMALL, WIDTH, arrow, canvas, cell_place,
-                   heading, label, save, slices)
+from style import (
+    CELL,
+    MARGIN,
+    SMALL,
+    WIDTH,
+    arrow,
+    canvas,
+    cell_place,
+    heading,
+    label,
+    save,
+    slices,
+)
 
 HEIGHT = 350
 K = 4
@@ -21,7 +32,8 @@ DESCRIPTION = (
     'sends one slice to the next device, which adds it: cells with 2, then '
     '3, then 4 appear, until every device holds one complete slice. Lower '
     'row, all-gather: the complete slices travel on, one at each step, until '
-    'all cells of all devices hold 4.')
+    'all cells of all devices hold 4.'
+)
 
 
 def draw():
@@ -30,8 +42,10 @@ def draw():
     counts = [[1] * K for _ in range(K)]
     heading(ax, 18, HEADING_Y[0], 1, 'Reduce-scatter: send a slice, add it')
     heading(ax, 18, HEADING_Y[1], 2, 'All-gather: send a slice, replace it')
-    for row, first, join in ((0, 0, lambda mine, sent: mine + sent),
-                             (1, 1, lambda mine, sent: sent)):
+    for row, first, join in (
+        (0, 0, lambda mine, sent: mine + sent),
+        (1, 1, lambda mine, sent: sent),
+    ):
         for step, x in enumerate(PANEL_X):
             slices(ax, x, PANEL_Y[row], counts)
             if step == 0:
@@ -65,5 +79,9 @@ def send(ax, x, y, sent):
 
 
 if __name__ == '__main__':
-    save(draw(), 'allreduce_ring', 'The ring allreduce on four devices',
-         DESCRIPTION)
+    save(
+        draw(),
+        'allreduce_ring',
+        'The ring allreduce on four devices',
+        DESCRIPTION,
+    )

@@ -4,8 +4,18 @@ Left: device 1 gets slice 1 of all others and adds. Right: it sends the sum
 back. The other devices do the same with their slices.
 """
 
-from style import (CELL, SMALL, WIDTH, arrow, canvas, cell_place, heading,
-                   label, save, slices)
+from style import (
+    CELL,
+    SMALL,
+    WIDTH,
+    arrow,
+    canvas,
+    cell_place,
+    heading,
+    label,
+    save,
+    slices,
+)
 
 HEIGHT = 156
 K = 4
@@ -19,7 +29,8 @@ DESCRIPTION = (
     'and 3 send their slice 1 to device 1, which adds them; likewise every '
     'device j gets slice j of all others, so that the cells on the diagonal '
     'hold the sum of four. Step 2, all-gather: device 1 sends the sum back '
-    'to devices 0, 2 and 3; in the end all cells hold the sum of four.')
+    'to devices 0, 2 and 3; in the end all cells hold the sum of four.'
+)
 
 
 def draw():
@@ -29,9 +40,15 @@ def draw():
     heading(ax, 18, HEADING_Y, 1, 'Device j adds slice j of all')
     heading(ax, WIDTH / 2 + 18, HEADING_Y, 2, 'It sends the sum to all')
     slices(ax, left, PANEL_Y, [[1] * K for _ in range(K)])
-    slices(ax, right, PANEL_Y, [[K if part == device else 1
-                                 for part in range(K)]
-                                for device in range(K)])
+    slices(
+        ax,
+        right,
+        PANEL_Y,
+        [
+            [K if part == device else 1 for part in range(K)]
+            for device in range(K)
+        ],
+    )
     for x in PANEL_X:
         for device in range(K):
             _, y = cell_place(x, PANEL_Y, device, 0)
@@ -49,10 +66,17 @@ def send(ax, x, sender, receiver):
     side = 1 if receiver > sender else -1
     from_x, from_y = cell_place(x, PANEL_Y, sender, OWNER)
     _, to_y = cell_place(x, PANEL_Y, receiver, OWNER)
-    arrow(ax, (from_x + shift, from_y - side * 7),
-          (from_x + shift, to_y + side * (CELL / 2 - 3)))
+    arrow(
+        ax,
+        (from_x + shift, from_y - side * 7),
+        (from_x + shift, to_y + side * (CELL / 2 - 3)),
+    )
 
 
 if __name__ == '__main__':
-    save(draw(), 'allreduce_sharded', 'The sharded allreduce on four devices',
-         DESCRIPTION)
+    save(
+        draw(),
+        'allreduce_sharded',
+        'The sharded allreduce on four devices',
+        DESCRIPTION,
+    )

@@ -4,9 +4,23 @@ Left, reduce: devices 1 to 3 send their arrays to device 0, which adds them.
 Right, broadcast: device 0 sends the sum back to each.
 """
 
-from style import (FRAME, GRADIENT, MARGIN, SMALL, SYMBOL_DROP, WIDTH, arrow,
-                   canvas, frame, gradient, heading, label, label_line, rule,
-                   save)
+from style import (
+    FRAME,
+    GRADIENT,
+    MARGIN,
+    SMALL,
+    SYMBOL_DROP,
+    WIDTH,
+    arrow,
+    canvas,
+    frame,
+    gradient,
+    heading,
+    label,
+    label_line,
+    rule,
+    save,
+)
 
 HEIGHT = 284
 HEADING_Y, HUB_TOTAL_Y, HUB_Y, LEAF_Y, LEAF_TOTAL_Y = 266, 236, 190, 64, 18
@@ -21,7 +35,8 @@ DESCRIPTION = (
     'own: g = g0 + g1 + g2 + g3. Each of the three sends n bytes, device 0 '
     'receives 3n bytes. Step 2, broadcast: device 0 sends the sum g back '
     'to devices 1, 2 and 3. Device 0 sends 3n bytes, each of the three '
-    'receives n bytes.')
+    'receives n bytes.'
+)
 
 
 def draw():
@@ -63,8 +78,10 @@ def leaf(ax, panel_x, device, text, total):
 
 def ends(panel_x, device):
     """Return both ends of the line from a device up to device 0."""
-    return ((panel_x + LEAVES[device], LEAF_Y + FRAME / 2),
-            (panel_x + HUB_ENDS[device], HUB_Y - FRAME / 2))
+    return (
+        (panel_x + LEAVES[device], LEAF_Y + FRAME / 2),
+        (panel_x + HUB_ENDS[device], HUB_Y - FRAME / 2),
+    )
 
 
 def send(ax, start, end, text):
@@ -74,5 +91,9 @@ def send(ax, start, end, text):
 
 
 if __name__ == '__main__':
-    save(draw(), 'allreduce_star', 'The star allreduce on four devices',
-         DESCRIPTION)
+    save(
+        draw(),
+        'allreduce_star',
+        'The star allreduce on four devices',
+        DESCRIPTION,
+    )

@@ -5,9 +5,26 @@ and the gradient of its shard, with its own replica of the parameters.
 3: allreduce gives both the sum. 4: both make the same update.
 """
 
-from style import (GRADIENT, PARAMETERS, PITCH, SMALL, SQUARE, SYMBOL, arrow,
-                   canvas, disc, example, frame, gradient, heading, label,
-                   label_line, parameters, rule, save)
+from style import (
+    GRADIENT,
+    PARAMETERS,
+    PITCH,
+    SMALL,
+    SQUARE,
+    SYMBOL,
+    arrow,
+    canvas,
+    disc,
+    example,
+    frame,
+    gradient,
+    heading,
+    label,
+    label_line,
+    parameters,
+    rule,
+    save,
+)
 
 HEIGHT = 286
 HEADING_Y = 268
@@ -17,7 +34,14 @@ LANE_X, LANE_WIDTH, LANE_HEIGHT = 323, 386, 80
 LANE_LEFT = LANE_X - LANE_WIDTH / 2
 # x of everything, from left to right
 MINIBATCH_X, SHARD_X, W_X, OWN_X, SUM_X, G_X, NEW_W_X = (
-    44, 170, 237, 303, 353, 403, 481)
+    44,
+    170,
+    237,
+    303,
+    353,
+    403,
+    481,
+)
 SHARD_SIZE = 2
 SUM_DIAMETER = 24
 
@@ -28,7 +52,8 @@ DESCRIPTION = (
     'the same parameters w and computes the gradient of its own shard, g0 '
     'or g1. Step 3, allreduce: the gradients are added, g = g0 + g1, and '
     'the sum g goes back to both devices. Step 4, same update: both devices '
-    'turn w into the same new w.')
+    'turn w into the same new w.'
+)
 
 
 def draw():
@@ -64,8 +89,11 @@ def draw_device(ax, device, own):
     gradient(ax, G_X, y, 'g', device)
     parameters(ax, NEW_W_X, y, 'w′', device)
 
-    arrow(ax, (MINIBATCH_X + SQUARE / 2 + 4, MIDDLE_Y + side * PITCH),
-          (LANE_LEFT, y))
+    arrow(
+        ax,
+        (MINIBATCH_X + SQUARE / 2 + 4, MIDDLE_Y + side * PITCH),
+        (LANE_LEFT, y),
+    )
     half_w, half_g = PARAMETERS / 2, GRADIENT / 2
     arrow(ax, (SHARD_X + PITCH - 2, y), (W_X - half_w, y))
     arrow(ax, (W_X + half_w, y), (OWN_X - half_g, y))
@@ -83,5 +111,9 @@ def draw_equal(ax, x):
 
 
 if __name__ == '__main__':
-    save(draw(), 'data_parallel',
-         'One data-parallel training step on two devices', DESCRIPTION)
+    save(
+        draw(),
+        'data_parallel',
+        'One data-parallel training step on two devices',
+        DESCRIPTION,
+    )

@@ -4,8 +4,19 @@ Each device holds half of every layer; after the first two layers both
 exchange what they have computed; at the end the scores are added.
 """
 
-from style import (MARGIN, PARAMETERS, SMALL, WIDTH, arrow, canvas, disc,
-                   frame, label, parameters, save)
+from style import (
+    MARGIN,
+    PARAMETERS,
+    SMALL,
+    WIDTH,
+    arrow,
+    canvas,
+    disc,
+    frame,
+    label,
+    parameters,
+    save,
+)
 
 HEIGHT = 198
 LANES = (148, 50)  # y of devices 0 and 1
@@ -21,23 +32,31 @@ DESCRIPTION = (
     'the lower half. After conv 1 and after conv 2 each device sends its '
     'channels to the other, so that both have all. After dense nothing is '
     'exchanged: each device multiplies its units with its rows of the last '
-    'weight, and the two partial scores are added.')
+    'weight, and the two partial scores are added.'
+)
 
 
 def draw():
     """Return the figure."""
     fig, ax = canvas(HEIGHT)
     for device, y in enumerate(LANES):
-        frame(ax, LANE_X, y, LANE_WIDTH, f'device {device}', device,
-              LANE_HEIGHT)
+        frame(
+            ax, LANE_X, y, LANE_WIDTH, f'device {device}', device, LANE_HEIGHT
+        )
         for x, number in zip(LAYER_X, '₁₂₃₄'):
             parameters(ax, x, y - 6, f'½W{number}', device)
         arrow(ax, (MARGIN, y - 6), (LAYER_X[0] - PARAMETERS / 2, y - 6))
-        arrow(ax, (LAYER_X[2] + PARAMETERS / 2, y - 6),
-              (LAYER_X[3] - PARAMETERS / 2, y - 6))
+        arrow(
+            ax,
+            (LAYER_X[2] + PARAMETERS / 2, y - 6),
+            (LAYER_X[3] - PARAMETERS / 2, y - 6),
+        )
         side = 1 if y > MIDDLE_Y else -1
-        arrow(ax, (LAYER_X[3] + PARAMETERS / 2, y - 6),
-              (SUM_X - 6, MIDDLE_Y + side * SUM_DIAMETER / 2))
+        arrow(
+            ax,
+            (LAYER_X[3] + PARAMETERS / 2, y - 6),
+            (SUM_X - 6, MIDDLE_Y + side * SUM_DIAMETER / 2),
+        )
     for left, right in zip(LAYER_X[:2], LAYER_X[1:3]):
         exchange(ax, left + PARAMETERS / 2, right - PARAMETERS / 2)
     for x, name in zip(LAYER_X, NAMES):
@@ -56,5 +75,9 @@ def exchange(ax, left, right):
 
 
 if __name__ == '__main__':
-    save(draw(), 'split_channels',
-         'LeNet split by channels and units over two devices', DESCRIPTION)
+    save(
+        draw(),
+        'split_channels',
+        'LeNet split by channels and units over two devices',
+        DESCRIPTION,
+    )

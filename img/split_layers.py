@@ -3,14 +3,30 @@
 Forward, activations go to device 1; backward, their gradients come back.
 """
 
-from style import (MARGIN, PARAMETERS, SMALL, WIDTH, arrow, box, canvas,
-                   frame, label, label_line, parameters, save)
+from style import (
+    MARGIN,
+    PARAMETERS,
+    SMALL,
+    WIDTH,
+    arrow,
+    box,
+    canvas,
+    frame,
+    label,
+    label_line,
+    parameters,
+    save,
+)
 
 HEIGHT = 132
 Y, FRAME_HEIGHT, FRAME_WIDTH = 66, 108, 154
 FRAMES = (129, 379)  # x of devices 0 and 1
-LAYERS = (('conv 1', 'W₁'), ('conv 2', 'W₂'), ('dense', 'W₃'),
-          ('output', 'W₄'))
+LAYERS = (
+    ('conv 1', 'W₁'),
+    ('conv 2', 'W₂'),
+    ('dense', 'W₃'),
+    ('output', 'W₄'),
+)
 PITCH = 70  # from one layer to the next
 FORWARD_Y, BACKWARD_Y = Y + 14, Y - 22
 
@@ -19,7 +35,8 @@ DESCRIPTION = (
     'W2. The activations, 800 numbers for each image, go over to device 1, '
     'which holds the dense layer and the output layer with W3 and W4 and '
     'computes the loss. The gradients of the activations, again 800 numbers '
-    'for each image, go back to device 0.')
+    'for each image, go back to device 0.'
+)
 
 
 def draw():
@@ -27,23 +44,26 @@ def draw():
     fig, ax = canvas(HEIGHT)
     left, right = FRAMES
     for device, x in enumerate(FRAMES):
-        frame(ax, x, Y, FRAME_WIDTH, f'device {device}', device,
-              FRAME_HEIGHT)
+        frame(ax, x, Y, FRAME_WIDTH, f'device {device}', device, FRAME_HEIGHT)
         for i in range(2):
             name, weight = LAYERS[2 * device + i]
             layer_x = x + (i - 0.5) * PITCH
             parameters(ax, layer_x, Y - 4, weight, device)
             label(ax, layer_x, Y - 32, name, SMALL)
-        arrow(ax, (x - PITCH / 2 + PARAMETERS / 2, Y - 4),
-              (x + PITCH / 2 - PARAMETERS / 2, Y - 4))
+        arrow(
+            ax,
+            (x - PITCH / 2 + PARAMETERS / 2, Y - 4),
+            (x + PITCH / 2 - PARAMETERS / 2, Y - 4),
+        )
     label(ax, MARGIN, FORWARD_Y + 12, 'images', SMALL, 'left')
     arrow(ax, (MARGIN, FORWARD_Y), (left - FRAME_WIDTH / 2, FORWARD_Y))
     from_x, to_x = left + FRAME_WIDTH / 2, right - FRAME_WIDTH / 2
     arrow(ax, (from_x, FORWARD_Y), (to_x, FORWARD_Y))
     label_line(ax, (from_x + to_x) / 2, FORWARD_Y + 14, 'activations', SMALL)
     arrow(ax, (to_x, BACKWARD_Y), (from_x, BACKWARD_Y))
-    label_line(ax, (from_x + to_x) / 2, BACKWARD_Y - 14, 'their gradients',
-               SMALL)
+    label_line(
+        ax, (from_x + to_x) / 2, BACKWARD_Y - 14, 'their gradients', SMALL
+    )
     end = right + FRAME_WIDTH / 2
     arrow(ax, (end, FORWARD_Y), (WIDTH - 36, FORWARD_Y))
     box(ax, WIDTH - 20, FORWARD_Y, 32, 20, 'loss', corner=4, size=SMALL)
@@ -51,5 +71,9 @@ def draw():
 
 
 if __name__ == '__main__':
-    save(draw(), 'split_layers', 'LeNet split by layers over two devices',
-         DESCRIPTION)
+    save(
+        draw(),
+        'split_layers',
+        'LeNet split by layers over two devices',
+        DESCRIPTION,
+    )

@@ -4,8 +4,22 @@ Above the minibatch in order, each example in the colour of the device that
 gets it; below the shards, of 3, 3, 2 and 2 examples, on their devices.
 """
 
-from style import (DEVICES, FRAME, PITCH, SMALL, SYMBOL_DROP, WIDTH, arrow,
-                   canvas, example, frame, label, name_beside, rule, save)
+from style import (
+    DEVICES,
+    FRAME,
+    PITCH,
+    SMALL,
+    SYMBOL_DROP,
+    WIDTH,
+    arrow,
+    canvas,
+    example,
+    frame,
+    label,
+    name_beside,
+    rule,
+    save,
+)
 
 NUM_EXAMPLES, NUM_DEVICES = 10, 4
 HEIGHT = 208
@@ -16,7 +30,8 @@ DESCRIPTION = (
     'Ten numbered squares in a row, 0 to 9, are the examples of a '
     'minibatch X. An arrow leads from each group to a device below: '
     'examples 0 to 2 to cpu(0), 3 to 5 to cpu(1), 6 and 7 to cpu(2), '
-    '8 and 9 to cpu(3). The shards hold 3, 3, 2 and 2 examples.')
+    '8 and 9 to cpu(3). The shards hold 3, 3, 2 and 2 examples.'
+)
 
 
 def draw():
@@ -45,12 +60,16 @@ def draw_shard(ax, device, start, end):
         example(ax, row_x + dx, ROW_Y, number, device)
         example(ax, frame_x + dx, FRAME_Y - SYMBOL_DROP, number, device)
     half = (end - start) * PITCH / 2 - 2  # 2: so that the lines do not touch
-    rule(ax, (row_x - half, LINE_Y), (row_x + half, LINE_Y),
-         DEVICES[device], 3)
+    rule(
+        ax, (row_x - half, LINE_Y), (row_x + half, LINE_Y), DEVICES[device], 3
+    )
     arrow(ax, (row_x, LINE_Y), (frame_x, FRAME_Y + FRAME / 2))
 
 
 if __name__ == '__main__':
-    save(draw(), 'split_minibatch',
-         'Splitting a minibatch of ten examples over four devices',
-         DESCRIPTION)
+    save(
+        draw(),
+        'split_minibatch',
+        'Splitting a minibatch of ten examples over four devices',
+        DESCRIPTION,
+    )

@@ -53,8 +53,9 @@ SETTINGS = {
 
 def canvas(height):
     """Return a white figure, `height` points high, and its axes."""
-    fig = Figure((WIDTH / POINTS_PER_INCH, height / POINTS_PER_INCH),
-                 facecolor=WHITE)
+    fig = Figure(
+        (WIDTH / POINTS_PER_INCH, height / POINTS_PER_INCH), facecolor=WHITE
+    )
     ax = fig.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(0, height))
     ax.set_axis_off()
     return fig, ax
@@ -62,75 +63,164 @@ def canvas(height):
 
 def label(ax, x, y, text, size=TEXT, align='center', **kwargs):
     """Write `text` at (x, y), one line high."""
-    ax.text(x, y, text, fontsize=size, ha=align, va='center_baseline',
-            family='sans-serif', **{'color': INK, **kwargs})
+    ax.text(
+        x,
+        y,
+        text,
+        fontsize=size,
+        ha=align,
+        va='center_baseline',
+        family='sans-serif',
+        **{'color': INK, **kwargs},
+    )
 
 
 def label_line(ax, x, y, text, size=TEXT):
     """Write `text` over a line or an arrow, on white."""
-    label(ax, x, y, text, size,
-          bbox={'facecolor': WHITE, 'edgecolor': 'none', 'pad': 2})
+    label(
+        ax,
+        x,
+        y,
+        text,
+        size,
+        bbox={'facecolor': WHITE, 'edgecolor': 'none', 'pad': 2},
+    )
 
 
-def box(ax, x, y, width, height, text='', edge=HOST, fill=WHITE, corner=0,
-        line=1.2, **kwargs):
+def box(
+    ax,
+    x,
+    y,
+    width,
+    height,
+    text='',
+    edge=HOST,
+    fill=WHITE,
+    corner=0,
+    line=1.2,
+    **kwargs,
+):
     """Draw a box around (x, y), its corners rounded to radius `corner`."""
     shape = f'round,rounding_size={corner}' if corner else 'square'
-    ax.add_patch(FancyBboxPatch(
-        (x - width / 2, y - height / 2), width, height, f'{shape},pad=0',
-        edgecolor=edge, facecolor=fill, linewidth=line, clip_on=False))
+    ax.add_patch(
+        FancyBboxPatch(
+            (x - width / 2, y - height / 2),
+            width,
+            height,
+            f'{shape},pad=0',
+            edgecolor=edge,
+            facecolor=fill,
+            linewidth=line,
+            clip_on=False,
+        )
+    )
     if text:
         label(ax, x, y, text, **kwargs)
 
 
 def rule(ax, start, end, color=HOST, width=1.2, line='-'):
     """Draw a line from the point `start` to the point `end`."""
-    ax.plot([start[0], end[0]], [start[1], end[1]], line, color=color,
-            linewidth=width, clip_on=False)
+    ax.plot(
+        [start[0], end[0]],
+        [start[1], end[1]],
+        line,
+        color=color,
+        linewidth=width,
+        clip_on=False,
+    )
 
 
 def arrow(ax, start, end):
     """Draw an arrow from the point `start` to the point `end`."""
-    ax.add_patch(FancyArrowPatch(
-        start, end, arrowstyle='-|>', mutation_scale=11, shrinkA=1,
-        shrinkB=2, color=INK, linewidth=1.3, clip_on=False))
+    ax.add_patch(
+        FancyArrowPatch(
+            start,
+            end,
+            arrowstyle='-|>',
+            mutation_scale=11,
+            shrinkA=1,
+            shrinkB=2,
+            color=INK,
+            linewidth=1.3,
+            clip_on=False,
+        )
+    )
 
 
 def example(ax, x, y, number, device):
     """Draw the example `number` of a minibatch, for one of the devices."""
-    box(ax, x, y, SQUARE, SQUARE, str(number), DEVICES[device],
-        FILLS[device])
+    box(ax, x, y, SQUARE, SQUARE, str(number), DEVICES[device], FILLS[device])
 
 
 def parameters(ax, x, y, text, device):
     """Draw a device's replica of the parameters."""
-    box(ax, x, y, PARAMETERS, SYMBOL, text, DEVICES[device], FILLS[device],
-        line=3, weight='bold')
+    box(
+        ax,
+        x,
+        y,
+        PARAMETERS,
+        SYMBOL,
+        text,
+        DEVICES[device],
+        FILLS[device],
+        line=3,
+        weight='bold',
+    )
 
 
 def gradient(ax, x, y, text, device, width=GRADIENT):
     """Draw a gradient on a device."""
-    box(ax, x, y, width, SYMBOL, text, DEVICES[device], FILLS[device],
-        corner=SYMBOL / 2)
+    box(
+        ax,
+        x,
+        y,
+        width,
+        SYMBOL,
+        text,
+        DEVICES[device],
+        FILLS[device],
+        corner=SYMBOL / 2,
+    )
 
 
 def frame(ax, x, y, width, name, device, height=FRAME):
     """Draw a device: a frame with its name at the top left."""
     box(ax, x, y, width, height, edge=DEVICES[device], corner=CORNER, line=2)
-    label(ax, x - width / 2 + MARGIN, y + height / 2 - NAME_DROP, name,
-          SMALL, 'left', weight='bold')
+    label(
+        ax,
+        x - width / 2 + MARGIN,
+        y + height / 2 - NAME_DROP,
+        name,
+        SMALL,
+        'left',
+        weight='bold',
+    )
 
 
 def name_beside(ax, x, y, width, text):
     """Write `text` at the top right of a device's frame."""
-    label(ax, x + width / 2 - MARGIN, y + FRAME / 2 - NAME_DROP, text, SMALL,
-          'right')
+    label(
+        ax,
+        x + width / 2 - MARGIN,
+        y + FRAME / 2 - NAME_DROP,
+        text,
+        SMALL,
+        'right',
+    )
 
 
 def disc(ax, x, y, diameter, text, fill=WHITE, color=INK):
     """Draw a disc with a bold `text` in the colour `color`."""
-    ax.add_patch(Circle((x, y), diameter / 2, facecolor=fill, edgecolor=INK,
-                        linewidth=1.2, clip_on=False))
+    ax.add_patch(
+        Circle(
+            (x, y),
+            diameter / 2,
+            facecolor=fill,
+            edgecolor=INK,
+            linewidth=1.2,
+            clip_on=False,
+        )
+    )
     label(ax, x, y, text, color=color, weight='bold')
 
 
@@ -158,11 +248,18 @@ def slices(ax, x, y, counts):
     for device, row in enumerate(counts):
         for part, count in enumerate(row):
             complete = count == len(counts)
-            box(ax, *cell_place(x, y, device, part), CELL - 2, CELL - 2,
-                str(count), DEVICES[device],
+            box(
+                ax,
+                *cell_place(x, y, device, part),
+                CELL - 2,
+                CELL - 2,
+                str(count),
+                DEVICES[device],
                 FILLS[device] if complete else WHITE,
-                line=2.5 if complete else 1, size=SMALL,
-                weight='bold' if complete else 'normal')
+                line=2.5 if complete else 1,
+                size=SMALL,
+                weight='bold' if complete else 'normal',
+            )
 
 
 def save(fig, name, title, description):
@@ -174,14 +271,19 @@ def save(fig, name, title, description):
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(SETTINGS)
-        fig.savefig(buffer, format='svg', metadata=dict.fromkeys(
-            ['Creator', 'Date', 'Format', 'Type']))
+        fig.savefig(
+            buffer,
+            format='svg',
+            metadata=dict.fromkeys(['Creator', 'Date', 'Format', 'Type']),
+        )
     head, start, body = buffer.getvalue().partition('<svg ')
     attributes, end, body = body.partition('>\n')
-    svg = (f'{head}{start}role="img" aria-labelledby="{name}-title '
-           f'{name}-desc" {attributes}{end}'
-           f' <title id="{name}-title">{escape(title)}</title>\n'
-           f' <desc id="{name}-desc">{escape(description)}</desc>\n{body}')
+    svg = (
+        f'{head}{start}role="img" aria-labelledby="{name}-title '
+        f'{name}-desc" {attributes}{end}'
+        f' <title id="{name}-title">{escape(title)}</title>\n'
+        f' <desc id="{name}-desc">{escape(description)}</desc>\n{body}'
+    )
     lines = [line.rstrip() + '\n' for line in svg.splitlines()]
     path = Path(__file__).with_name(f'{name}.svg')
     path.write_bytes(''.join(lines).encode())

@@ -1,0 +1,125 @@
+"""Give the chapters what only the site needs, before Sphinx parses them.
+
+Chapters and sources that the text names become links, pictures become
+numbered figures, solutions and supporting code are folded, nbdev's marks
+disappear.
+"""
+
+import json
+import pathlib
+import re
+
+from pybtex.database import parse_file
+
+HERE = pathlib.Path(__file__).parent
+
+# The tags of the cells that are folded, and what the label calls them.
+FOLDED = {'solution': 'our solution', 'hide-input': 'the code'}
+
+
+def number_of(name):
+    """Return the number of a chapter, '6b' of '06b_why_not_faster'."""
+    return re.match(r'0*(\d+[a-z]?)_', name)[1]
+
+
+CHAPTERS = {
+    number_of(path.stem): path.stem
+    for path in sorted((HERE / 'notebooks').glob('*.ipynb'))
+}
+SOURCES = parse_file(HERE / 'references.bib').entries
+CODE = r'```.*?```|`[^`\n]*`|^#[^\n]*|!?\[[^\]]*\]\([^)]*\)'
+
+
+def adapt_notebook(app, docname, source):
+    """Replace the source of a chapter by what the site shows of it."""
+    if not docname.startswith('notebooks/'):
+        return
+    notebook = json.loads(source[0])
+    notebook['metadata'] = {
+        'language_info': {'name': 'python', 'pygments_lexer': 'ipython3'}
+    }
+    for cell in notebook['cells']:
+        text = ''.join(cell['source'])
+        if cell['cell_type'] == 'markdown':
+            text = link_sources(link_chapters(number_figures(text)))
+        else:
+            text = re.sub(r'^#\|.*\n', '', text, flags=re.MULTILINE)
+            fold(cell['metadata'])
+        cell['source'] = text
+    source[0] = json.dumps(notebook)
+
+
+def fold(metadata):
+    """Fold a cell that is tagged so, below a label that says what it is."""
+    tags = metadata.get('tags', [])
+    what = next((FOLDED[tag] for tag in FOLDED if tag in tags), None)
+    if what:
+        metadata['tags'] = sorted({*tags, 'hide-input'})
+        metadata['mystnb'] = {
+            **metadata.get('mystnb', {}),
+            'code_prompt_show': f'Show {what}',
+            'code_prompt_hide': f'Hide {what}',
+        }
+
+
+def link_chapters(text):
+    """Make links of 'chapter 6b', and of each in 'chapters 5, 6 and 9'."""
+
+    def link(found):
+        first, *others = re.findall(r'\d+[a-z]?', found[0])
+        if not others:
+            return f'{{doc}}`{found[0]} <{CHAPTERS[first]}>`'
+        return re.sub(r'\d+[a-z]?', link_number, found[0])
+
+    def link_number(found):
+        return f'{{doc}}`{found[0]} <{CHAPTERS[found[0]]}>`'
+
+    number = rf'(?:{"|".join(CHAPTERS)})\b'
+    return outside_code(
+        rf'\b[Cc]hapters? {number}'
+        rf'(?:(?:,| and|, and| to) {number})*',
+        link,
+        text,
+    )
+
+
+def link_sources(text):
+    """Make citations of 'Goyal et al. 2017' and 'Shallue et al. (2018)'."""
+
+    def cite(found):
+        key = found[1].lower() + found[3]
+        if key not in SOURCES:
+            return found[0]
+        return f'{{cite:{"t" if found[2] else "alp"}}}`{key}`'
+
+    return outside_code(
+        r'([A-Z][\w-]+)(?: et al\.| and [A-Z][\w ]+?)?,? '
+        r'(\()?((?:19|20)\d\d)(?(2)\))',
+        cite,
+        text,
+    )
+
+
+def outside_code(pattern, replace, text):
+    """Replace `pattern` where it is not in code, a heading or a link."""
+    parts = re.split(f'({CODE})', text, flags=re.MULTILINE | re.DOTALL)
+    parts[::2] = [re.sub(pattern, replace, part) for part in parts[::2]]
+    return ''.join(parts)
+
+
+def number_figures(text):
+    """Make a numbered figure of each picture with a caption below it."""
+    return re.sub(
+        r'^!\[(.*?)\]\((.*?)\)\n\n\*(.*?)\*$',
+        lambda found: (
+            f'```{{figure}} {found[2]}\n:alt: {found[1]}\n\n{found[3]}\n```'
+        ),
+        text,
+        flags=re.MULTILINE,
+    )
+
+
+def setup(app):
+    """Be an extension of Sphinx."""
+    app.connect('source-read', adapt_notebook)
+    return {'parallel_read_safe': True}

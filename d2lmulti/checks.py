@@ -1,0 +1,636 @@
+"""Every argument check of the book: called at the head of a function.
+
+TypeError for a value of the wrong type, ValueError for one that cannot work;
+the message names the argument, what came, and what is needed. No check waits
+for a device.
+"""
+
+import math
+import numbers
+from typing import Any, Iterable, List, Optional, Sequence, Tuple
+
+import mxnet as mx
+import numpy as onp
+from mxnet import np
+
+MAX_CPU_DEVICES = 64  # as many as system/runtime.py makes workspaces
+
+
+# Numbers
+
+
+def is_integer(value: Any) -> bool:
+    """Return whether `value` is an integer, of Python or NumPy."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether `value` is a real number, of Python or NumPy."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def check_integer(least: int, **values: Any) -> None:
+    """Raise TypeError or ValueError unless each is an integer >= `least`."""
+    for name, value in values.items():
+        if not is_integer(value):
+            raise TypeError(f'{name} must be an integer, not {value!r}')
+        if value < least:
+            raise ValueError(f'{name} must be at least {least}, not {value}')
+
+
+def check_positive_int(**values: Any) -> None:
+    """Raise TypeError or ValueError unless each is an integer >= 1."""
+    check_integer(1, **values)
+
+
+def check_positive_number(**values: Any) -> None:
+    """Raise TypeError or ValueError unless each is finite and above 0."""
+    for name, value in values.items():
+        if not is_number(value):
+            raise TypeError(f'{name} must be a number, not {value!r}')
+        if not 0 < value < math.inf:
+            raise ValueError(
+                f'{name} must be a finite number above 0, not {value}'
+            )
+
+
+def check_fraction(**values: Any) -> None:
+    """Raise TypeError or ValueError unless each is at least 0, below 1."""
+    for name, value in values.items():
+        if not is_number(value):
+            raise TypeError(f'{name} must be a number, not {value!r}')
+        if not 0 <= value < 1:
+            raise ValueError(
+                f'{name} must be at least 0 and below 1, not {value}'
+            )
+
+
+def check_learning_rate(lr: Any) -> None:
+    """Raise TypeError or ValueError unless `lr` is finite and above 0."""
+    check_positive_number(**{'the learning rate lr': lr})
+
+
+# Devices and replicas
+
+
+def check_slices(n: Any, k: Any) -> None:
+    """Raise TypeError or ValueError unless n items can be cut for k."""
+    check_integer(0, n=n)
+    check_integer(1, k=k)
+
+
+def check_num_devices(k: Any, gpus: Sequence, faults: Iterable[str]) -> None:
+    """Raise TypeError or ValueError unless there are `k` devices.
+
+    `gpus`: those that work; with none of them, CPU devices are meant.
+    `faults`: what is wrong with other GPUs.
+    """
+    check_positive_int(**{'k, the number of devices,': k})
+    if gpus and k > len(gpus):
+        works = 'GPU works' if len(gpus) == 1 else 'GPUs work'
+        raise ValueError(
+            f'{k} devices asked for, but {len(gpus)} {works}'
+            f'{"".join(f" ({fault})" for fault in faults)}: ask for at most '
+            f'{len(gpus)}, or set D2LMULTI_DEVICES=cpu to use CPUs'
+        )
+    if not gpus and k > MAX_CPU_DEVICES:
+        raise ValueError(
+            f'{k} CPU devices asked for, at most {MAX_CPU_DEVICES} work side '
+            "by side: beyond that they wait for each other's workspaces"
+        )
+
+
+def check_devices(devices: Sequence, least: int = 1) -> None:
+    """Raise TypeError or ValueError unless `devices` are distinct devices,
+    at least `least` of them."""
+    if not all(isinstance(device, type(mx.cpu())) for device in devices):
+        raise TypeError(f'devices must be like mx.cpu(0), not {devices!r}')
+    if len(devices) < least:
+        number = 'one device' if least == 1 else f'{least} devices'
+        raise ValueError(
+            f'give at least {number}, for example '
+            f'try_devices({least}), not {list(devices)}'
+        )
+    if len(set(devices)) < len(devices):
+        raise ValueError(
+            f'{devices} names a device twice: its replica would work on two '
+            'shards, in turn; use distinct devices, as from try_devices'
+        )
+
+
+def check_replicas(device_params: Sequence, devices: Sequence) -> None:
+    """Raise ValueError unless there is a replica on each of `devices`."""
+    check_devices(devices)
+    if len(device_params) != len(devices):
+        raise ValueError(
+            f'the number of replicas is {len(device_params)}, '
+            f'of devices {len(devices)}: make one replica on '
+            'each device with get_params'
+        )
+    for params, device in zip(device_params, devices):
+        for param in params:
+            if param.ctx != device:
+                raise ValueError(
+                    f'a parameter lives on {param.ctx}, but its replica '
+                    f'belongs on {device}: make it with get_params'
+                )
+            if param.grad is None:
+                raise ValueError(
+                    'a parameter has no gradient attached: '
+                    'make the replica with get_params'
+                )
+
+
+def check_finite(params: Iterable, lr: float) -> None:
+    """Raise FloatingPointError if a parameter is not a finite number.
+
+    Waits for the parameters.
+    """
+    if not all(onp.isfinite(param.asnumpy()).all() for param in params):
+        raise FloatingPointError(
+            'the training diverged, parameters are no '
+            f'longer finite: lr={lr} is too large'
+        )
+
+
+# Arrays to sum
+
+
+def check_allreduce_arrays(data: Any) -> None:
+    """Raise TypeError or ValueError unless `data` can be summed in place."""
+    if not isinstance(data, (list, tuple)):
+        raise TypeError(
+            'give a list of arrays, one for each device, not '
+            f'{type(data).__name__}'
+        )
+    if not all(isinstance(array, np.ndarray) for array in data):
+        raise TypeError(
+            'allreduce takes MXNet arrays, not '
+            f'{[type(array).__name__ for array in data]}'
+        )
+    if not data:
+        raise ValueError('no arrays to sum: give one for each device')
+    if len({id(array) for array in data}) < len(data):
+        raise ValueError(
+            'the same array appears twice in the list, so it '
+            'would be counted twice: give one for each device'
+        )
+    for what, kinds in (
+        ('shape', [array.shape for array in data]),
+        ('dtype', [onp.dtype(a.dtype).name for a in data]),
+    ):
+        if len(set(kinds)) > 1:
+            raise ValueError(
+                f'arrays of more than one {what}, {kinds}: '
+                'they must be alike on all devices'
+            )
+
+
+def check_array_lists(device_arrays: Any) -> None:
+    """Raise TypeError or ValueError unless the lists can be summed."""
+    if not all(
+        isinstance(each, (list, tuple))
+        for each in [device_arrays, *device_arrays]
+    ):
+        raise TypeError('give a list for each device, with its arrays')
+    lengths = [len(arrays) for arrays in device_arrays]
+    if len(set(lengths)) != 1:
+        raise ValueError(
+            f'lists of {lengths} arrays: give one list for each '
+            'device, all equally long'
+        )
+    ids = [id(array) for arrays in device_arrays for array in arrays]
+    if len(set(ids)) < len(ids):
+        raise ValueError(
+            'an array appears twice in the lists, so it would be counted twice'
+        )
+    for arrays in zip(*device_arrays):
+        check_allreduce_arrays(arrays)
+
+
+def check_algorithm(allreduce: Any) -> None:
+    """Raise TypeError unless `allreduce` can be called."""
+    if not callable(allreduce):
+        raise TypeError(
+            'allreduce must be a function that sums a list of '
+            f'arrays, such as ring_allreduce, not {allreduce!r}'
+        )
+
+
+# Examples and minibatches
+
+
+def check_num_rows(num_rows: int, num_devices: int) -> None:
+    """Raise ValueError unless every device can get a row."""
+    if num_rows < num_devices:
+        rows = '1 example' if num_rows == 1 else f'{num_rows} examples'
+        raise ValueError(
+            f'{rows} cannot be split over {num_devices} devices: every '
+            'device needs one; use fewer devices or a larger minibatch'
+        )
+
+
+def check_split(data: Any, devices: Sequence) -> None:
+    """Raise TypeError or ValueError unless each device can get a shard."""
+    if not isinstance(data, np.ndarray) or data.ndim == 0:
+        raise TypeError(
+            'give an MXNet array with rows, not '
+            f'{data!r:.60}: convert it with mxnet.np.array'
+        )
+    check_devices(devices)
+    check_num_rows(len(data), len(devices))
+
+
+def check_batch(X: Any, y: Any) -> None:
+    """Raise ValueError unless there are as many labels as examples."""
+    if len(X) != len(y):
+        raise ValueError(
+            f'{len(X)} examples but {len(y)} labels: X and y '
+            'must have the same length'
+        )
+
+
+def check_examples(X: Any, y: Any) -> None:
+    """Raise ValueError unless X and y are examples that LeNet can learn."""
+    if X.shape[1:] != (1, 28, 28) or len(X) == 0:
+        raise ValueError(
+            'X must have the shape (n, 1, 28, 28) with n of at '
+            f'least 1, not {X.shape}'
+        )
+    if y.shape != (len(X),):
+        raise ValueError(
+            f'y must have one label for each of {len(X)} '
+            f'examples, shape ({len(X)},), not {y.shape}'
+        )
+    if not onp.isfinite(X).all():
+        raise ValueError(
+            'X has pixels that are not finite numbers, the '
+            f'first in example {first_index(~onp.isfinite(X))}: '
+            'repair or remove these examples'
+        )
+    valid = onp.isin(y, range(10))
+    if not valid.all():
+        raise ValueError(
+            f'labels must be integers from 0 to 9, but example '
+            f'{first_index(~valid)} has {y[~valid][0]}: '
+            'renumber the classes'
+        )
+
+
+def check_minibatches(X: Any, y: Any, batch_size: Any) -> None:
+    """Raise TypeError or ValueError unless minibatches can be made."""
+    check_examples(X, y)
+    check_positive_int(batch_size=batch_size)
+
+
+def first_index(found: onp.ndarray) -> int:
+    """Return the first row in which `found` is true anywhere."""
+    return int(onp.argwhere(found)[0][0])
+
+
+def check_train_batch(
+    X: Any, y: Any, device_params: Sequence, devices: Sequence, lr: Any
+) -> None:
+    """Raise TypeError or ValueError unless a step can be taken."""
+    check_replicas(device_params, devices)
+    check_learning_rate(lr)
+    check_batch(X, y)
+
+
+def check_training(
+    num_epochs: Any, lr: Any, data_iter: Any, devices: Sequence
+) -> None:
+    """Raise TypeError or ValueError unless `train` can begin.
+
+    `data_iter`: `Minibatches`, each of which every device takes part in.
+    """
+    check_positive_int(num_epochs=num_epochs)
+    check_learning_rate(lr)
+    num_examples = len(data_iter.X)
+    last = num_examples - (len(data_iter) - 1) * data_iter.batch_size
+    if last < len(devices):
+        raise ValueError(
+            f'the last minibatch of {num_examples} examples has {last}, too '
+            f'few for {len(devices)} devices: choose another batch_size than '
+            f'{data_iter.batch_size}, or fewer devices'
+        )
+
+
+def check_not_empty(count: int, what: str) -> None:
+    """Raise ValueError if an iterator gave nothing."""
+    if not count:
+        raise ValueError(f'no {what}: data_iter is empty')
+
+
+# Chapter 3: pipelines and tensor parallelism
+
+
+def check_layers(
+    params: Sequence, devices: Sequence, layers: Sequence
+) -> None:
+    """Raise ValueError unless the layers can be split over the devices."""
+    check_devices(devices)
+    if len(params) != 2 * len(layers):
+        raise ValueError(
+            f'{len(layers)} layers need {2 * len(layers)} '
+            f'parameters, not {len(params)}'
+        )
+    if len(devices) > len(layers):
+        raise ValueError(
+            f'{len(layers)} layers cannot be split over '
+            f'{len(devices)} devices: use at most a device '
+            'for each layer'
+        )
+
+
+def check_micro_batches(num_examples: int, num_micro_batches: Any) -> None:
+    """Raise TypeError or ValueError unless every part gets an example."""
+    check_positive_int(num_micro_batches=num_micro_batches)
+    if num_micro_batches > num_examples:
+        raise ValueError(
+            f'a minibatch of {num_examples} cannot be cut into '
+            f'{num_micro_batches} micro-batches: choose 1 to {num_examples}'
+        )
+
+
+def check_outputs(num_outputs: Iterable[int], devices: Sequence) -> None:
+    """Raise ValueError unless each device gets an output of every layer."""
+    check_devices(devices)
+    for count in num_outputs:
+        if count < len(devices):
+            raise ValueError(
+                f'a layer with {count} outputs cannot be split over '
+                f'{len(devices)} devices: use fewer devices'
+            )
+
+
+# Chapter 9: time
+
+
+def check_operators(operators: Sequence) -> None:
+    """Raise ValueError if there are no operators."""
+    if not operators:
+        raise ValueError('no operators: give what profile(work) returns')
+
+
+def check_overlap(overlapped: float, *parts: float) -> None:
+    """Raise RuntimeError if `overlapped` is clearly less than a part.
+
+    All are seconds. A tenth is allowed for what else the machine does.
+    """
+    if overlapped < 0.9 * max(parts):
+        raise RuntimeError(
+            f'{overlapped:.4f} s for work of which one part alone takes '
+            f'{max(parts):.4f} s: the clock stopped before the engine. Call '
+            'npx.waitall() before both readings'
+        )
+
+
+# Chapter 10: schedules
+
+
+def check_linear_scaling(
+    lr: Any, batch_size: Any, base_batch_size: Any
+) -> None:
+    """Raise TypeError or ValueError unless `lr` can be scaled."""
+    check_learning_rate(lr)
+    check_positive_int(batch_size=batch_size, base_batch_size=base_batch_size)
+
+
+def check_warmup(lr: Any, step: Any, num_warmup: Any, start: Any) -> None:
+    """Raise TypeError or ValueError unless a warm-up can be computed."""
+    check_learning_rate(lr)
+    check_positive_int(num_warmup=num_warmup)
+    check_integer(0, step=step)
+    if not is_number(start):
+        raise TypeError(f'start must be a number, not {start!r}')
+    if not 0 <= start <= lr:
+        raise ValueError(f'start must be from 0 to {lr}, not {start}')
+
+
+def check_decay(lr: Any, step: Any, num_steps: Any, power: Any) -> None:
+    """Raise TypeError or ValueError unless a decay can be computed."""
+    check_learning_rate(lr)
+    check_positive_int(num_steps=num_steps)
+    check_integer(0, step=step)
+    check_positive_number(power=power)
+
+
+def check_warmup_and_decay(step: Any, num_warmup: Any, num_steps: Any) -> None:
+    """Raise TypeError or ValueError unless the warm-up leaves a step."""
+    check_integer(0, step=step)
+    check_positive_int(num_warmup=num_warmup, num_steps=num_steps)
+    if num_warmup >= num_steps:
+        raise ValueError(
+            f'a warm-up of {num_warmup} steps leaves none of '
+            f'{num_steps}: make it shorter'
+        )
+
+
+def check_lars(lr: Any, momentum: Any, trust_coefficient: Any) -> None:
+    """Raise TypeError or ValueError unless LARS can update anything."""
+    check_learning_rate(lr)
+    check_fraction(momentum=momentum)
+    check_positive_number(trust_coefficient=trust_coefficient)
+
+
+def check_accumulation(
+    X: Any,
+    y: Any,
+    device_params: Sequence,
+    devices: Sequence,
+    lr: Any,
+    num_parts: Any,
+) -> None:
+    """Raise TypeError or ValueError unless a step can be taken, with an
+    example for each device in every part."""
+    check_train_batch(X, y, device_params, devices, lr)
+    check_positive_int(num_parts=num_parts)
+    if len(X) < num_parts * len(devices):
+        raise ValueError(
+            f'{len(X)} examples are too few for {num_parts} '
+            f'parts on {len(devices)} devices each: take '
+            'fewer parts'
+        )
+
+
+# Chapter 11: batch normalization
+
+
+def check_batch_norm(
+    shards: Sequence, gammas: Sequence, betas: Sequence, sync: bool
+) -> None:
+    """Raise TypeError or ValueError unless all shards can be normalized."""
+    check_bn_shards(shards, gammas, betas)
+    check_bn_counts([x.size // x.shape[1] for x in shards], sync)
+
+
+def check_bn_shards(shards: Sequence, *channel_lists: Sequence) -> None:
+    """Raise TypeError or ValueError unless all fit the first shard."""
+    if not shards or any(
+        len(values) != len(shards) for values in channel_lists
+    ):
+        raise ValueError(
+            'give a shard, a gamma and a beta for each device, not '
+            f'{[len(values) for values in (shards, *channel_lists)]}'
+        )
+    for x in shards:
+        if x.ndim < 2 or x.size == 0 or onp.dtype(x.dtype).kind != 'f':
+            raise TypeError(
+                'a shard is an array of floats with examples and '
+                f'channels, not {x.dtype} of shape {x.shape}'
+            )
+    c = shards[0].shape[1]
+    if any(
+        value.shape != (c,) for values in channel_lists for value in values
+    ):
+        raise ValueError(f'gammas and betas need the shape ({c},)')
+
+
+def check_bn_counts(counts: Sequence[int], sync: bool) -> None:
+    """Raise ValueError unless each variance has two numbers or more."""
+    if (sum(counts) if sync else min(counts)) < 2:
+        fix = (
+            ''
+            if sync
+            else (
+                f' on every device (here {counts} numbers in a channel), or '
+                'synchronize the statistics'
+            )
+        )
+        raise ValueError(
+            'batch normalization of a single example, of which '
+            f'nothing remains: give two or more{fix}'
+        )
+
+
+def check_gradients_bn(
+    X_shards: Sequence,
+    y_shards: Sequence,
+    device_params: Sequence,
+    device_averages: Sequence,
+    num_layers: int,
+    momentum: Any,
+) -> None:
+    """Raise TypeError or ValueError unless each shard has all that belongs
+    to it, and the momentum is valid."""
+    check_fraction(momentum=momentum)
+    lengths = [
+        len(part)
+        for part in (X_shards, y_shards, device_params, device_averages)
+    ]
+    if len(set(lengths)) > 1:
+        raise ValueError(
+            'give images, labels, parameters and averages for '
+            f'each device, not {lengths} of them'
+        )
+    for params, averages in zip(device_params, device_averages):
+        devices = {array.ctx for array in (*params, *averages)}
+        if len(averages) != 2 * num_layers or len(devices) > 1:
+            raise ValueError(
+                f'each device needs {2 * num_layers} running averages, on '
+                f'the device of its parameters; one has {len(averages)}, on '
+                f'{sorted(map(str, devices))}'
+            )
+
+
+# Chapter 12: heterogeneous devices
+
+
+def check_shares(
+    shares: Sequence, num_rows: int, num_devices: int, name: str = 'shares'
+) -> None:
+    """Raise TypeError or ValueError unless every device can get a row."""
+    check_num_rows(num_rows, num_devices)
+    if not all(map(is_number, shares)):
+        raise TypeError(f'{name} must be numbers, not {shares}')
+    if not 0 < len(shares) == num_devices or not all(
+        0 < share < math.inf for share in shares
+    ):
+        raise ValueError(
+            f'{name} must be a finite number above 0 for each device, '
+            f'{max(1, num_devices)} here, not {shares}: leave out a device '
+            'that should get nothing'
+        )
+
+
+def check_split_by_shares(
+    X: Any, y: Any, devices: Sequence, shares: Sequence
+) -> None:
+    """Raise TypeError or ValueError unless the rows can be split so."""
+    check_batch(X, y)
+    check_split(X, devices)
+    check_split(y, devices)
+    check_shares(shares, len(X), len(devices))
+
+
+def check_limits(
+    limits: Optional[Sequence],
+    num_devices: int,
+    name: str,
+    default: Optional[int] = None,
+) -> List[Optional[int]]:
+    """Return a limit for each device; without `limits`, `default` for all.
+
+    Raises TypeError or ValueError unless each is an integer >= 1; None is
+    allowed where it is the default.
+    """
+    if limits is None:
+        return [default] * num_devices
+    if len(limits) != num_devices:
+        raise ValueError(
+            f'{name} must have {num_devices} entries, one for '
+            f'each device, not {limits}'
+        )
+    check_positive_int(
+        **{
+            f'{name}[{i}]': limit
+            for i, limit in enumerate(limits)
+            if limit is not None or default is not None
+        }
+    )
+    return list(limits)
+
+
+def check_caps(
+    caps: Optional[Sequence], batch_size: int, num_devices: int
+) -> Tuple[float, ...]:
+    """Return the caps, infinite where None; raise ValueError if they hold
+    less than `batch_size`."""
+    limits = check_limits(caps, num_devices, 'caps')
+    filled = tuple(math.inf if cap is None else cap for cap in limits)
+    if sum(filled) < batch_size:
+        raise ValueError(
+            f'{batch_size} examples do not fit into {sum(filled)}: take a '
+            'smaller minibatch, or compute it in parts'
+        )
+    return filled
+
+
+def check_recent(recent: Sequence, num_devices: int) -> None:
+    """Raise TypeError or ValueError unless each device has a positive cost
+    in every step."""
+    if not all(is_number(cost) for costs in recent for cost in costs):
+        raise TypeError(f'recent must hold numbers, not {list(recent)}')
+    if len(recent) == 0 or not all(
+        len(costs) == num_devices
+        and all(0 < cost < math.inf for cost in costs)
+        for costs in recent
+    ):
+        raise ValueError(
+            f'recent must hold, for one step or more, {num_devices} finite '
+            f'seconds above 0, not {list(recent)}'
+        )
+
+
+def check_adapt(
+    shares: Sequence, recent: Sequence, margin: Any, caps: Optional[Sequence]
+) -> Tuple[float, ...]:
+    """Return the caps, infinite where None; raise TypeError or ValueError
+    unless the shares can be adapted."""
+    check_fraction(margin=margin)
+    check_positive_int(
+        **{f'shares[{i}]': share for i, share in enumerate(shares)}
+    )
+    check_recent(recent, len(shares))
+    return check_caps(caps, sum(shares), len(shares))

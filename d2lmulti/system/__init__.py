@@ -1,0 +1,1 @@
+"""What prepares and examines the process, and finds the data."""

@@ -1,0 +1,125 @@
+"""Look at the installation, say what is wrong, and print what fixes it.
+
+    python -m d2lmulti doctor [--quick] [--json]
+
+It works without MXNet, because it is needed when MXNet cannot be imported:
+what needs MXNet runs in a separate process.
+"""
+
+import argparse
+import dataclasses
+import json
+import subprocess
+import sys
+from typing import Iterator, List, Optional, Sequence
+
+from . import cuda, doctor_checks, doctor_mxnet
+from .doctor_checks import GREEN, PYTHON, RED, YELLOW, Check
+
+COLORS = {GREEN: '\033[32m', YELLOW: '\033[33m', RED: '\033[31m'}
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """Print the checks, then measure the speed; 0 if training can run."""
+    options = parse(arguments)
+    checks = examine()
+    can_train = all(check.status != RED for check in checks)
+    if options.json:
+        rows = [dataclasses.asdict(check) for check in checks]
+        print(json.dumps({'can_train': can_train, 'checks': rows}, indent=1))
+    else:
+        print_table(checks)
+    if options.json or options.quick or not can_train:
+        return 0 if can_train else 1
+    command = [PYTHON, '-m', 'd2lmulti', 'causes']
+    command += ['--devices', options.devices]
+    command += ['--batch-size', options.batch_size]
+    return subprocess.run(command).returncode
+
+
+def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog='python -m d2lmulti doctor',
+        description='Look at the installation and print what fixes it. If '
+        'training can run, also measure what keeps several devices from '
+        'being faster (python -m d2lmulti causes).',
+    )
+    parser.add_argument(
+        '--quick', action='store_true', help='do not measure the speed'
+    )
+    parser.add_argument(
+        '--json', action='store_true', help='print the checks for a program'
+    )
+    parser.add_argument(
+        '--devices',
+        default='2',
+        metavar='K',
+        help='number of devices to compare with one',
+    )
+    parser.add_argument(
+        '--batch-size',
+        default='256',
+        help='examples in a minibatch, over all devices',
+    )
+    return parser.parse_args(arguments)
+
+
+def print_table(checks: Sequence[Check]) -> None:
+    """Print a line for each check, and below it what fixes it."""
+    colored = sys.stdout.isatty()
+    for check in checks:
+        status = f'{check.status:6}'
+        if colored:
+            status = f'{COLORS[check.status]}{status}\033[0m'
+        print(f'{status}  {check.name:18}  {check.found}')
+        for line in check.fix.splitlines():
+            print(f'{"":26}  -> {line}')
+    if any(check.status == RED for check in checks):
+        print(
+            'Training cannot run yet: fix what is red, from the top, and '
+            'run this again.'
+        )
+    sys.stdout.flush()
+
+
+def examine() -> List[Check]:
+    """Return all checks, in the order in which faults should be fixed."""
+    python = doctor_checks.diagnose_python()
+    if python.status == RED:
+        return [python]  # another environment is needed, whatever else
+    packages = [
+        python,
+        doctor_checks.diagnose_numpy(),
+        *doctor_checks.diagnose_packages(),
+    ]
+    return [
+        *packages,
+        *examine_mxnet(all(check.status != RED for check in packages)),
+        doctor_checks.diagnose_threads(),
+        *doctor_checks.diagnose_memory(),
+        doctor_checks.diagnose_cache(),
+        doctor_checks.diagnose_kernel(),
+    ]
+
+
+def examine_mxnet(packages_fit: bool) -> Iterator[Check]:
+    """Yield the checks of MXNet and what its GPU build needs.
+
+    `packages_fit`: otherwise MXNet need not be blamed for not starting.
+    """
+    builds = doctor_mxnet.find_builds()
+    checks = [doctor_mxnet.diagnose_builds(builds)]
+    if cuda.GPU_BUILD in builds:
+        driver = cuda.ask_driver()
+        checks += doctor_mxnet.diagnose_libraries()
+        checks += [doctor_mxnet.diagnose_driver(driver)]
+        checks += doctor_mxnet.diagnose_gpus(driver)
+    yield from checks
+    found = doctor_mxnet.ask_mxnet()
+    if 'error' not in found:
+        yield doctor_mxnet.diagnose_mxnet(found, builds)
+        yield doctor_mxnet.diagnose_devices(found)
+        yield doctor_mxnet.diagnose_data_set(found)
+    elif packages_fit and all(check.status != RED for check in checks):
+        yield doctor_mxnet.diagnose_mxnet(found, builds)

@@ -1,0 +1,243 @@
+"""The doctor's checks of MXNet and, for its GPU build, of CUDA."""
+
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+from importlib import metadata
+from typing import Any, Dict, Iterator, Optional
+
+from . import cuda
+from .doctor_checks import GREEN, PYTHON, RED, YELLOW, Check, pinned, pip
+
+MXNET2_FORK = 'https://github.com/smolix/mxnet'
+
+
+# The package
+
+
+def find_builds() -> Dict[str, str]:
+    """Return the installed packages that bring MXNet, and their versions."""
+    builds = {}
+    for distribution in metadata.distributions():
+        name = (distribution.metadata['Name'] or '').lower()
+        if re.fullmatch(r'mxnet(-(cu\d+|mkl|native))*', name):
+            builds[name] = distribution.version
+    return builds
+
+
+def diagnose_builds(builds: Dict[str, str]) -> Check:
+    """Exactly one package must bring MXNet."""
+    if len(builds) == 1:
+        ((name, version),) = builds.items()
+        return Check('MXNet package', GREEN, f'{name} {version}')
+    wanted = pinned(wanted_build())
+    if not builds:
+        return Check(
+            'MXNet package', RED, 'is not installed', pip(f'install {wanted}')
+        )
+    return Check(
+        'MXNet package',
+        RED,
+        f'{" and ".join(sorted(builds))}: both write '
+        'mxnet/libmxnet.so, so one overwrites the other',
+        pip(
+            f'uninstall -y {" ".join(sorted(builds))}',
+            f'install --no-deps {wanted}',
+        ),
+    )
+
+
+def wanted_build() -> str:
+    """Return the name of the GPU build if all is there that it needs."""
+    libraries = (
+        all(map(cuda.find_library, cuda.MXNET_LIBRARIES))
+        or cuda.user_libraries_fit()
+    )
+    return cuda.GPU_BUILD if libraries and cuda.ask_driver() else 'mxnet'
+
+
+# What the GPU build needs
+
+
+def diagnose_libraries() -> Iterator[Check]:
+    """Yield a check for each CUDA library, or one if they are the user's."""
+    versions = cuda.user_versions()
+    if versions and cuda.user_libraries_fit():
+        runtime, cudnn = versions
+        yield Check(
+            'CUDA libraries',
+            GREEN,
+            f'your own: runtime {cuda_version(runtime)}, cuDNN {cudnn}',
+        )
+        return
+    for name, package in cuda.MXNET_LIBRARIES.items():
+        version = cuda.version_of(package)
+        if cuda.find_library(name):
+            yield Check(name, GREEN, f'{package} {version}')
+        elif cuda.loads(name):
+            yield Check(name, GREEN, 'your own')
+        else:
+            again = '--force-reinstall ' if version else ''
+            yield Check(
+                name,
+                RED,
+                "is missing: MXNet's GPU build needs it",
+                pip(f'install --no-deps {again}{pinned(package)}'),
+            )
+
+
+def cuda_version(number: int) -> str:
+    """Return '11.8' for 11080."""
+    return f'{number // 1000}.{number % 1000 // 10}'
+
+
+def diagnose_driver(driver: Optional[cuda.Driver]) -> Check:
+    """The driver's library must be there, even for CPU devices."""
+    newer = 'sudo ubuntu-drivers install   # or otherwise driver 520 or newer'
+    if driver is None:
+        use_cpu = pip(
+            f'uninstall -y {cuda.GPU_BUILD}',
+            f'install --no-deps {pinned("mxnet")}',
+        )
+        found = (
+            "libcuda.so.1 is missing, without which MXNet's GPU build does "
+            'not even start'
+        )
+        fix = f'{newer}\n{use_cpu}   # without an NVIDIA GPU: the CPU build'
+        return Check('NVIDIA driver', RED, found, fix)
+    found = f'runs CUDA up to {cuda_version(driver.version)}'
+    if driver.version < cuda.MIN_DRIVER:
+        found += ', too old for CUDA 11: CPU devices are used'
+        return Check('NVIDIA driver', YELLOW, found, newer)
+    if driver.error not in (0, 100):
+        found = f'does not start (CUDA error {driver.error}): '
+        found += 'CPU devices are used'
+        fix = 'nvidia-smi   # tells why; often a restart helps'
+        return Check('NVIDIA driver', YELLOW, found, fix)
+    return Check('NVIDIA driver', GREEN, found)
+
+
+def diagnose_gpus(driver: Optional[cuda.Driver]) -> Iterator[Check]:
+    """Yield a check for each GPU: does MXNet have machine code for it?"""
+    if driver and not driver.gpus and driver.error in (0, 100):
+        yield Check(
+            'GPUs',
+            YELLOW,
+            'the driver sees none: CPU devices are used',
+            'nvidia-smi   # should list them',
+        )
+    for i, gpu in enumerate(driver.gpus if driver else ()):
+        found = (
+            f'{gpu.name}, capability {gpu.capability[0]}.'
+            f'{gpu.capability[1]}, {gpu.memory / 2**30:.0f} GiB'
+        )
+        if gpu.has_code:
+            yield Check(f'gpu({i})', GREEN, found)
+        else:
+            yield Check(
+                f'gpu({i})',
+                YELLOW,
+                f'{found}: MXNet 1.9.1 has machine code '
+                'for 5.0 to 8.9 only, so CPU devices are used',
+                f'a maintained fork of MXNet 2, {MXNET2_FORK}, has code for '
+                'Ampere to Blackwell; this book was not tested with it',
+            )
+
+
+# What MXNet itself says
+
+ASK = """
+import json, warnings
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter('always')
+    import d2lmulti, mxnet
+    devices, data = [], ''
+    for k in range(1, 9):
+        try:
+            devices = list(map(str, d2lmulti.try_devices(k)))
+        except ValueError as error:
+            said.append(error)
+            break
+        if 'cpu' in devices[0]:
+            break
+try:
+    d2lmulti.read_fashion_mnist()
+except Exception as error:
+    data = str(error)
+print('found:', json.dumps({
+    'version': mxnet.__version__, 'devices': devices, 'data': data,
+    'said': [str(getattr(line, 'message', line)) for line in said]}))
+"""
+IMPORT_FAULTS = {  # what the error says, and what fixes it
+    'libgomp': 'sudo apt install libgomp1   # Fedora: sudo dnf install '
+    'libgomp',
+    'libquadmath': 'sudo apt install libquadmath0   # Fedora: sudo dnf '
+    'install libquadmath',
+}
+
+
+def ask_mxnet(seconds: float = 300) -> Dict[str, Any]:
+    """Return what a process that imports MXNet finds, or {'error': line}."""
+    try:
+        result = subprocess.run(
+            [PYTHON, '-c', ASK],
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired:
+        return {'error': f'nothing happens for {seconds} seconds'}
+    found = re.search(r'^found: (.*)', result.stdout, flags=re.MULTILINE)
+    if found:
+        return json.loads(found[1])
+    lines = result.stderr.strip().splitlines() or [
+        f'Python ended with status {result.returncode}'
+    ]
+    return {'error': lines[-1].split('. To see what to do')[0]}
+
+
+def diagnose_mxnet(found: Dict[str, Any], builds: Dict[str, str]) -> Check:
+    """MXNet must start."""
+    if 'error' not in found:
+        return Check('MXNet', GREEN, f'{found["version"]} starts')
+    again = ' '.join(pinned(name) for name in builds)
+    fix = next(
+        (fix for text, fix in IMPORT_FAULTS.items() if text in found['error']),
+        pip(f'install --force-reinstall --no-deps {again}'),
+    )
+    return Check('MXNet', RED, f'does not start: {found["error"]}', fix)
+
+
+def diagnose_devices(found: Dict[str, Any]) -> Check:
+    """Which devices are used: GPUs that work, or CPU devices, and why."""
+    why = '; '.join(
+        line for line in found['said'] if 'using CPU devices' in line
+    )
+    devices = ', '.join(found['devices'])
+    if 'cpu' not in devices:
+        return Check('devices', GREEN, devices)
+    if not why:
+        return Check('devices', GREEN, 'CPU devices, up to 64')
+    return Check(
+        'devices',
+        YELLOW,
+        why,
+        'export D2LMULTI_DEVICES=cpu   '
+        '# keeps this quiet; for GPUs, fix what is yellow above',
+    )
+
+
+def diagnose_data_set(found: Dict[str, Any]) -> Check:
+    """The bundled part of Fashion-MNIST must be as it was."""
+    if not found['data']:
+        return Check('data set', GREEN, 'the bundled part of Fashion-MNIST')
+    package = shlex.quote(str(pathlib.Path(__file__).parents[1]))
+    return Check(
+        'data set',
+        RED,
+        found['data'],
+        f'git -C {package} checkout '
+        '-- fashion_mnist   # or download the project again',
+    )

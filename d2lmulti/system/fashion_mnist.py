@@ -1,0 +1,207 @@
+"""Fashion-MNIST: the bundled part, or the full set, found or downloaded.
+
+A file counts when its uncompressed content has the expected SHA-256: a
+mirror may send an error page, and a download may end early.
+"""
+
+import contextlib
+import gzip
+import hashlib
+import os
+import tempfile
+import time
+import urllib.request
+import zlib
+from http.client import HTTPException
+from pathlib import Path
+from typing import Optional, Sequence, Tuple, Union
+
+import numpy as onp
+from tqdm import tqdm
+
+from . import runtime
+
+BUNDLED_FOLDER = Path(__file__).parent.parent / 'fashion_mnist'
+NAMES = [
+    'train-images-idx3-ubyte',
+    'train-labels-idx1-ubyte',
+    't10k-images-idx3-ubyte',
+    't10k-labels-idx1-ubyte',
+]
+BUNDLED_SHA256 = [  # of the uncompressed files
+    '92a8eff2c9f239b12c1986ce2f44bda7fad465e4040889829d96893540616cb4',
+    '7c82df8ea09b8219be7638d85b0393d8d5c92099f9ea438f1f0f495305b67fe9',
+    '6f9feacda106df143d1921683754dee0e833f97591debbe057c3d98d9edfecbd',
+    'e1b7c2e60ef380237dc378c81a4c1e67578af842d4806ec22c13049cde687802',
+]
+FULL_SHA256 = [
+    'c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888',
+    'bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9',
+    '5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b',
+    '0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34',
+]
+BUNDLED = dict(zip(NAMES, BUNDLED_SHA256))
+FULL = dict(zip(NAMES, FULL_SHA256))
+MIRRORS = [
+    'https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/'
+    'master/data/fashion/',
+    'https://storage.googleapis.com/tensorflow/tf-keras-datasets/',
+    'http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/',
+    'https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/gluon/'
+    'dataset/fashion-mnist/',
+]
+StrPath = Union[str, 'os.PathLike[str]']
+Arrays = Tuple[onp.ndarray, onp.ndarray, onp.ndarray, onp.ndarray]
+
+
+def read_fashion_mnist(
+    full: bool = False, folder: Optional[StrPath] = None
+) -> Arrays:
+    """Return (X_train, y_train, X_test, y_test) as NumPy arrays.
+
+    Images: float32 in [0, 1], (n, 1, 28, 28); labels: int32, (n,). The
+    bundled part (10,240 and 2,048 examples), or with `full` or a `folder`
+    the full set (60,000 and 10,000).
+
+    Raises what `find_full_set` and `read_idx` raise.
+    """
+    whole = full or folder is not None
+    source = find_full_set(folder) if whole else BUNDLED_FOLDER
+    X_train, y_train, X_test, y_test = [
+        read_idx(find_file(source, name) or source / name, sha256)
+        for name, sha256 in (FULL if whole else BUNDLED).items()
+    ]
+    return (
+        X_train.astype('float32') / 255,
+        y_train.astype('int32'),
+        X_test.astype('float32') / 255,
+        y_test.astype('int32'),
+    )
+
+
+def read_idx(path: StrPath, sha256: str) -> onp.ndarray:
+    """Return the bytes of the IDX file at `path`, gzipped or not, as uint8.
+
+    Images: (n, 1, 28, 28); labels: (n,). Raises ValueError if the content
+    cannot be unpacked or does not have the checksum `sha256`.
+    """
+    content = Path(path).read_bytes()
+    fix = 'delete it and fetch it again, or use another folder'
+    if content[:2] == b'\x1f\x8b':  # gzip
+        try:
+            content = gzip.decompress(content)
+        except (EOFError, OSError, zlib.error) as error:
+            raise ValueError(
+                f'{path} is truncated or damaged ({error}): {fix}'
+            ) from None
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256:
+        raise ValueError(
+            f'{path} is not the expected Fashion-MNIST file: its content has '
+            f'SHA-256 {found[:16]}..., expected {sha256[:16]}...: {fix}'
+        )
+    if 'images' in Path(path).name:
+        return onp.frombuffer(content, 'uint8', offset=16).reshape(
+            -1, 1, 28, 28
+        )
+    return onp.frombuffer(content, 'uint8', offset=8)
+
+
+def find_file(folder: StrPath, name: str) -> Optional[Path]:
+    """Return the path of `name` or `name`.gz in `folder`, or None."""
+    paths = [Path(folder) / name, Path(folder) / (name + '.gz')]
+    return next((path for path in paths if path.is_file()), None)
+
+
+def find_full_set(folder: Optional[StrPath] = None) -> Path:
+    """Return the folder that holds the full set; download it if need be.
+
+    Looks in `folder` or `D2LMULTI_DATA`, in Debian's folder, and in the
+    cache. Raises FileNotFoundError if a folder was named and a file is
+    missing there, ConnectionError if no mirror could be reached.
+    """
+    named = folder or os.environ.get('D2LMULTI_DATA')
+    if named:
+        for name in FULL:
+            if not find_file(named, name):
+                raise FileNotFoundError(
+                    f'{Path(named) / name}.gz is missing: put the four files '
+                    'of Fashion-MNIST there, or name another folder'
+                )
+        return Path(named)
+    cache = runtime.cache_folder() / 'fashion-mnist'
+    for place in (Path('/usr/share/datasets/fashion-mnist'), cache):
+        if all(find_file(place, name) for name in FULL):
+            return place
+    for name, sha256 in FULL.items():
+        if not find_file(cache, name):
+            download(name + '.gz', sha256, cache)
+    return cache
+
+
+# Not pooch: its downloader waits for 1 KiB at a time, with a limit on each
+# read of the socket but none on all, so that a server that sends a byte now
+# and then holds it for as long as it likes (10 s where 1 s was allowed). A
+# total deadline would take a thread and a progress bar that ends it: more
+# code than `fetch`. And its checksum is that of the gzipped file, not ours.
+
+
+def download(
+    name: str,
+    sha256: str,
+    folder: StrPath,
+    mirrors: Optional[Sequence[str]] = None,
+    seconds: float = 120,
+) -> None:
+    """Fetch the file `name` into `folder` from the first mirror that has it.
+
+    Each mirror gets at most `seconds`. Raises ConnectionError, naming every
+    mirror's failure, if none delivers the content with checksum `sha256`.
+    """
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    failures = []
+    for mirror in MIRRORS if mirrors is None else mirrors:
+        with tempfile.TemporaryDirectory(dir=folder) as unchecked:
+            path = Path(unchecked) / name
+            try:
+                fetch(mirror + name, path, seconds)
+                read_idx(path, sha256)
+            except (OSError, ValueError, HTTPException) as error:
+                failures.append(f'{mirror}: {error}')
+                continue
+            os.replace(path, Path(folder) / name)
+            return
+    raise ConnectionError(
+        f'{name} could not be downloaded ({"; ".join(failures)}). Train on '
+        'the bundled part, install the Debian package dataset-fashion-mnist, '
+        'or set D2LMULTI_DATA to a folder with the four files'
+    )
+
+
+def fetch(url: str, path: Path, seconds: float) -> None:
+    """Download `url` to `path` with a progress bar, in at most `seconds`.
+
+    Raises OSError if it fails or takes longer.
+    """
+    deadline = time.monotonic() + seconds
+    with contextlib.ExitStack() as stack:
+        response = stack.enter_context(
+            urllib.request.urlopen(url, timeout=min(10, seconds))
+        )
+        file = stack.enter_context(open(path, 'wb'))
+        bar = stack.enter_context(
+            tqdm(
+                total=int(response.headers.get('Content-Length') or 0) or None,
+                desc=path.name,
+                unit='B',
+                unit_scale=True,
+            )
+        )
+        while True:
+            chunk = response.read1(1 << 16)
+            if not chunk:
+                return
+            if time.monotonic() > deadline:
+                raise TimeoutError(f'not finished within {seconds} s')
+            file.write(chunk)
+            bar.update(len(chunk))

@@ -1,0 +1,264 @@
+"""Prepare the process before MXNet starts, so that CPU devices are parallel.
+
+`import d2lmulti` calls `prepare` once, before anything imports MXNet. By
+default MXNet runs two logical CPU devices no faster than one; each setting
+below removes one reason. Chapter 1 shows the effect.
+"""
+
+import contextlib
+import ctypes
+import os
+import pathlib
+import signal
+import sys
+import threading
+import types
+import warnings
+from typing import Any, Callable, Dict, Iterator, List, Optional
+
+from . import cuda
+
+# A variable that the user has set stays as it is.
+SETTINGS = {
+    # One thread per operator: the devices are the parallelism. With two,
+    # devices fight for the cores.
+    'OMP_NUM_THREADS': '1',
+    # CPU devices share one pool of workspaces (4 by default), and operators
+    # that were given the same one wait for each other.
+    'MXNET_CPU_TEMP_COPY': '64',
+    # One operator per unit of work: a long unit on one device keeps another
+    # device waiting for its result.
+    'MXNET_EXEC_BULK_EXEC_TRAIN': '0',
+    'MXNET_EXEC_BULK_EXEC_INFERENCE': '0',
+}
+
+# glibc's malloc: (number of the option, value, environment variable).
+# Otherwise every activation goes back to the system when it is freed, and
+# its pages must be mapped and zeroed again in the next step.
+MALLOC = [
+    (-4, 0, 'MALLOC_MMAP_MAX_'),  # never from mmap
+    (-1, 2**31 - 1, 'MALLOC_TRIM_THRESHOLD_'),  # keep what was freed
+    (-8, 1, 'MALLOC_ARENA_MAX'),  # one heap for all threads
+]
+
+
+def prepare() -> None:
+    """Set what is not set yet, then import MXNet with NumPy semantics.
+
+    Warns where a setting cannot take effect (see `warn_of_settings`).
+    """
+    early = 'mxnet' in sys.modules
+    unset = [name for name in SETTINGS if name not in os.environ]
+    os.environ.update({name: SETTINGS[name] for name in unset})
+    # GPUs since Ampere would round the factors of float32 products to 11
+    # bits (TF32), and no gradient would be right to six digits.
+    os.environ.setdefault('NVIDIA_TF32_OVERRIDE', '0')
+    tune_malloc()
+    threads = os.environ['OMP_NUM_THREADS']
+    import numpy  # noqa: F401  its own OpenBLAS chooses for itself
+
+    with temporary_env(OMP_NUM_THREADS='1', **openblas_avx2_env()):
+        import_mxnet().npx.set_np()
+    if early or threads != '1' or openmp_threads() != 1:
+        limit_engine_threads()
+        # MXNet ends its workers before a fork; both sides start new ones.
+        os.register_at_fork(
+            after_in_parent=limit_engine_threads,
+            after_in_child=limit_engine_threads,
+        )
+    warn_of_settings(unset if early else [], threads)
+
+
+def warn_of_settings(late: List[str], threads: str) -> None:
+    """Warn of settings that cannot take effect, on the line that imports us.
+
+    `late`: those that MXNet may have read before, because it was imported
+    earlier. `threads`: OMP_NUM_THREADS; above 1 it holds for other
+    libraries, but not for MXNet's devices.
+    """
+    if late:
+        warnings.warn(
+            'MXNet was imported before d2lmulti, so these settings may come '
+            f'too late: {", ".join(late)}. Two CPU devices may be no faster '
+            'than one. Restart Python and import d2lmulti first.',
+            stacklevel=4,
+        )
+    if threads != '1':
+        warnings.warn(
+            f'OMP_NUM_THREADS={threads} holds for other libraries, but '
+            "MXNet's CPU devices use one thread each: with more, two of "
+            'them hang in OpenBLAS. Unset it or set it to 1 to silence this '
+            'warning.',
+            stacklevel=4,
+        )
+
+
+def import_mxnet() -> types.ModuleType:
+    """Import MXNet, in its GPU build with the CUDA libraries from PyPI.
+
+    Raises ImportError that names the command that helps, whatever went
+    wrong.
+    """
+    cuda.load_libraries()
+    try:
+        import mxnet
+    except (ImportError, OSError, AttributeError) as error:
+        raise ImportError(
+            f'MXNet cannot be imported: {error}. To see what to do, run '
+            f'{sys.executable} -m d2lmulti doctor'
+        ) from error
+    return mxnet
+
+
+def cache_folder() -> pathlib.Path:
+    """Return the folder for what d2lmulti downloads."""
+    return (
+        pathlib.Path(
+            os.environ.get('XDG_CACHE_HOME') or pathlib.Path.home() / '.cache'
+        )
+        / 'd2lmulti'
+    )
+
+
+def tune_malloc() -> None:
+    """Tell glibc's malloc to reuse freed memory; elsewhere, do nothing."""
+    if sys.platform != 'linux':
+        return
+    mallopt = getattr(ctypes.CDLL(None), 'mallopt', None)  # musl has none
+    for option, value, variable in MALLOC:
+        if mallopt and variable not in os.environ:
+            mallopt(option, value)
+
+
+def openblas_avx2_env() -> Dict[str, str]:
+    """Return the variable that lets MXNet's OpenBLAS use AVX2, if need be.
+
+    MXNet brings an OpenBLAS of 2020. On a processor that is newer it falls
+    back to kernels for SSE3, which take 2.5 times as long.
+    """
+    cpuinfo = pathlib.Path('/proc/cpuinfo')
+    avx2 = cpuinfo.exists() and ' avx2 ' in cpuinfo.read_text()
+    if 'OPENBLAS_CORETYPE' in os.environ or not avx2:
+        return {}
+    return {'OPENBLAS_CORETYPE': 'Haswell'}
+
+
+@contextlib.contextmanager
+def temporary_env(**variables: str) -> Iterator[None]:
+    """Set environment variables until the block ends."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            del os.environ[name]
+            if value is not None:
+                os.environ[name] = value
+
+
+def load_openmp() -> Optional[ctypes.CDLL]:
+    """Return the OpenMP library that MXNet uses, or None where it is not
+    GNU's."""
+    try:
+        return ctypes.CDLL('libgomp.so.1')
+    except OSError:
+        return None
+
+
+def openmp_threads() -> Optional[int]:
+    """Return the number of threads that OpenMP gives to a new thread.
+
+    It is read when the library is loaded, maybe by another package and
+    before `prepare`. None where it cannot be known.
+    """
+    openmp = load_openmp()
+    return openmp.omp_get_max_threads() if openmp else None
+
+
+def limit_engine_threads(num_devices: int = 64) -> None:
+    """Let each CPU device's workers use one OpenMP thread from now on.
+
+    MXNet's OpenBLAS takes the number from the thread that calls it, and
+    when two devices multiply matrices with more than one, both spin and
+    never return. A worker's number can only be set by the worker itself, so
+    each gets a task that does it. Tasks of one device wait for each other:
+    none of its workers can take two.
+    """
+    openmp = load_openmp()
+    if not openmp:
+        warnings.warn(
+            "MXNet's threads cannot be limited here, so two CPU "
+            'devices may hang: unset OMP_NUM_THREADS, and import '
+            'd2lmulti before anything else.',
+            stacklevel=4,
+        )
+        return
+    workers = int(os.environ.get('MXNET_CPU_WORKER_NTHREADS', 1))
+    barriers = [threading.Barrier(workers) for _ in range(num_devices)]
+
+    def limit(run_context: Any, device: Optional[int]) -> None:
+        openmp.omp_set_num_threads(1)
+        barriers[device or 0].wait(10)  # ctypes passes 0 as None
+
+    run_on_workers(limit, num_devices, workers)
+
+
+def run_on_workers(
+    work: Callable[[Any, Optional[int]], None], num_devices: int, workers: int
+) -> None:
+    """Give each CPU device `workers` tasks `work(run_context, device)`;
+    return when all have ended."""
+    from mxnet import base
+
+    task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(work)
+    for i in range(num_devices):
+        cpu = (ctypes.c_int * 2)(1, i)  # MXNet's number for CPUs, and which
+        for _ in range(workers):
+            base.check_call(
+                base._LIB.MXEnginePushSync(
+                    task,
+                    ctypes.c_void_p(i),
+                    None,
+                    cpu,
+                    None,
+                    0,
+                    None,
+                    0,
+                    None,
+                    0,
+                    b'limit_engine_threads',
+                    False,
+                )
+            )
+    base.check_call(base._LIB.MXNDArrayWaitAll())  # `task` must live so long
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C (SIGINT) until the block ends; let a second through.
+
+    Otherwise an interrupt could leave a step half done: some parameters
+    updated, on some devices. Also a decorator.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or not callable(before)
+    ):  # Python would interrupt nothing
+        yield
+        return
+    held: List[int] = []
+
+    def hold(number: int, frame: Optional[types.FrameType]) -> None:
+        if held:
+            before(number, frame)
+        held.append(number)
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held:
+            signal.raise_signal(signal.SIGINT)

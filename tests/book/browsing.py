@@ -1,0 +1,61 @@
+"""What the tests of the site, the PDF and the slides share."""
+
+import subprocess
+import sys
+
+from axe_playwright_python.sync_playwright import Axe
+
+
+def run(*arguments):
+    """Run Python; no output is wanted."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=200,
+    )
+    assert done.returncode == 0 and not done.stdout, done.stdout[-3000:]
+
+
+class Visit:
+    """A page that is open, and what went wrong on it."""
+
+    def __init__(self, browser, address, **options):
+        self.context = browser.new_context(**options)
+        self.page, self.errors, self.foreign = self.context.new_page(), [], []
+        self.page.on('console', self.note_message)
+        self.page.on('pageerror', lambda e: self.errors.append(str(e)))
+        self.page.on(
+            'requestfailed', lambda request: self.errors.append(request.url)
+        )
+        self.page.on(
+            'request',
+            lambda request: (
+                request.url.startswith(('http://127.0.0.1', 'data:', 'file:'))
+                or self.foreign.append(request.url)
+            ),
+        )
+        self.page.goto(address, timeout=60_000)
+        self.page.wait_for_load_state('networkidle')
+
+    def note_message(self, message):
+        if message.type == 'error':
+            self.errors.append(message.text)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.context.close()
+
+
+def serious_violations(page, **options):
+    """Return what axe-core finds to be serious, and where."""
+    options['resultTypes'] = ['violations']  # no long reports of the rest
+    found = Axe().run(page, options=options).response['violations']
+    return [
+        (violation['id'], [node['target'] for node in violation['nodes']][:3])
+        for violation in found
+        if violation['impact'] in ('serious', 'critical')
+    ]

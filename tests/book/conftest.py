@@ -1,0 +1,41 @@
+"""The browser that looks at the book, or what to install for it."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / 'book'))
+
+
+@pytest.fixture(scope='session')
+def chromium():
+    """The path of the browser; without one a test is skipped.
+
+    With D2LMULTI_REQUIRE_BROWSER=1 in the environment it fails instead.
+    """
+    from make_pdf import find_browser
+
+    try:
+        return find_browser()
+    except RuntimeError:
+        if os.environ.get('D2LMULTI_REQUIRE_BROWSER') == '1':
+            raise
+        pytest.skip(
+            'tests need a browser: install Chromium '
+            '(Debian: apt-get install chromium)'
+        )
+
+
+@pytest.fixture(scope='module')
+def browser(chromium):
+    """Chromium, running."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=['--no-sandbox', '--disable-gpu']
+        )
+        yield browser
+        browser.close()

@@ -1,0 +1,98 @@
+"""What the site makes of a chapter's text and cells."""
+
+import json
+
+import pytest
+
+pytest.importorskip('pybtex', reason='the book needs Python 3.11')
+
+from chapter_pages import CHAPTERS, adapt_notebook, link_chapters, number_of
+
+
+def link(text, number):
+    """Return the link that shows `text`."""
+    return f'{{doc}}`{text} <{CHAPTERS[number]}>`'
+
+
+def test_every_chapter_has_its_own_number():
+    assert [number_of(name) for name in CHAPTERS.values()] == list(CHAPTERS)
+    assert CHAPTERS['6'].startswith('06_')
+    assert CHAPTERS['6b'].startswith('06b_')
+    assert number_of('13b_transformer') == '13b'
+
+
+@pytest.mark.parametrize(
+    'text, linked',
+    [
+        ('see chapter 6.', f'see {link("chapter 6", "6")}.'),
+        ('Chapter 6b says', f'{link("Chapter 6b", "6b")} says'),
+        ('chapter 10,', f'{link("chapter 10", "10")},'),
+        (
+            'chapters 5, 6 and 6b',
+            f'chapters {link("5", "5")}, {link("6", "6")} '
+            f'and {link("6b", "6b")}',
+        ),
+        (
+            'chapters 6b and 6',
+            f'chapters {link("6b", "6b")} and {link("6", "6")}',
+        ),
+    ],
+)
+def test_a_chapter_that_the_text_names_becomes_a_link(text, linked):
+    assert link_chapters(text) == linked
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        'chapter 99',
+        'chapter 6c',
+        'chapter 666',
+        '`chapter 6`',
+        'a 6b chapter',
+        '# About chapter 6',
+        '[chapter 6](https://d2l.ai)',
+        '```\nchapter 6\n```',
+    ],
+)
+def test_other_text_stays_as_it_is(text):
+    assert link_chapters(text) == text
+
+
+def adapted(*tags):
+    """Return a code cell with these tags as the site gets it."""
+    cell = {
+        'cell_type': 'code',
+        'source': '#| export\nx = 1',
+        'metadata': {'tags': list(tags), 'mystnb': {'image': 'kept'}},
+    }
+    source = [json.dumps({'cells': [cell], 'metadata': {}})]
+    adapt_notebook(None, 'notebooks/01_devices', source)
+    return json.loads(source[0])['cells'][0]
+
+
+@pytest.mark.parametrize(
+    'tags, label',
+    [
+        (['solution'], 'our solution'),
+        (['hide-input'], 'the code'),
+        (['hide-input', 'solution'], 'our solution'),
+    ],
+)
+def test_a_folded_cell_has_a_label_that_says_what_it_is(tags, label):
+    metadata = adapted(*tags)['metadata']
+    assert metadata['tags'] == sorted({'hide-input', *tags})
+    assert metadata['mystnb'] == {
+        'image': 'kept',
+        'code_prompt_show': f'Show {label}',
+        'code_prompt_hide': f'Hide {label}',
+    }
+
+
+def test_other_cells_lose_only_the_marks_of_nbdev():
+    cell = adapted('exercise')
+    assert cell['source'] == 'x = 1'
+    assert cell['metadata'] == {
+        'tags': ['exercise'],
+        'mystnb': {'image': 'kept'},
+    }

@@ -1,0 +1,103 @@
+"""The printed book."""
+
+import pathlib
+import re
+import sys
+
+import pytest
+
+if sys.version_info < (3, 11):
+    pytest.skip(
+        'the book needs Python 3.11, as Sphinx 9 does', allow_module_level=True
+    )
+
+from browsing import run
+from chapter_pages import CHAPTERS
+from pypdf import PdfReader
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+@pytest.fixture(scope='module')
+def single_page(tmp_path_factory):
+    """The whole book as one page, for the PDF."""
+    folder = tmp_path_factory.mktemp('single')
+    command = '-m sphinx -b singlehtml -q -d'.split()
+    run(*command, folder / 'cache', ROOT / 'book', folder / 'site')
+    return folder / 'site' / 'index.html'
+
+
+@pytest.fixture(scope='module')
+def pdf(chromium, single_page):
+    """The printed book."""
+    path = single_page.with_name('book.pdf')
+    run(ROOT / 'book' / 'make_pdf.py', single_page, path)
+    return PdfReader(path)
+
+
+@pytest.fixture(scope='module')
+def texts(pdf):
+    """The text of each page."""
+    return [page.extract_text() for page in pdf.pages]
+
+
+def words(text):
+    """Return the text without spaces, which PDFs put anywhere."""
+    return re.sub(r'\s', '', text)
+
+
+def test_the_pdf_has_a_bookmark_and_an_entry_for_each_chapter(pdf, texts):
+    entries = [
+        entry for entry in pdf.outline[1] if not isinstance(entry, list)
+    ]
+    titles = [words(entry.title) for entry in entries]
+    assert not [
+        title for title in titles if title == 2 * title[: len(title) // 2]
+    ]
+    assert [title.split('.')[0] for title in titles[: len(CHAPTERS)]] == list(
+        CHAPTERS
+    )
+    contents = words(''.join(texts[1:6]))
+    for entry, title in zip(entries, titles):
+        number = pdf.get_destination_page_number(entry)
+        assert title in words(texts[number])
+        assert f'{title}{number + 1}' in contents
+
+
+def test_no_page_of_the_pdf_is_empty_and_no_link_goes_to_a_file(pdf, texts):
+    assert min(len(words(text)) for text in texts) > 10
+    for page in pdf.pages:
+        for link in page.get('/Annots', []):
+            target = link.get_object().get('/A', {}).get('/URI', '')
+            assert not target.startswith('file:'), target
+
+
+def test_what_the_site_folds_is_printed_below_a_label(texts):
+    text = ' '.join(texts)
+    for label in ('Supporting code', 'Our solution', 'Our answer'):
+        assert text.count(label) >= len(CHAPTERS) - 1, label
+    assert 'Show the code' not in text and 'Show our' not in text
+    assert '%matplotlib inline' in text
+
+
+def test_every_page_of_the_pdf_has_its_number(texts):
+    assert len(texts) > 100
+    for number in (1, 2, 50, len(texts)):
+        assert str(number) in texts[number - 1].split()
+
+
+def test_nothing_is_cut_off_in_print(browser, single_page):
+    context = browser.new_context(viewport={'width': 660, 'height': 980})
+    page = context.new_page()
+    page.goto(single_page.as_uri())
+    page.emulate_media(media='print')
+    wide = page.evaluate(
+        """() => [...document.querySelectorAll('article pre, article img')]
+        .filter(e => e.scrollWidth > e.clientWidth + 1
+                || e.getBoundingClientRect().right > 661)
+        .map(e => e.textContent.slice(0, 60))"""
+    )
+    assert not wide
+    assert page.evaluate("""() => [...document.images].every(
+        image => image.complete && image.naturalWidth > 0)""")
+    context.close()

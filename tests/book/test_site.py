@@ -1,0 +1,272 @@
+"""The site: its files, and how they look in headless Chromium."""
+
+import functools
+import http.server
+import inspect
+import pathlib
+import re
+import sys
+import threading
+
+import nbformat
+import pytest
+
+if sys.version_info < (3, 11):
+    pytest.skip(
+        'the book needs Python 3.11, as Sphinx 9 does', allow_module_level=True
+    )
+
+from browsing import Visit, run, serious_violations
+from bs4 import BeautifulSoup
+from pybtex.database import parse_file
+
+import d2lmulti
+
+ROOT = pathlib.Path(__file__).parents[2]
+CHAPTER_FILES = sorted((ROOT / 'notebooks').glob('*.ipynb'))
+CHAPTERS = [path.stem for path in CHAPTER_FILES]
+PAGES = [
+    'index',
+    'api',
+    'references',
+    *(f'notebooks/{name}' for name in CHAPTERS),
+]
+
+
+@pytest.fixture(scope='module')
+def book(tmp_path_factory):
+    """The folder of the site, built with warnings as errors."""
+    folder = tmp_path_factory.mktemp('book')
+    command = '-m sphinx -W --keep-going -q -n -d'.split()
+    run(*command, folder / 'cache', ROOT / 'book', folder / 'site')
+    return folder / 'site'
+
+
+@pytest.fixture(scope='module')
+def site(book):
+    """The address of a server for the site."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    handler = functools.partial(Quiet, directory=book)
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f'http://127.0.0.1:{server.server_port}'
+    server.shutdown()
+
+
+@pytest.fixture(scope='module', params=PAGES)
+def visit(browser, site, request):
+    """Each page, loaded once for all tests that look at every page."""
+    with Visit(browser, f'{site}/{request.param}.html') as visit:
+        yield visit
+
+
+def test_a_page_loads_without_error_and_asks_nobody_else(visit):
+    assert not visit.errors and not visit.foreign
+
+
+def test_formulas_are_typeset(browser, book, site):
+    with_formulas = [
+        name
+        for name in CHAPTERS
+        if 'class="math' in (book / 'notebooks' / f'{name}.html').read_text()
+    ]
+    assert with_formulas
+    for name in with_formulas:
+        with Visit(browser, f'{site}/notebooks/{name}.html') as visit:
+            visit.page.wait_for_function(
+                "document.querySelectorAll('.math').length == "
+                "document.querySelectorAll('.math > mjx-container').length"
+            )
+            assert visit.page.locator('mjx-merror').count() == 0
+            assert '$$' not in visit.page.inner_text('article')
+
+
+def test_the_search_finds_allreduce(browser, site):
+    with Visit(browser, f'{site}/search.html?q=allreduce') as visit:
+        visit.page.wait_for_selector('#search-results li')
+        found = visit.page.locator('#search-results li a').all_inner_texts()
+        assert any(title.startswith('4. ') for title in found)
+        assert not visit.errors
+
+
+def test_the_copy_button_copies(browser, site):
+    with Visit(
+        browser,
+        f'{site}/notebooks/04_synchronization.html',
+        permissions=['clipboard-read', 'clipboard-write'],
+    ) as visit:
+        cell = visit.page.locator('div.highlight', has_text='def allreduce')
+        cell.first.hover()
+        cell.first.locator('button.copybtn').click()
+        copied = visit.page.evaluate('navigator.clipboard.readText()')
+    assert copied.startswith('def allreduce(data):')
+
+
+def test_a_link_to_another_chapter_lands_on_it(browser, site):
+    with Visit(browser, f'{site}/notebooks/08_allreduce.html') as visit:
+        visit.page.get_by_role('link', name='Chapter 4').first.click()
+        visit.page.wait_for_load_state()
+        assert visit.page.inner_text('h1').startswith('4. ')
+
+
+@pytest.mark.parametrize(
+    'kind, label',
+    [('solution', 'Show our solution'), ('hide-input', 'Show the code')],
+)
+def test_folded_code_can_be_shown(browser, site, kind, label):
+    with Visit(browser, f'{site}/notebooks/05_data.html') as visit:
+        code = visit.page.locator(
+            f'.tag_{kind} .cell_input div.highlight'
+        ).first
+        assert not code.is_visible()
+        visit.page.get_by_text(label).first.click()
+        assert code.is_visible()
+
+
+def test_nothing_overflows_on_a_phone(visit):
+    visit.page.set_viewport_size({'width': 360, 'height': 740})
+    wide = visit.page.evaluate('document.documentElement.scrollWidth')
+    visit.page.set_viewport_size({'width': 1280, 'height': 720})
+    assert wide <= 360
+
+
+def test_axe_finds_no_serious_violation(visit):
+    contrast = {'color-contrast': {'enabled': False}}  # see below
+    assert not serious_violations(visit.page, rules=contrast)
+
+
+def pages_with_every_class(book):
+    """Return a few pages that together have every kind of element."""
+    kinds = {
+        name: {
+            (tag, one)
+            for tag, classes in re.findall(
+                r'<(\w+)[^>]* class="([^"]*)"',
+                (book / f'{name}.html').read_text(),
+            )
+            for one in classes.split()
+        }
+        for name in PAGES
+    }
+    missing, chosen = set().union(*kinds.values()), []
+    while missing:
+        chosen.append(max(PAGES, key=lambda name: len(kinds[name] & missing)))
+        missing -= kinds[chosen[-1]]
+    return chosen
+
+
+# Styles give the same colours to a class on every page; axe takes seconds.
+@pytest.mark.parametrize('theme', ['light', 'dark'])
+def test_contrast_is_enough(browser, book, site, theme):
+    for name in pages_with_every_class(book):
+        with Visit(
+            browser, f'{site}/{name}.html', color_scheme=theme
+        ) as visit:
+            visit.page.wait_for_function(
+                f"document.documentElement.dataset.theme == '{theme}'"
+            )
+            assert not serious_violations(
+                visit.page, runOnly=['color-contrast']
+            ), name
+
+
+def parsed(book, name):
+    """Return a page, parsed."""
+    return BeautifulSoup((book / f'{name}.html').read_text(), 'html.parser')
+
+
+@pytest.mark.parametrize('name', CHAPTERS)
+def test_solutions_and_supporting_code_are_folded_and_nothing_else(name, book):
+    page, wanted, found = parsed(book, f'notebooks/{name}'), [], []
+    for cell in nbformat.read(ROOT / 'notebooks' / f'{name}.ipynb', 4).cells:
+        tags = cell.metadata.get('tags', [])
+        if cell.cell_type == 'code':
+            wanted.append(
+                'Show our solution'
+                if 'solution' in tags
+                else 'Show the code'
+                if 'hide-input' in tags
+                else None
+            )
+    for code in page.select('article .cell_input'):
+        details = code.find_parent('details')
+        found.append(details and details.summary.p.text)
+        assert not details or not details.has_attr('open')
+    assert found == wanted
+    assert not page.select('details[open]')
+
+
+def test_the_api_page_shows_what_the_package_exports_and_nothing_else(book):
+    page = parsed(book, 'api')
+    shown = [entry['id'] for entry in page.select('dt.sig')]
+    assert sorted(shown) == sorted(
+        f'd2lmulti.{name}' for name in d2lmulti.__all__
+    )
+    for entry in page.select('dt.sig'):
+        assert len(entry.find_next_sibling('dd').text.split()) > 3, entry
+        value = getattr(d2lmulti, entry['id'].partition('.')[2])
+        for parameter in inspect.signature(value).parameters:
+            assert parameter in entry.text
+
+
+def test_the_api_page_follows_the_chapters(book):
+    sections = parsed(book, 'api').select('section section')
+    assert all(
+        re.fullmatch(r'd2lmulti\.[\w.]+#', section.h2.text)
+        and len(section.p.text.split()) > 2
+        for section in sections
+    )
+    linked = [
+        link['href'].split('/')[1]
+        for section in sections
+        for link in section.p.select('a')
+    ]
+    assert linked == sorted(linked)
+    exporting = [
+        f'{path.stem}.html'
+        for path in CHAPTER_FILES
+        if re.search(r'"#\| export\\n', path.read_text())
+    ]
+    assert linked == exporting
+
+
+def test_every_source_in_the_text_is_in_the_bibliography(book):
+    for name in CHAPTERS:
+        page = (book / 'notebooks' / f'{name}.html').read_text()
+        text = re.sub(
+            r'<a .*?</a>|<pre.*?</pre>|<[^>]*>', '', page, flags=re.DOTALL
+        )
+        assert not re.findall(r'et al\.,? \(?\d{4}', text)
+
+
+def test_every_source_has_a_number_to_find_it_by(book):
+    listed = (book / 'references.html').read_text()
+    for key, entry in parse_file(
+        ROOT / 'book' / 'references.bib'
+    ).entries.items():
+        number = entry.fields.get('doi') or entry.fields.get('eprint')
+        assert number and number in listed, key
+
+
+def test_no_alternative_text_is_the_name_of_a_file(book):
+    for name in PAGES:
+        page = (book / f'{name}.html').read_text()
+        for image in re.findall(r'<img [^>]*>', page):
+            text = re.search(r'alt="([^"]*)"', image)
+            assert text and len(text[1]) > 40 and '.png' not in text[1], image
+
+
+def test_figures_are_numbered(book):
+    numbers = [
+        int(number)
+        for name in PAGES
+        for number in re.findall(
+            r'caption-number">Fig. (\d+)', (book / f'{name}.html').read_text()
+        )
+    ]
+    assert sorted(numbers) == list(range(1, len(numbers) + 1))
+    assert len(numbers) >= 8

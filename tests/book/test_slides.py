@@ -1,0 +1,92 @@
+"""The slides: what they show and give away, and whether they fit."""
+
+import html
+import pathlib
+import sys
+
+import nbformat
+import pytest
+
+if sys.version_info < (3, 11):
+    pytest.skip(
+        'the book needs Python 3.11, as Sphinx 9 does', allow_module_level=True
+    )
+
+from browsing import Visit, run, serious_violations
+from bs4 import BeautifulSoup
+from chapter_pages import number_of
+
+ROOT = pathlib.Path(__file__).parents[2]
+CHAPTERS = [path.stem for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))]
+
+
+@pytest.fixture(scope='module')
+def slides(tmp_path_factory):
+    """The folder of the slides."""
+    folder = tmp_path_factory.mktemp('slides')
+    run(ROOT / 'book' / 'make_slides.py', folder)
+    return folder
+
+
+LOOK_AT_SLIDES = """() => [...Array(Reveal.getTotalSlides()).keys()].map(i => {
+  Reveal.slide(i);
+  const slide = Reveal.getCurrentSlide();
+  const boxes = [...slide.querySelectorAll('*')].filter(
+    e => !e.closest('.notes')).map(e => e.getBoundingClientRect());
+  return {heading: slide.querySelector('h1, h2')?.textContent,
+          right: Math.max(...boxes.map(box => box.right)),
+          bottom: Math.max(...boxes.map(box => box.bottom)),
+          wide: [...slide.querySelectorAll('pre')].some(
+            e => e.scrollWidth > e.clientWidth + 1),
+          formulas: slide.textContent.includes('$$'),
+          broken: [...slide.querySelectorAll('img')].some(
+            e => !e.naturalWidth || e.alt.length < 40)};
+})"""
+
+
+@pytest.mark.parametrize('name', CHAPTERS)
+def test_a_chapter_has_slides_that_fit_and_need_no_network(
+    browser, slides, name
+):
+    with Visit(
+        browser,
+        (slides / f'{name}.html').as_uri(),
+        viewport={'width': 1280, 'height': 720},
+    ) as visit:
+        visit.page.wait_for_function('window.Reveal && Reveal.isReady()')
+        seen = visit.page.evaluate(LOOK_AT_SLIDES)
+        assert not visit.errors and not visit.foreign
+        assert visit.page.locator('mjx-merror').count() == 0
+    assert 10 <= len(seen) <= 15
+    for slide in seen:
+        assert slide['heading'], slide
+        assert slide['right'] <= 1280 and slide['bottom'] <= 720, slide
+        assert not any((slide['wide'], slide['formulas'], slide['broken']))
+
+
+@pytest.mark.parametrize('name', CHAPTERS)
+def test_slides_give_no_solution_away(name, slides):
+    page = (slides / f'{name}.html').read_text()
+    for cell in nbformat.read(ROOT / 'notebooks' / f'{name}.ipynb', 4).cells:
+        if 'solution' in cell.metadata.get('tags', []):
+            longest = max(cell.source.splitlines(), key=len)
+            assert html.escape(longest, quote=False) not in page
+
+
+def test_the_index_of_slides_names_every_chapter_as_it_names_itself(slides):
+    page = BeautifulSoup((slides / 'index.html').read_text(), 'html.parser')
+    assert not page.select('ol')  # which would count 6b as 7
+    for name, item in zip(CHAPTERS, page.select('li'), strict=True):
+        notebook = nbformat.read(ROOT / 'notebooks' / f'{name}.ipynb', 4)
+        assert f'# {item.text}' == notebook.cells[0].source.split('\n')[0]
+        assert item.text.startswith(f'{number_of(name)}. ')
+        assert item.a['href'] == f'{name}.html'
+
+
+def test_the_index_of_slides_leads_to_the_slides(browser, slides):
+    with Visit(browser, (slides / 'index.html').as_uri()) as visit:
+        visit.page.locator('a').first.click()
+        assert visit.page.inner_text('h1').startswith('1. ')
+        assert not visit.errors
+        visit.page.go_back()
+        assert not serious_violations(visit.page)

@@ -1,0 +1,241 @@
+"""What the tests of several modules share."""
+
+import contextlib
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as onp
+import psutil
+import pytest
+from mxnet import autograd, np
+
+import d2lmulti
+from d2lmulti import cluster
+from d2lmulti.launcher import Limits
+from d2lmulti.system import runtime
+
+# A step sums a few hundred float32 numbers of size about 1, in another order
+# on k devices; 16 roundings for each step leave room for unlucky sums.
+ROUNDING = 16 * onp.finfo('float32').eps
+
+
+def minibatch(n, seed=0):
+    """Return n random images, and labels."""
+    rng = onp.random.RandomState(seed)
+    return (
+        np.array(rng.uniform(size=(n, 1, 28, 28)), dtype='float32'),
+        np.array(rng.randint(0, 10, n), dtype='int32'),
+    )
+
+
+def replicas_on(devices):
+    """Return a replica of LeNet on each device."""
+    params = d2lmulti.init_params(seed=3)
+    return [d2lmulti.get_params(params, device) for device in devices]
+
+
+def reference_steps(batches, lr):
+    """Plain gradient descent on the mean loss, on one device."""
+    params = d2lmulti.init_params(seed=3)
+    for X, y in batches:
+        for param in params:
+            param.attach_grad()
+        with autograd.record():
+            mean = d2lmulti.loss(d2lmulti.lenet(X, params), y).mean()
+        mean.backward()
+        params = [param - lr * param.grad for param in params]
+    return [param.asnumpy() for param in params]
+
+
+def run(code, seconds=120, **variables):
+    """Run Python code in a new process without our settings."""
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in runtime.SETTINGS
+    }
+    env.update(variables)
+    process = subprocess.Popen(
+        [sys.executable, '-c', code],
+        env=env,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        out, error = process.communicate(timeout=seconds)
+    finally:  # its children too, which may spin and never return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    return subprocess.CompletedProcess(code, process.returncode, out, error)
+
+
+# Jobs of several processes
+
+JOB_LIMITS = Limits(startup=60, progress=60, exit=4, total=80)
+JOIN = """
+import os, signal, sys, time
+import mxnet as mx
+from mxnet import np, npx
+npx.set_np()
+store = mx.kv.create('dist_sync')
+store.init('w', np.zeros(3))
+
+def step():
+    store.push('w', np.ones(3))
+    total = np.zeros(3)
+    store.pull('w', out=total)
+    return total.tolist()
+
+"""
+STEPS = (
+    JOIN
+    + """
+for i in range(250):
+    step()
+    print('x' * 1000, 'step', i, flush=True)
+    time.sleep(0.05)
+"""
+)
+
+
+def left_behind(mark, **variables):
+    """Return the other processes whose environment has D2LMULTI_TEST=mark,
+    and these variables."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            environment = process.environ()
+        except psutil.Error:
+            continue
+        if (
+            process.pid != os.getpid()
+            and environment.get('D2LMULTI_TEST') == str(mark)
+            and all(environment.get(k) == v for k, v in variables.items())
+        ):
+            found.append(process)
+    return found
+
+
+def wait_until(condition, seconds=10):
+    """Wait for a condition; fail if it does not come true in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f'not true in {seconds} seconds'
+        time.sleep(0.05)
+
+
+# Training that is interrupted and goes on
+
+
+def small_training(folder, num_devices=2, **options):
+    """Train for two short epochs, with checkpoints in `folder`; return the
+    parameters' bytes and the accuracies."""
+    X, y, X_test, y_test = d2lmulti.read_fashion_mnist()
+    result = d2lmulti.train_on_cluster(
+        **{
+            'num_devices': num_devices,
+            'batch_size': 32,
+            'lr': 0.2,
+            'num_epochs': 2,
+            'checkpoint_every': 2,
+            'checkpoints': folder,
+            'data': (X[:150], y[:150], X_test[:64], y_test[:64]),
+            **options,
+        }
+    )
+    return [
+        [param.asnumpy().tobytes() for param in params]
+        for params in result.device_params
+    ], result.accuracies
+
+
+def assert_interruption_changes_nothing(folder, step):
+    """Let `small_training` fail before its `step`-th step and go on."""
+
+    class Interrupted(Exception):
+        pass
+
+    def failing_step(*args):
+        calls.append(args)
+        if len(calls) == step:
+            raise Interrupted
+        return cluster_step(*args)
+
+    calls, cluster_step = [], cluster.cluster_step
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster, 'cluster_step', failing_step)
+        with pytest.raises(Interrupted):
+            small_training(folder)
+    assert small_training(folder) == small_training(None)
+
+
+# Interrupts
+
+
+class InterruptingRate(float):
+    """A learning rate; when it is used the fifth time, Ctrl-C comes."""
+
+    uses = 0
+
+    def __truediv__(self, other):
+        self.uses += 1
+        if self.uses == 5:
+            signal.raise_signal(signal.SIGINT)
+        return float(self) / other
+
+
+def assert_ctrl_c_waits(step, params, devices):
+    """Ctrl-C amid `step(replicas, lr)` must leave no half of a step."""
+    whole, interrupted = [
+        [d2lmulti.get_params(params, device) for device in devices]
+        for _ in range(2)
+    ]
+    step(whole, 0.1)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            step(interrupted, InterruptingRate(0.1))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    for found, right in zip(interrupted, whole):
+        for param, other in zip(found, right):
+            assert (param.asnumpy() == other.asnumpy()).all()
+
+
+# Mutations: a real bug is put in, and the test of its property must fail.
+
+
+def put_in(monkeypatch, function, old, new):
+    """Replace `old` by `new` in the source of `function`, everywhere it is
+    used: in the package and in the test modules that are loaded."""
+    mutant = mutated(function, old, new)
+    for name, module in list(sys.modules.items()):
+        if name.split('.')[0] in ('d2lmulti', 'helpers') or name.startswith(
+            'test_'
+        ):
+            if getattr(module, function.__name__, None) is function:
+                monkeypatch.setattr(module, function.__name__, mutant)
+
+
+def put_in_method(monkeypatch, cls, name, old, new):
+    """Replace `old` by `new` in the source of a method."""
+    monkeypatch.setattr(cls, name, mutated(getattr(cls, name), old, new))
+
+
+def mutated(function, old, new):
+    """Return the function with `old` replaced by `new` in its source."""
+    source = textwrap.dedent(inspect.getsource(function))
+    assert source.count(old) == 1, 'the mutation no longer fits the source'
+    made = {}  # what else it calls is found in its module, also if replaced
+    exec(
+        source.replace(old, new), vars(sys.modules[function.__module__]), made
+    )
+    return made[function.__name__]

@@ -1,0 +1,142 @@
+"""The notebooks as stored: what a reader or nbval would trip over."""
+
+import ast
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbdev.export import nb_export
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / 'notebooks').glob('*.ipynb'))
+each_notebook = pytest.mark.parametrize(
+    'path', NOTEBOOKS, ids=lambda path: path.stem
+)
+
+
+def code_cells(path):
+    return [
+        cell
+        for cell in nbformat.read(path, 4).cells
+        if cell.cell_type == 'code'
+    ]
+
+
+@each_notebook
+def test_executed_once_from_top_to_bottom(path):
+    cells = code_cells(path)
+    counts = [cell.execution_count for cell in cells]
+    assert counts == list(range(1, len(cells) + 1))
+
+
+@each_notebook
+def test_no_error_warning_or_path_in_the_outputs(path):
+    for cell in code_cells(path):
+        for output in cell.outputs:
+            assert output.output_type != 'error'
+            assert output.get('name') != 'stderr'
+            text = str(output.get('text', output.get('data', '')))
+            assert not re.search(
+                r'/(root|tmp|home|Users|work)/|'
+                r'site-packages',
+                text,
+            )
+
+
+@each_notebook
+def test_cells_fit_a_screen(path):
+    for cell in code_cells(path):
+        assert len(cell.source.splitlines()) <= 30, cell.source[:60]
+        assert all(len(line) <= 78 for line in cell.source.splitlines())
+
+
+@each_notebook
+def test_figures_are_stored_and_not_compared(path):
+    for cell in code_cells(path):
+        data = [o.data for o in cell.outputs if 'data' in o]
+        if data:
+            assert 'nbval-ignore-output' in cell.metadata.get('tags', [])
+            assert all(
+                'image/png' in d or 'Figure' not in str(d) for d in data
+            )
+
+
+@each_notebook
+def test_every_figure_has_a_text_for_those_who_do_not_see_it(path):
+    for cell in code_cells(path):
+        if any('image/png' in o.get('data', {}) for o in cell.outputs):
+            assert len(cell.metadata.mystnb.image.alt) > 40
+    for cell in nbformat.read(path, 4).cells:
+        if cell.cell_type == 'markdown':
+            for text in re.findall(r'!\[(.*?)\]', cell.source):
+                assert len(text) > 40
+
+
+@each_notebook
+def test_the_parts_of_a_chapter_are_there(path):
+    notebook = nbformat.read(path, 4)
+    text = '\n'.join(
+        cell.source for cell in notebook.cells if cell.cell_type == 'markdown'
+    )
+    for heading in ('## Summary', '## If it goes wrong', '## Exercises'):
+        assert heading in text
+    for image in re.findall(r'!\[.*?\]\((.*?)\)', text):
+        assert (path.parent / image).is_file(), image
+    assert 500 < len(text.split()) < 2600
+    assert 'kernelspec' not in notebook.metadata
+    assert 'language_info' not in notebook.metadata
+
+
+@each_notebook
+def test_each_exercise_has_a_solution_and_a_check(path):
+    kinds = [
+        tag
+        for cell in code_cells(path)
+        for tag in cell.metadata.get('tags', [])
+        if tag in ('exercise', 'solution', 'check')
+    ]
+    assert kinds and kinds == ['exercise', 'solution', 'check'] * (
+        len(kinds) // 3
+    )
+    *_, question, answer = nbformat.read(path, 4).cells
+    assert 'To think about' in question.source
+    assert answer.metadata.tags == ['solution']
+    assert answer.source.startswith('<details>')
+
+
+def is_folded(cell):
+    return cell.metadata.get('jupyter', {}).get('source_hidden', False)
+
+
+@each_notebook
+def test_jupyter_and_the_site_fold_the_same_cells(path):
+    for cell in code_cells(path):
+        tags = cell.metadata.get('tags', [])
+        assert is_folded(cell) == bool({'solution', 'hide-input'} & set(tags))
+        assert not {'solution', 'hide-input'} <= set(tags)
+        if {'exercise', 'check'} & set(tags):
+            assert not is_folded(cell)
+
+
+@pytest.mark.parametrize('number', ['01', '02', '04', '05', '06'])
+def test_most_of_a_core_chapter_is_worth_reading(number):
+    (path,) = (ROOT / 'notebooks').glob(f'{number}_*.ipynb')
+    kinds = {'exercise', 'solution', 'check'}
+    cells = [
+        cell
+        for cell in code_cells(path)
+        if not kinds & set(cell.metadata.get('tags', []))
+    ]
+    hidden = [cell for cell in cells if is_folded(cell)]
+    assert 4 * len(hidden) <= len(cells)
+
+
+@each_notebook
+def test_the_module_is_what_the_notebook_exports(path, tmp_path):
+    nb_export(path, tmp_path / 'd2lmulti')
+    for exported in tmp_path.glob('d2lmulti/*.py'):
+        module = ROOT / 'd2lmulti' / exported.name
+        assert ast.dump(ast.parse(module.read_text())) == ast.dump(
+            ast.parse(exported.read_text())
+        ), 'run make export'

@@ -1,0 +1,125 @@
+"""The edition for a class has everything but the solutions."""
+
+import ast
+import pathlib
+import subprocess
+import sys
+import zipfile
+
+import nbformat
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+NAMES = [path.name for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))]
+each_chapter = pytest.mark.parametrize('name', NAMES)
+
+
+@pytest.fixture(scope='module')
+def edition(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('edition') / 'student'
+    subprocess.run(
+        [sys.executable, ROOT / 'book' / 'make_student.py', folder],
+        check=True,
+        timeout=100,
+    )
+    return folder
+
+
+def cells(path, *tags):
+    """Return the cells with one of `tags`, or all."""
+    return [
+        cell
+        for cell in nbformat.read(path, 4).cells
+        if not tags or set(tags) & set(cell.metadata.get('tags', []))
+    ]
+
+
+@each_chapter
+def test_no_solution_is_left(name, edition):
+    path = edition / 'notebooks' / name
+    assert not cells(path, 'solution')
+    everything = path.read_text().lower()
+    assert 'solution' not in everything and '<details>' not in everything
+    for solution in cells(ROOT / 'notebooks' / name, 'solution'):
+        stub_lines = {
+            line
+            for cell in cells(path, 'exercise', 'check')
+            for line in cell.source.splitlines()
+        }
+        own = [
+            line
+            for line in solution.source.splitlines()
+            if line not in stub_lines and len(line.strip()) > 12
+        ]
+        left = [cell.source for cell in cells(path, 'exercise', 'check')]
+        assert own and not any(
+            line in source for line in own for source in left
+        )
+
+
+@each_chapter
+def test_all_else_is_as_it_was(name, edition):
+    kept = [
+        cell
+        for cell in cells(ROOT / 'notebooks' / name)
+        if 'solution' not in cell.metadata.get('tags', [])
+    ]
+    found = cells(edition / 'notebooks' / name)
+    assert len(found) == len(kept)
+    for cell, original in zip(found, kept):
+        assert cell.cell_type == original.cell_type
+        if cell.cell_type == 'code':
+            assert cell.source == original.source
+            assert cell.metadata == original.metadata  # folded stays folded
+        else:
+            assert original.source.startswith(cell.source[:40])
+
+
+@each_chapter
+def test_every_exercise_has_a_stub_that_says_so_and_a_check(name, edition):
+    kinds = [
+        cell.metadata.tags[0]
+        for cell in cells(edition / 'notebooks' / name, 'exercise', 'check')
+    ]
+    assert kinds == ['exercise', 'check'] * (len(kinds) // 2)
+    for cell in cells(edition / 'notebooks' / name, 'exercise'):
+        assert 'NotImplementedError' in cell.source
+
+
+def test_the_module_gives_no_answer_away():
+    asked = {
+        node.name
+        for name in NAMES
+        for cell in cells(ROOT / 'notebooks' / name, 'exercise')
+        for node in ast.parse(cell.source).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    given = {
+        node.name
+        for path in (ROOT / 'd2lmulti').rglob('*.py')
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert asked and not asked & given
+
+
+def test_it_has_what_its_readme_needs(edition):
+    for part in (
+        'README.md',
+        'Makefile',
+        'pyproject.toml',
+        'LICENSE',
+        'requirements/install.sh',
+        'requirements/cpu.txt',
+        'd2lmulti/fashion_mnist',
+        'd2lmulti/system/runtime.py',
+        'd2lmulti/launcher/exit_hook',
+        'img/allreduce_ring.svg',
+    ):
+        assert (edition / part).exists(), part
+    with zipfile.ZipFile(edition.with_suffix('.zip')) as archive:
+        names = archive.namelist()
+    assert 'student/notebooks/01_devices.ipynb' in names
+    assert len([name for name in names if not name.endswith('/')]) == len(
+        [path for path in edition.rglob('*') if path.is_file()]
+    )

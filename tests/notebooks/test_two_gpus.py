@@ -1,0 +1,136 @@
+"""The chapters on a machine with two GPUs, as far as CPUs can tell.
+
+`two_gpus/` makes CPU devices play GPUs, with their names and their rule: an
+operator whose arrays live on different devices raises. What remains unseen
+is how GPUs round, and which operators MXNet has for them.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import mxnet as mx
+import pytest
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(
+    not mx.__version__.startswith('1.'),
+    reason='the check is made for MXNet 1.9',
+)
+
+MIXED = """
+import sys
+import d2lmulti
+import mxnet as mx
+from mxnet import autograd, gluon, np, npx
+
+first, second = d2lmulti.try_devices(2)
+x, y, z = [np.ones((4, 3), ctx=c) for c in (first, second, mx.cpu(0))]
+near, far = [np.ones((4, 3), ctx=mx.cpu(i)) for i in range(2)]
+net = gluon.nn.Dense(2)
+net.initialize(ctx=first)
+net.hybridize()
+
+def backward(gradient):
+    x.attach_grad()
+    with autograd.record():
+        result = x * x
+    result.backward(gradient)
+
+def put(target, value):
+    target[:] = value
+
+for work in sys.argv[1:]:
+    try:
+        eval(work)
+    except mx.MXNetError as error:
+        assert 'with arrays on' in str(error), error
+        print(work)
+"""
+WRONG = [
+    'x + y',
+    'x + z',
+    'np.dot(z, x.T)',
+    'np.concatenate([x, y])',
+    'x == y',
+    'np.add(x, x, out=y)',
+    'x.__iadd__(z)',
+    'x[z > 0]',
+    'npx.pick(x, z[:, 0])',
+    'net(z)',
+    'backward(z)',
+    'backward(y)',
+]
+RIGHT = [
+    'x + x.copyto(first)',
+    'x + y.as_in_ctx(first)',
+    'put(x, y)',
+    'x.copyto(y)',
+    'y.copyto(z)',
+    'near + far',
+    'net(x)',
+    'np.array(x, ctx=second)',
+    'backward(x)',
+    'x.asnumpy()',
+]
+
+
+def as_on_two_gpus(command, folder, seconds):
+    """Run Python in a new process that sees two GPUs; return its output."""
+    play = Path(__file__).parent / 'two_gpus'
+    variables = dict(os.environ, PYTHONPATH=str(play))
+    variables.pop('D2LMULTI_DEVICES', None)
+    return subprocess.run(
+        [sys.executable, *command],
+        env=variables,
+        cwd=folder,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=seconds,
+    )
+
+
+def test_what_a_gpu_refuses_raises_and_nothing_else(tmp_path):
+    result = as_on_two_gpus(['-c', MIXED, *WRONG, *RIGHT], tmp_path, 60)
+    assert result.stdout.splitlines() == WRONG
+
+
+def test_devices_look_like_gpus(tmp_path):
+    result = as_on_two_gpus(
+        ['-c', MIXED + 'print(x[0], z[0], x.ctx, z.ctx)'], tmp_path, 60
+    )
+    assert result.stdout == '[1. 1. 1.] @gpu(0) [1. 1. 1.] gpu(0) cpu(0)\n'
+
+
+@pytest.mark.parametrize(
+    'name',
+    [
+        '04_synchronization',
+        '06_training',
+        '11_batch_norm',
+        '12_heterogeneous_devices',
+    ],
+)
+def test_a_chapter_prints_the_same_with_gpus(name):
+    """Where most devices are made; `make test SUITE=as-gpus` runs all."""
+    result = as_on_two_gpus(
+        [
+            '-m',
+            'pytest',
+            '-q',
+            '--nbval',
+            '--nbval-current-env',
+            '--nbval-cell-timeout=120',
+            f'notebooks/{name}.ipynb',
+        ],
+        ROOT,
+        280,
+    )
+    assert result.returncode == 0, result.stdout
+
+
+def test_gpus_round_products_like_cpus():
+    """TF32, which GPUs since Ampere would use, has three digits."""
+    assert os.environ['NVIDIA_TF32_OVERRIDE'] == '0'

@@ -1,0 +1,338 @@
+"""Checkpoints: whole or not there, and training goes on exactly."""
+
+import builtins
+import errno
+import io
+import itertools
+import multiprocessing
+import os
+import resource
+import signal
+import time
+import warnings
+
+import numpy as onp
+import pytest
+from helpers import (
+    assert_interruption_changes_nothing,
+    put_in,
+    small_training,
+    wait_until,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from mxnet import autograd, np, npx
+
+import d2lmulti
+from d2lmulti import checkpoint as module
+from d2lmulti import cluster
+from d2lmulti.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+
+
+def some(step=0, value=1.0, **more):
+    """Return a checkpoint after `step` steps."""
+    return Checkpoint([onp.full((3, 4), value, 'float32')], 0, step, **more)
+
+
+def test_what_is_saved_is_loaded_bit_for_bit(tmp_path):
+    params = [
+        np.array(
+            onp.random.RandomState(i).normal(size=(2, i)), dtype='float32'
+        )
+        for i in range(12)
+    ]
+    optimizer = [onp.array([onp.nan, -0.0, onp.inf]), onp.arange(3)]
+    save_checkpoint(
+        tmp_path,
+        Checkpoint(
+            params, 3, 17, {'lr': 0.1}, optimizer, {'accuracies': [0.5]}
+        ),
+    )
+    found = load_checkpoint(tmp_path)
+    assert (found.epoch, found.step) == (3, 17)
+    assert found.settings == {'lr': 0.1}
+    assert found.history == {'accuracies': [0.5]}
+    for arrays, others in (
+        (params, found.params),
+        (optimizer, found.optimizer),
+    ):
+        assert len(arrays) == len(others)
+        for array, other in zip(arrays, others):
+            array = array.asnumpy() if isinstance(array, np.ndarray) else array
+            assert (array.dtype, array.shape) == (other.dtype, other.shape)
+            assert array.tobytes() == other.tobytes()
+
+
+def test_numpy_opens_a_checkpoint_without_pickle(tmp_path):
+    params = [onp.ones((2, 3), 'float32'), onp.zeros(3)]
+    path = save_checkpoint(tmp_path, Checkpoint(params, 1, 20))
+    assert path.name == 'checkpoint-000001-00000020.npz'
+    with onp.load(path, allow_pickle=False) as arrays:
+        assert {'params0', 'params1'} <= set(arrays.files)
+        for i, param in enumerate(params):
+            assert (arrays[f'params{i}'] == param).all()
+        assert all(arrays[name].dtype != object for name in arrays.files)
+
+
+def test_random_numbers_go_on_where_they_were(tmp_path):
+    def draw():
+        with autograd.record():
+            dropped = npx.dropout(np.ones(50), p=0.5)
+        return (
+            onp.random.rand(3).tolist(),
+            onp.random.randn(1).tolist(),
+            np.random.uniform(size=3).tolist(),
+            dropped.tolist(),
+        )
+
+    draw()
+    save_checkpoint(tmp_path, some())
+    expected = draw()
+    draw()
+    load_checkpoint(tmp_path)
+    assert draw() == expected
+
+
+def test_the_last_two_are_kept_and_nothing_else(tmp_path):
+    for step in range(12):
+        save_checkpoint(tmp_path, some(step))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        'checkpoint-000000-00000010.npz',
+        'checkpoint-000000-00000011.npz',
+    ]
+
+
+def test_without_checkpoints_there_is_nothing_to_load(tmp_path):
+    assert load_checkpoint(tmp_path) is None
+    assert load_checkpoint(tmp_path / 'missing') is None
+
+
+def assert_damage_is_noticed(folder, damage):
+    """Damage the newer one of two checkpoints; the older one is loaded."""
+    save_checkpoint(folder, some(1))
+    path = save_checkpoint(folder, some(2))
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.warns(UserWarning, match='(damaged|not a check).*before it'):
+        assert load_checkpoint(folder).step == 1
+
+
+@pytest.mark.parametrize(
+    'damage',
+    [
+        lambda content: content[:-1],
+        lambda content: content[:30],
+        lambda content: b'',
+        lambda content: b'something else',
+        lambda content: content[:500] + b'x' + content[501:],
+        lambda content: content + b'x',
+    ],
+)
+def test_a_damaged_file_is_passed_over(tmp_path, damage):
+    assert_damage_is_noticed(tmp_path, damage)
+
+
+@pytest.fixture(scope='module')
+def saved(tmp_path_factory):
+    """Return a checkpoint's path and its content."""
+    path = save_checkpoint(tmp_path_factory.mktemp('folder'), some())
+    return path, path.read_bytes()
+
+
+@given(st.floats(0, 1, exclude_max=True), st.integers(1, 255))
+def test_no_byte_can_change_unnoticed(saved, where, by):
+    path, content = saved
+    i = int(where * len(content))
+    changed = bytes([(content[i] + by) % 256])
+    path.write_bytes(content[:i] + changed + content[i + 1 :])
+    with pytest.raises(ValueError, match='damaged|not a checkpoint'):
+        module.read(path)
+
+
+def test_a_file_of_another_program_is_passed_over(tmp_path):
+    save_checkpoint(tmp_path, some(1))
+    onp.savez(tmp_path / 'checkpoint-000000-00000002.npz', onp.ones(3))
+    with pytest.warns(UserWarning, match='not a checkpoint'):
+        assert load_checkpoint(tmp_path).step == 1
+
+
+def test_only_damaged_files_are_an_error(tmp_path):
+    save_checkpoint(tmp_path, some()).write_bytes(b'')
+    with pytest.warns(UserWarning), pytest.raises(
+        ValueError, match='whole.*start over'
+    ):
+        load_checkpoint(tmp_path)
+
+
+def test_another_training_is_refused(tmp_path):
+    save_checkpoint(tmp_path, some(settings={'batch_size': 256, 'lr': 1}))
+    with pytest.raises(ValueError, match='batch_size = 256, this run has 64'):
+        load_checkpoint(tmp_path, {'batch_size': 64, 'lr': 1})
+
+
+def test_a_full_disk_leaves_the_earlier_ones(tmp_path):
+    """The limit on the size of a file fails as a full disk does."""
+    save_checkpoint(tmp_path, some(1))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, hard))
+    try:
+        with pytest.raises(OSError, match='could not be written.*make room'):
+            save_checkpoint(tmp_path, some(2))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+    assert [path.name for path in tmp_path.iterdir()] == [
+        'checkpoint-000000-00000001.npz'
+    ]
+    assert load_checkpoint(tmp_path).step == 1
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path):
+    (tmp_path / 'file').touch()
+    with pytest.raises(OSError, match='file'):
+        save_checkpoint(tmp_path / 'file' / 'folder', some())
+
+
+def save_without_end(folder, first):
+    """Save one checkpoint after the other."""
+    for step in itertools.count(first):
+        save_checkpoint(folder, some(step))
+
+
+@pytest.mark.filterwarnings('error')
+def test_a_kill_never_tears_the_newest(tmp_path):
+    for i in range(4):
+        process = multiprocessing.get_context('fork').Process(
+            target=save_without_end, args=(tmp_path, i * 1_000_000)
+        )
+        process.start()
+        names = f'*{i}??????.npz'
+        wait_until(
+            lambda names=names: len(list(tmp_path.glob(names))) >= 2,
+            seconds=60,
+        )
+        time.sleep(0.037 * i)
+        process.kill()
+        process.join()
+        assert load_checkpoint(tmp_path).step >= i * 1_000_000
+        assert len(list(tmp_path.iterdir())) <= 4
+
+
+class HalfWritten(io.FileIO):
+    """A file whose process is killed in the middle of a write."""
+
+    def write(self, content):
+        super().write(content[: len(content) // 2])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def save_half(folder):
+    builtins.open = HalfWritten
+    save_checkpoint(folder, some(2))
+
+
+def assert_half_a_write_changes_nothing(folder):
+    save_checkpoint(folder, some(1))
+    process = multiprocessing.get_context('fork').Process(
+        target=save_half, args=(folder,)
+    )
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        assert load_checkpoint(folder).step == 1
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_a_kill_in_the_middle_of_a_write_changes_nothing(tmp_path):
+    assert_half_a_write_changes_nothing(tmp_path)
+
+
+def test_a_file_that_has_its_name_too_early_is_caught(tmp_path, monkeypatch):
+    put_in(
+        monkeypatch,
+        module.write_whole,
+        'part = path.with_name(',
+        'part = path or (',
+    )
+    with pytest.raises(UserWarning, match='damaged|not a checkpoint'):
+        assert_half_a_write_changes_nothing(tmp_path)
+
+
+@pytest.mark.parametrize('step', range(1, 11))
+def test_an_interruption_at_any_step_changes_nothing(tmp_path, step):
+    assert_interruption_changes_nothing(tmp_path, step)
+
+
+def test_a_training_that_has_ended_stays_as_it_is(tmp_path):
+    assert small_training(tmp_path) == small_training(tmp_path)
+
+
+def test_more_epochs_can_be_added(tmp_path):
+    small_training(tmp_path, num_epochs=1)
+    assert small_training(tmp_path) == small_training(None)
+
+
+@pytest.mark.parametrize(
+    'options, name',
+    [
+        ({'batch_size': 31}, 'batch_size'),
+        ({'lr': 0.1}, 'lr'),
+        ({'seed': 1}, 'seed'),
+        ({'num_devices': 1}, 'devices'),
+    ],
+)
+def test_training_on_with_other_settings_is_refused(tmp_path, options, name):
+    small_training(tmp_path, num_epochs=1)
+    with pytest.raises(ValueError, match=f'written with {name} ='):
+        small_training(tmp_path, **options)
+
+
+def test_another_network_is_refused(tmp_path, monkeypatch):
+    small_training(tmp_path, num_epochs=1)
+    wider = [np.zeros((21, 1, 3, 3))] + d2lmulti.init_params()[1:]
+    monkeypatch.setattr(cluster, 'init_params', lambda seed: wider)
+    with pytest.raises(ValueError, match='written with shapes ='):
+        small_training(tmp_path)
+
+
+CHECKPOINT_BUGS = {
+    'a torn file is read': (
+        module.read,
+        'file[end:] != zip_comment(file[:end])',
+        'False',
+        lambda folder: assert_damage_is_noticed(folder, lambda b: b + b'x'),
+    ),
+    'half a file stays': (
+        module.write_whole,
+        'part.unlink(missing_ok=True)',
+        'pass',
+        lambda folder: test_a_full_disk_leaves_the_earlier_ones(folder),
+    ),
+    'random state forgotten': (
+        load_checkpoint,
+        'onp.random.set_state(random_state)',
+        'pass',
+        lambda folder: test_random_numbers_go_on_where_they_were(folder),
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', CHECKPOINT_BUGS)
+def test_bug_in_a_checkpoint_is_caught(bug, monkeypatch, tmp_path):
+    function, old, new, test = CHECKPOINT_BUGS[bug]
+    put_in(monkeypatch, function, old, new)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        test(tmp_path)
+
+
+def test_an_error_of_the_disk_is_told_as_it_is(tmp_path, monkeypatch):
+    def full(*args):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(module.os, 'fsync', full)
+    with pytest.raises(OSError, match='No space left') as caught:
+        save_checkpoint(tmp_path, some())
+    assert caught.value.errno == errno.ENOSPC
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,80 @@
+"""The settings of the process, and what the import loads."""
+
+import json
+import pathlib
+import re
+
+import pytest
+from helpers import run
+
+from d2lmulti.system import runtime
+
+SHOW = (
+    'import os, json; print(json.dumps({n: os.environ.get(n) for n in '
+    'd2lmulti.system.runtime.SETTINGS}))'
+)
+
+
+@pytest.fixture(scope='module')
+def imported():
+    """A process that imports d2lmulti, and what it prints."""
+    return run(
+        'import d2lmulti; '
+        + SHOW
+        + """
+import sys
+print([n for n in ('matplotlib', 'IPython', 'd2l', 'pandas')
+       if n in sys.modules])"""
+    )
+
+
+def test_settings_are_made_in_silence(imported):
+    assert json.loads(imported.stdout.splitlines()[0]) == runtime.SETTINGS
+    assert imported.stderr == ''
+
+
+def test_the_import_loads_nothing_for_plots_or_notebooks(imported):
+    assert imported.stdout.splitlines()[1:] == ['[]']
+
+
+def test_the_doctor_starts_without_other_packages():
+    result = run("""
+import sys
+sys.argv[:] = ['-m', 'doctor']  # as Python sets it while it finds d2lmulti
+from d2lmulti.system import doctor, runtime
+print([n for n in ('mxnet', 'numpy', 'psutil', 'tqdm') if n in sys.modules])
+""")
+    assert result.stdout == '[]\n', result.stderr
+
+
+def test_what_the_user_has_set_stays():
+    result = run(
+        'import d2lmulti; ' + SHOW,
+        MXNET_CPU_TEMP_COPY='8',
+        OMP_NUM_THREADS='3',
+    )
+    assert json.loads(result.stdout)['MXNET_CPU_TEMP_COPY'] == '8'
+    assert json.loads(result.stdout)['OMP_NUM_THREADS'] == '3'
+    assert 'OMP_NUM_THREADS=3' in result.stderr
+
+
+def test_importing_mxnet_first_is_named_in_a_warning():
+    result = run('import mxnet, d2lmulti; ' + SHOW)
+    assert result.returncode == 0
+    assert 'MXNet was imported before d2lmulti' in result.stderr
+    assert 'MXNET_CPU_TEMP_COPY' in result.stderr
+    assert 'Restart Python' in result.stderr
+
+
+def test_products_use_avx2_where_there_is_one():
+    if ' avx2 ' not in pathlib.Path('/proc/cpuinfo').read_text():
+        assert runtime.openblas_avx2_env() == {}
+        return
+    result = run(
+        'import os; os.environ.pop("OPENBLAS_CORETYPE", None); '
+        'import d2lmulti; print(os.environ.get("OPENBLAS_CORETYPE"))',
+        OPENBLAS_VERBOSE='2',
+    )  # each OpenBLAS names its kernels
+    numpy_core, *cores = re.findall(r'Core: (\w+)', result.stderr)
+    assert set(cores) == {'Haswell'}
+    assert result.stdout == 'None\n'

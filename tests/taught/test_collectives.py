@@ -1,0 +1,397 @@
+"""Every allreduce gives the same sum, in place, and sends what it should."""
+
+import math
+
+import mxnet as mx
+import numpy as onp
+import pytest
+from helpers import ROUNDING, minibatch, put_in, reference_steps, replicas_on
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mxnet import np
+
+import d2lmulti
+from d2lmulti import collectives, training
+
+ALGORITHMS = {
+    'star': d2lmulti.allreduce,
+    'sharded': d2lmulti.sharded_allreduce,
+    'ring': d2lmulti.ring_allreduce,
+    'tree': d2lmulti.tree_allreduce,
+}
+each_algorithm = pytest.mark.parametrize('name', ALGORITHMS)
+few = settings(max_examples=60, deadline=None)
+
+
+def algorithm_named(name):
+    """Look the function up when it is needed: a mutation may be put in."""
+    function = ALGORITHMS[name]
+    return getattr(d2lmulti, function.__name__)
+
+
+def whole_numbers(k, shape, dtype, seed=0):
+    """Arrays whose sums are exact in any order, one on each of k devices."""
+    values = onp.random.RandomState(seed).randint(-9, 9, [k] + list(shape))
+    return values, [
+        np.array(v, dtype=dtype, ctx=mx.cpu(i)) for i, v in enumerate(values)
+    ]
+
+
+def assert_sum(name, k, shape, dtype='float32', seed=0):
+    values, data = whole_numbers(k, shape, dtype, seed)
+    algorithm_named(name)(tuple(data))
+    for i, array in enumerate(data):
+        assert array.ctx == mx.cpu(i) and array.shape == tuple(shape)
+        assert array.dtype == onp.dtype(dtype)
+        assert (array.asnumpy() == values.sum(axis=0)).all()
+
+
+@each_algorithm
+@pytest.mark.parametrize('k', range(1, 9))
+def test_every_array_holds_the_sum(name, k):
+    for size in (0, 1, 7, k - 1, k, k + 1, 97):
+        assert_sum(name, k, [size])
+
+
+@each_algorithm
+@pytest.mark.parametrize('dtype', ['float32', 'float64', 'int32'])
+def test_any_dtype(name, dtype):
+    assert_sum(name, 3, [5, 2], dtype)
+
+
+@few
+@given(st.data())
+def test_any_shape_on_any_number_of_devices(data):
+    assert_sum(
+        data.draw(st.sampled_from(list(ALGORITHMS))),
+        data.draw(st.integers(1, 8)),
+        data.draw(st.lists(st.integers(0, 5), max_size=3)),
+        seed=data.draw(st.integers(0, 2**32 - 1)),
+    )
+
+
+@each_algorithm
+@pytest.mark.parametrize('k', [2, 3, 8])
+def test_views_change_their_arrays_and_nothing_beside_them(name, k):
+    values, data = whole_numbers(k, [20], 'float32')
+    algorithm_named(name)([array[3:16] for array in data])
+    for array, before in zip(data, values):
+        found = array.asnumpy()
+        assert (found[3:16] == values.sum(axis=0)[3:16]).all()
+        assert (found[:3] == before[:3]).all()
+        assert (found[16:] == before[16:]).all()
+
+
+@each_algorithm
+def test_several_arrays_on_one_device(name):
+    data = [np.full(5, i, ctx=mx.cpu(i % 2)) for i in range(4)]
+    algorithm_named(name)(data)
+    assert all((array.asnumpy() == 6).all() for array in data)
+
+
+@each_algorithm
+@pytest.mark.parametrize(
+    'data, error',
+    [
+        ([], ValueError),
+        ([onp.ones(3), onp.ones(3)], TypeError),
+        (np.ones((2, 3)), TypeError),
+        ((np.ones(3) for _ in range(2)), TypeError),
+        ([np.ones(3), np.ones(4, ctx=mx.cpu(1))], ValueError),
+        ([np.ones(3), np.ones(3, dtype='float64', ctx=mx.cpu(1))], ValueError),
+    ],
+)
+def test_what_cannot_be_summed_is_refused(name, data, error):
+    with pytest.raises(error):
+        algorithm_named(name)(data)
+
+
+@each_algorithm
+def test_one_array_twice_is_refused(name):
+    array = np.ones(3)
+    with pytest.raises(ValueError, match='twice'):
+        algorithm_named(name)([array, array])
+    assert (array.asnumpy() == 1).all()
+
+
+def closed_form(name, k, size):
+    """Return (bytes, messages) of the busiest sender; k divides `size`."""
+    if name in ('sharded', 'ring'):
+        return 2 * (k - 1) * 4 * size // k, 2 * (k - 1)
+    arrays = k - 1 if name == 'star' else math.ceil(math.log2(k))
+    return arrays * 4 * size, arrays
+
+
+def assert_sends_its_closed_form(name, k):
+    data = whole_numbers(k, [840], 'float32')[1]
+    sent = d2lmulti.count_sent(algorithm_named(name), data)
+    assert len(sent) == k and max(sent) == closed_form(name, k, 840)
+    if name in ('sharded', 'ring'):
+        assert len(set(sent)) == 1
+    # Each of k - 1 arrays must reach the sum, and the sum k - 1 arrays.
+    assert sum(num_bytes for num_bytes, _ in sent) == 2 * (k - 1) * 3360
+
+
+@each_algorithm
+@pytest.mark.parametrize('k', range(1, 9))
+def test_bytes_and_messages_are_those_of_the_formula(name, k):
+    assert_sends_its_closed_form(name, k)
+
+
+@few
+@given(
+    st.sampled_from(['sharded', 'ring']), st.integers(1, 8), st.integers(0, 60)
+)
+def test_ragged_slices_stay_within_the_bound(name, k, size):
+    data = whole_numbers(k, [size], 'float32')[1]
+    for num_bytes, messages in d2lmulti.count_sent(
+        algorithm_named(name), data
+    ):
+        assert num_bytes <= 2 * (k - 1) * 4 * math.ceil(size / k)
+        assert messages <= 2 * (k - 1)
+
+
+def test_counting_leaves_copyto_as_it_was_also_after_an_error():
+    copyto = np.ndarray.copyto
+    with pytest.raises(ValueError):
+        d2lmulti.count_sent(
+            d2lmulti.ring_allreduce, [np.ones(2), np.ones(3, ctx=mx.cpu(1))]
+        )
+    assert np.ndarray.copyto is copyto
+
+
+def test_counting_allows_copies_through_a_device_without_an_array():
+    def through_a_third(data):
+        data[0].copyto(mx.cpu(2)).copyto(data[1])
+
+    data = [np.ones(10, ctx=mx.cpu(i)) for i in range(2)]
+    assert collectives.count_sent(through_a_third, data) == [(40, 1), (0, 0)]
+
+
+def test_counting_refuses_two_arrays_on_one_device():
+    with pytest.raises(ValueError, match='twice'):
+        d2lmulti.count_sent(d2lmulti.allreduce, [np.ones(2), np.ones(2)])
+
+
+def test_a_column_of_an_array_is_a_copy_so_its_sum_stays_there():
+    arrays = [np.ones((3, 4), ctx=mx.cpu(i)) for i in range(2)]
+    columns = [array[:, :2] for array in arrays]
+    d2lmulti.ring_allreduce(columns)
+    assert all((column.asnumpy() == 2).all() for column in columns)
+    assert all((array.asnumpy() == 1).all() for array in arrays)
+
+
+SHAPES = [(3, 2), (5,), (0,), (), (4, 1, 2), (7,)]
+
+
+def assert_buckets_hold_the_sums(
+    k, num_bytes, algorithm, shapes=SHAPES, dtypes=('float32',)
+):
+    lists = [
+        whole_numbers(k, shape, dtypes[i % len(dtypes)], seed=i)
+        for i, shape in enumerate(shapes)
+    ]
+    device_arrays = [[data[j] for _, data in lists] for j in range(k)]
+    d2lmulti.bucket_allreduce(device_arrays, algorithm, num_bytes)
+    for values, data in lists:
+        for j, array in enumerate(data):
+            assert array.ctx == mx.cpu(j)
+            assert (array.asnumpy() == values.sum(axis=0)).all()
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+@pytest.mark.parametrize('num_bytes', [1, 16, 40, 1 << 20])
+def test_buckets_give_the_same_sums(k, num_bytes):
+    assert_buckets_hold_the_sums(k, num_bytes, d2lmulti.ring_allreduce)
+
+
+def test_buckets_keep_dtypes_apart():
+    assert_buckets_hold_the_sums(
+        2,
+        1 << 20,
+        d2lmulti.allreduce,
+        dtypes=('float32', 'float32', 'float64'),
+    )
+
+
+@few
+@given(st.lists(st.integers(0, 9), max_size=8), st.integers(1, 100))
+def test_buckets_hold_each_array_once_and_no_more_than_fits(sizes, limit):
+    arrays = [np.ones(size) for size in sizes]
+    buckets = collectives.fill_buckets(arrays, limit)
+    assert [i for bucket in buckets for i in bucket] == [
+        i for i, size in enumerate(sizes) if size
+    ]
+    for bucket in buckets:
+        assert len(bucket) == 1 or 4 * sum(sizes[i] for i in bucket) <= limit
+
+
+def test_a_bucket_sends_fewer_messages():
+    def messages(num_bytes):
+        calls = []
+        arrays = [
+            [np.ones(10, ctx=mx.cpu(i)) for _ in range(8)] for i in range(2)
+        ]
+        d2lmulti.bucket_allreduce(arrays, calls.append, num_bytes)
+        return len(calls)
+
+    assert [messages(n) for n in (1, 80, 1000)] == [8, 4, 1]
+
+
+@pytest.mark.parametrize(
+    'device_arrays, error',
+    [
+        ([], ValueError),
+        ([[np.ones(2)], []], ValueError),
+        ([[np.ones(2)], [np.ones(3, ctx=mx.cpu(1))]], ValueError),
+        ([[np.ones(2)], [onp.ones(2)]], TypeError),
+        (([np.ones(2)] for _ in range(2)), TypeError),
+        ([np.ones(2), np.ones(2, ctx=mx.cpu(1))], TypeError),
+        ([[np.ones(2)] * 2, [np.ones(2, ctx=mx.cpu(1))] * 2], ValueError),
+    ],
+)
+def test_lists_that_cannot_be_summed_are_refused(device_arrays, error):
+    with pytest.raises(error):
+        d2lmulti.bucket_allreduce(device_arrays)
+
+
+def test_a_size_in_place_of_the_algorithm_is_refused():
+    arrays = [[np.ones(2)], [np.ones(2, ctx=mx.cpu(1))]]
+    with pytest.raises(TypeError, match='such as ring_allreduce, not 1024'):
+        d2lmulti.bucket_allreduce(arrays, 1024)
+
+
+@each_algorithm
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+@pytest.mark.parametrize('sizes', [(61,), (12, 13)])
+def test_training_takes_the_same_steps_with_any_algorithm(name, k, sizes):
+    devices = [mx.cpu(i) for i in range(k)]
+    replicas = replicas_on(devices)
+    batches = [minibatch(n, seed) for seed, n in enumerate(sizes)]
+    for X, y in batches:
+        d2lmulti.train_batch(
+            X, y, replicas, devices, 0.1, allreduce=algorithm_named(name)
+        )
+    expected = reference_steps(batches, 0.1)
+    for replica in replicas:
+        for param, right in zip(replica, expected):
+            assert abs(param.asnumpy() - right).max() <= (
+                ROUNDING * len(sizes)
+            )
+
+
+def test_train_uses_the_algorithm_that_it_is_given():
+    data = [part[:64] for part in d2lmulti.read_fashion_mnist()]
+    calls = []
+
+    def counted(arrays):
+        calls.append(len(arrays))
+        d2lmulti.ring_allreduce(arrays)
+
+    d2lmulti.train(2, 32, 0.1, num_epochs=1, data=data, allreduce=counted)
+    assert calls == [2] * 8 * 2  # eight parameters, two steps
+
+
+RING_BUGS = {
+    'reduce-scatter stops one step early': (
+        'range(k - 1):  # reduce-scatter',
+        'range(k - 2):',
+    ),
+    'all-gather stops one step early': (
+        'range(k - 1):  # all-gather',
+        'range(k - 2):',
+    ),
+    'one step too many': ('range(k - 1):  # reduce-scatter', 'range(k):'),
+    'a slice added twice': ('+= sent[i]', '+= 2 * sent[i]'),
+    'added instead of replaced': (
+        'slices[i][j].copyto(slices[(i + 1) % k][j])',
+        'slices[(i + 1) % k][j] += slices[i][j].copyto(data[(i + 1) % k].ctx)',
+    ),
+    'the wrong slice passed on': (
+        'j = (i + 1 - step) % k',
+        'j = (i - step) % k',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', RING_BUGS)
+def test_bug_in_the_ring_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, d2lmulti.ring_allreduce, *RING_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_sum('ring', 4, [97])
+        assert_sends_its_closed_form('ring', 4)
+
+
+SUM_BUGS = {
+    'sharded forgets one device': (
+        collectives.sharded_allreduce,
+        'range(j + 1, j + k)',
+        'range(j + 1, j + k - 1)',
+    ),
+    'sharded sends to all but one': (
+        collectives.sharded_allreduce,
+        'for step in range(k):',
+        'for step in range(k - 1):',
+    ),
+    'tree without its last device': (
+        collectives.tree_allreduce,
+        'for i in range(0, k - gap, 2 * gap):\n            total',
+        'for i in range(0, k - gap - 1, 2 * gap):\n            total',
+    ),
+    'the mean in place of the sum': (
+        collectives.tree_allreduce,
+        'while gap > 1:  # broadcast',
+        'data[0][:] = data[0] / k\n    while gap > 1:',
+    ),
+    'slices that overlap': (
+        collectives.split_views,
+        'flat[part]',
+        'flat[part.start:part.stop + 1]',
+    ),
+    'slices that are copies': (
+        collectives.split_views,
+        'array.reshape_view(-1)',
+        'array.reshape(-1).copy()',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', SUM_BUGS)
+def test_bug_in_a_sum_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *SUM_BUGS[bug])
+    with pytest.raises(AssertionError):
+        for name in ('sharded', 'tree'):
+            assert_sum(name, 4, [97])
+            assert_sends_its_closed_form(name, 4)
+
+
+def test_a_slice_that_is_sent_twice_is_caught(monkeypatch):
+    put_in(
+        monkeypatch,
+        d2lmulti.sharded_allreduce,
+        '    for step in range(k):',
+        '    totals[0].copyto(slices[1][0])\n    for step in range(k):',
+    )
+    assert_sum('sharded', 4, [97])  # the sum does not show it
+    with pytest.raises(AssertionError):
+        assert_sends_its_closed_form('sharded', 4)
+
+
+BUCKET_BUGS = {
+    'wrong offset': ('start = end\n', 'start = end - 1\n'),
+    'every array from the start': ('start = end\n', 'start = 0\n'),
+    'sums not copied back': ('.copyto(flat[i])', '.copy()'),
+}
+
+
+@pytest.mark.parametrize('bug', BUCKET_BUGS)
+def test_bug_in_the_bucket_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, d2lmulti.bucket_allreduce, *BUCKET_BUGS[bug])
+    with pytest.raises((AssertionError, ValueError)):
+        assert_buckets_hold_the_sums(3, 1 << 20, d2lmulti.allreduce)
+
+
+def test_an_algorithm_that_is_not_used_is_caught(monkeypatch):
+    put_in(monkeypatch, training.train, ' allreduce)', ' lambda data: None)')
+    with pytest.raises(AssertionError):
+        test_train_uses_the_algorithm_that_it_is_given()

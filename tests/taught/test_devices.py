@@ -1,0 +1,111 @@
+"""Devices, slices, copies and clocks."""
+
+import mxnet as mx
+import pytest
+from helpers import put_in
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mxnet import np
+
+import d2lmulti
+from d2lmulti import devices
+
+
+@pytest.mark.parametrize('k', [0, -1, 65, 10**6])
+def test_number_of_devices_out_of_range(k):
+    with pytest.raises(ValueError, match='device'):
+        d2lmulti.try_devices(k)
+
+
+@pytest.mark.parametrize('k', ['2', 2.0, None, True])
+def test_number_of_devices_of_another_type(k):
+    with pytest.raises(TypeError, match='must be an int'):
+        d2lmulti.try_devices(k)
+
+
+@pytest.mark.parametrize('k', [1, 2, 7, 64])
+def test_devices_are_distinct(k):
+    assert len(set(d2lmulti.try_devices(k))) == k
+
+
+def assert_slices_are_fair(n, k):
+    parts = [list(range(n))[part] for part in d2lmulti.split_slices(n, k)]
+    assert len(parts) == k and sum(parts, []) == list(range(n))
+    lengths = [len(part) for part in parts]
+    assert max(lengths) - min(lengths) <= 1
+    assert lengths == sorted(lengths, reverse=True)  # longer parts first
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 100), st.integers(1, 20))
+def test_slices_cover_everything_in_order_and_differ_by_at_most_one(n, k):
+    assert_slices_are_fair(n, k)
+
+
+@pytest.mark.parametrize(
+    'n, k, error',
+    [
+        (-1, 2, ValueError),
+        (3, 0, ValueError),
+        (3.0, 2, TypeError),
+        (3, '2', TypeError),
+        (3, True, TypeError),
+    ],
+)
+def test_slices_of_nothing_sensible(n, k, error):
+    with pytest.raises(error):
+        d2lmulti.split_slices(n, k)
+
+
+SLICE_BUGS = {
+    'remainder lost': ('i * size + min(i, longer)', 'i * size'),
+    'longer parts last': ('min(i, longer)', 'max(0, i - k + longer)'),
+    'all of it to the first': ('min(i, longer)', 'longer * (i > 0)'),
+}
+
+
+@pytest.mark.parametrize('bug', SLICE_BUGS)
+def test_bug_in_the_slices_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, d2lmulti.split_slices, *SLICE_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_slices_are_fair(11, 4)
+
+
+def test_only_copies_between_devices_are_recorded():
+    x, other = np.ones((3, 5)), mx.cpu(1)
+    target = np.zeros((3, 5), ctx=other)
+    copies = d2lmulti.record_copies(
+        lambda: (
+            x.copyto(other),
+            x.as_in_ctx(other),
+            x.copyto(target),
+            x.copyto(mx.cpu(0)),
+            x.copy(),
+            x[:0].copyto(other),
+        )
+    )
+    assert copies == [(mx.cpu(0), other, 60)] * 3
+
+
+def assert_drains_on_both_sides(monkeypatch):
+    events = []
+    monkeypatch.setattr(
+        devices.npx, 'waitall', lambda: events.append('waitall')
+    )
+    d2lmulti.median_seconds(lambda: events.append('work'), num_runs=2)
+    assert events == ['waitall', 'work', 'waitall'] * 3
+
+
+def test_timing_drains_the_engine_on_both_sides(monkeypatch):
+    assert_drains_on_both_sides(monkeypatch)
+
+
+def test_a_clock_that_stops_too_early_is_caught(monkeypatch):
+    put_in(
+        monkeypatch,
+        d2lmulti.median_seconds,
+        'work()\n        npx.waitall()',
+        'work()',
+    )
+    with pytest.raises(AssertionError):
+        assert_drains_on_both_sides(monkeypatch)

@@ -1,0 +1,760 @@
+"""Shards of unequal size: the step of one device, and shares that fit."""
+
+import contextlib
+import ctypes
+import functools
+import signal
+import threading
+import time
+
+import mxnet as mx
+import numpy as onp
+import pytest
+from helpers import ROUNDING, minibatch, put_in, reference_steps, replicas_on
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mxnet import base, np
+
+import d2lmulti
+from d2lmulti import heterogeneous
+from d2lmulti.heterogeneous import (
+    adapt_shares,
+    balanced_shares,
+    compute_gradients,
+    measure_speeds,
+    shard_sizes,
+    split_by_shares,
+    train_batch_weighted,
+)
+
+POSITIVE = st.floats(1e-300, 1e300)
+many = settings(deadline=None)
+
+
+def devices_of(k):
+    return [mx.cpu(i) for i in range(k)]
+
+
+def distance(replicas, sizes, lr=0.1):
+    """Return how far the replicas are from plain steps on one device."""
+    right = reference_steps(
+        [minibatch(n, seed) for seed, n in enumerate(sizes)], lr
+    )
+    return max(
+        abs(param.asnumpy() - p).max()
+        for replica in replicas
+        for param, p in zip(replica, right)
+    )
+
+
+def after_steps(k, sizes, step):
+    """Return replicas after `step(X, y, replicas, devices, lr)`."""
+    replicas = replicas_on(devices_of(k))
+    for seed, n in enumerate(sizes):
+        step(*minibatch(n, seed), replicas, devices_of(k), 0.1)
+    return replicas
+
+
+def assert_same_steps(shares, sizes=(61, 7), **more):
+    for step in (
+        lambda *a: d2lmulti.train_batch(
+            *a, split=functools.partial(split_by_shares, shares=shares)
+        ),
+        lambda *a: train_batch_weighted(*a, shares=shares, **more),
+    ):
+        replicas = after_steps(len(shares), sizes, step)
+        assert distance(replicas, sizes) <= ROUNDING * len(sizes)
+
+
+@pytest.mark.parametrize(
+    'shares',
+    [
+        [3],
+        onp.array([2, 1]),
+        (2, 1),
+        [1, 1],
+        [1, 50],
+        [1, 2, 4],
+        [0.2, 0.7, 0.1],
+        [9, 1, 1, 9],
+    ],
+)
+def test_unequal_shards_take_the_steps_of_one_device(shares):
+    assert_same_steps(shares)
+
+
+@pytest.mark.parametrize('shares', [[2, 1], [1, 2, 4], [9, 1, 1, 9]])
+def test_without_synchronization_every_replica_differs(shares):
+    replicas = after_steps(
+        len(shares),
+        (61,),
+        lambda *a: train_batch_weighted(
+            *a, shares=shares, allreduce=lambda data: None
+        ),
+    )
+    for replica in replicas:
+        assert distance([replica], (61,)) > 100 * ROUNDING
+
+
+@pytest.mark.parametrize(
+    'max_examples', [[None, 7], [5, 20], [1, 1], [100, None]]
+)
+def test_a_device_that_works_in_parts_takes_the_same_step(max_examples):
+    assert_same_steps([2, 1], max_examples=max_examples)
+
+
+def test_repeated_work_changes_nothing_but_the_time():
+    assert_same_steps([2, 1], slowdowns=[1, 3], max_examples=[None, 9])
+
+
+def test_an_interrupt_waits_for_the_end_of_the_step():
+    interrupts = [signal.SIGINT]
+
+    def interrupted(data):
+        if interrupts:
+            signal.raise_signal(interrupts.pop())
+        d2lmulti.allreduce(data)
+
+    replicas = replicas_on(devices_of(2))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            train_batch_weighted(
+                *minibatch(61),
+                replicas,
+                devices_of(2),
+                0.1,
+                [2, 1],
+                allreduce=interrupted,
+            )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert distance(replicas, (61,)) <= ROUNDING
+
+
+def assert_shards_hold_the_minibatch(n, shares):
+    X, y = minibatch(n)
+    devices = devices_of(len(shares))
+    for data, shards in zip((X, y), split_by_shares(X, y, devices, shares)):
+        assert [shard.ctx for shard in shards] == devices
+        assert [len(shard) for shard in shards] == shard_sizes(n, shares)
+        joined = onp.concatenate([shard.asnumpy() for shard in shards])
+        assert (joined == data.asnumpy()).all()
+
+
+@pytest.mark.parametrize('shares', [[1], [5, 2, 3], (1, 30), [2, 2, 2, 1]])
+def test_shards_are_the_minibatch_in_order_on_their_devices(shares):
+    for n in (4, 10, 31):
+        assert_shards_hold_the_minibatch(n, shares)
+
+
+def test_shards_share_no_memory_with_the_minibatch():
+    X, y = minibatch(9)
+    before = X.asnumpy()
+    for shard in split_by_shares(X, y, devices_of(2), [2, 1])[0]:
+        shard[:] = -1
+    assert (X.asnumpy() == before).all()
+
+
+def assert_proportional(num_rows, shares):
+    sizes = shard_sizes(num_rows, shares)
+    assert sum(sizes) == num_rows and min(sizes) >= 1
+    largest = max(shares)
+    total = sum(share / largest for share in shares)
+    exact = [num_rows * (share / largest) / total for share in shares]
+    if min(exact) >= 1:
+        assert all(
+            abs(size - share) < 1 + 1e-9 for size, share in zip(sizes, exact)
+        )
+    for size, share in zip(sizes, exact):  # nobody pays for more than k
+        assert share - len(shares) < size < share + 1 + 1e-9
+
+
+@many
+@given(st.data())
+def test_shares_add_up_and_are_within_one_of_proportional(data):
+    shares = data.draw(st.lists(POSITIVE, min_size=1, max_size=8))
+    assert_proportional(data.draw(st.integers(len(shares), 5000)), shares)
+
+
+@many
+@given(st.data())
+def test_like_devices_get_the_same(data):
+    shares = data.draw(st.lists(st.floats(0.1, 10), min_size=1, max_size=8))
+    num_rows = data.draw(st.integers(len(shares), 500))
+    sizes = shard_sizes(num_rows, shares)
+    assert sizes == shard_sizes(num_rows, [4 * share for share in shares])
+    for size, share in zip(sizes, shares):
+        for other, other_share in zip(sizes, shares):
+            if share > other_share:
+                assert size >= other
+
+
+@many
+@given(st.data())
+def test_caps_are_kept_and_the_rest_is_proportional(data):
+    k = data.draw(st.integers(1, 6))
+    speeds = data.draw(st.lists(st.floats(0.1, 10), min_size=k, max_size=k))
+    caps = data.draw(
+        st.lists(
+            st.one_of(st.none(), st.integers(1, 60)), min_size=k, max_size=k
+        )
+    )
+    room = sum(10**6 if cap is None else cap for cap in caps)
+    batch_size = data.draw(st.integers(k, min(300, max(k, room))))
+    shares = balanced_shares(speeds, batch_size, caps)
+    assert sum(shares) == batch_size and min(shares) >= 1
+    assert all(cap is None or share <= cap for share, cap in zip(shares, caps))
+    free = [i for i in range(k) if caps[i] is None or shares[i] < caps[i]]
+    if free:
+        rest = sum(shares[i] for i in free)
+        exact = [rest * speeds[i] / sum(speeds[j] for j in free) for i in free]
+        if min(exact) >= 1:
+            assert all(
+                abs(shares[i] - share) < 1 + 1e-9
+                for i, share in zip(free, exact)
+            )
+
+
+@pytest.mark.parametrize('k', [1, 3, 4, 7])
+def test_an_even_split_is_the_special_case(k):
+    for n in range(k, 40):
+        assert shard_sizes(n, [3] * k) == [
+            n // k + (i < n % k) for i in range(k)
+        ]
+
+
+def test_the_rows_left_over_go_to_who_finishes_first():
+    assert shard_sizes(10, [1, 1, 1, 5]) == [1, 1, 1, 7]
+
+
+@pytest.mark.parametrize(
+    'shares, error',
+    [
+        ([1], ValueError),
+        ([1, 1, 1], ValueError),
+        ([1, 0], ValueError),
+        ([1, -1], ValueError),
+        ([0, 0], ValueError),
+        ([1, float('inf')], ValueError),
+        ([1, float('nan')], ValueError),
+        ([1, '2'], TypeError),
+        ([1, None], TypeError),
+        ([1, True], TypeError),
+    ],
+)
+def test_invalid_shares_are_refused(shares, error):
+    split = functools.partial(split_by_shares, shares=shares)
+    calls = [
+        lambda: split(*minibatch(9), devices_of(2)),
+        lambda: d2lmulti.train_batch(
+            *minibatch(9),
+            replicas_on(devices_of(2)),
+            devices_of(2),
+            0.1,
+            split=split,
+        ),
+        lambda: train_batch_weighted(
+            *minibatch(9),
+            replicas_on(devices_of(2)),
+            devices_of(2),
+            0.1,
+            shares,
+        ),
+    ]
+    if len(shares) == 2:
+        calls.append(lambda: shard_sizes(9, shares))
+    for call in calls:
+        with pytest.raises(error, match='shares must be'):
+            call()
+
+
+@pytest.mark.parametrize(
+    'speed, error',
+    [
+        (0, ValueError),
+        (-1, ValueError),
+        (float('inf'), ValueError),
+        (float('nan'), ValueError),
+        ('1', TypeError),
+    ],
+)
+def test_invalid_speeds_are_refused(speed, error):
+    with pytest.raises(error, match='speeds must be .*(2 here|numbers)'):
+        balanced_shares([1, speed], 10)
+
+
+@pytest.mark.parametrize(
+    'call, error, message',
+    [
+        (lambda: shard_sizes(1, [1, 1]), ValueError, 'cannot be split over 2'),
+        (
+            lambda: split_by_shares(*minibatch(1), devices_of(2), [1, 1]),
+            ValueError,
+            'cannot be split over 2',
+        ),
+        (
+            lambda: split_by_shares(
+                np.ones(4), np.ones(3), devices_of(2), [1, 1]
+            ),
+            ValueError,
+            'same length',
+        ),
+        (
+            lambda: split_by_shares(
+                onp.ones(4), np.ones(4), devices_of(2), [1, 1]
+            ),
+            TypeError,
+            'MXNet array',
+        ),
+        (
+            lambda: split_by_shares(
+                np.ones(4), onp.ones(4), devices_of(2), [1, 1]
+            ),
+            TypeError,
+            'MXNet array',
+        ),
+        (
+            lambda: split_by_shares(*minibatch(4), [mx.cpu()] * 2, [1, 1]),
+            ValueError,
+            'twice',
+        ),
+        (
+            lambda: balanced_shares([1, 1], 1),
+            ValueError,
+            'cannot be split over 2',
+        ),
+        (
+            lambda: balanced_shares([1, 1], 10, [3, 6]),
+            ValueError,
+            'do not fit into 9',
+        ),
+        (
+            lambda: balanced_shares([1, 1], 10, [3]),
+            ValueError,
+            'caps must have 2',
+        ),
+        (
+            lambda: balanced_shares([1, 1], 10, [0, None]),
+            ValueError,
+            r'caps\[0\] must be at least 1',
+        ),
+        (
+            lambda: balanced_shares([1, 1], 10, [20, 2.5]),
+            TypeError,
+            r'caps\[1\] must be an integer',
+        ),
+        (lambda: balanced_shares([], 10), ValueError, '1 here'),
+        (lambda: balanced_shares([1], 2.5), TypeError, 'an integer'),
+        (lambda: adapt_shares([5, 5], []), ValueError, 'recent must hold'),
+        (lambda: adapt_shares([5, 5], [[1]]), ValueError, 'recent must hold'),
+        (
+            lambda: adapt_shares([5, 5], [[1, 0]]),
+            ValueError,
+            'recent must hold',
+        ),
+        (
+            lambda: adapt_shares([5, 5], [[1, -1]]),
+            ValueError,
+            'recent must hold',
+        ),
+        (
+            lambda: adapt_shares([5, 5], [[1, float('inf')]]),
+            ValueError,
+            'recent must hold',
+        ),
+        (
+            lambda: adapt_shares([5, 5], [[1, '1']]),
+            TypeError,
+            'recent must hold',
+        ),
+        (
+            lambda: adapt_shares([0, 10], [[1, 1]]),
+            ValueError,
+            r'shares\[0\] must be at least 1',
+        ),
+        (
+            lambda: adapt_shares([5, 5.0], [[1, 1]]),
+            TypeError,
+            r'shares\[1\] must be an integer',
+        ),
+        (
+            lambda: adapt_shares([5, 5], [[1, 1]], caps=[4, 4]),
+            ValueError,
+            'do not fit',
+        ),
+        (
+            lambda: measure_speeds(devices_of(2), 2.5),
+            TypeError,
+            'shard_size must be',
+        ),
+        (
+            lambda: measure_speeds(devices_of(2), num_runs=0),
+            ValueError,
+            'num_runs must be',
+        ),
+        (lambda: measure_speeds([]), ValueError, 'try_devices'),
+        (lambda: measure_speeds([mx.cpu()] * 2, 4), ValueError, 'twice'),
+        (lambda: measure_speeds([0], 4), TypeError, 'devices must be like'),
+        (
+            lambda: adapt_shares([5, 5], [[1, 1]], margin=1),
+            ValueError,
+            'margin must be',
+        ),
+        (
+            lambda: adapt_shares([5, 5], [[1, 1]], margin=-1),
+            ValueError,
+            'margin must be',
+        ),
+        (
+            lambda: adapt_shares([5, 5], [[1, 1]], margin='0.1'),
+            TypeError,
+            'margin must be',
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    'limits, error, message',
+    [
+        ({'slowdowns': [1]}, ValueError, 'slowdowns must have 2'),
+        (
+            {'slowdowns': [1, 0]},
+            ValueError,
+            r'slowdowns\[1\] must be at least',
+        ),
+        ({'slowdowns': [1, 1.5]}, TypeError, r'slowdowns\[1\] must be an int'),
+        (
+            {'slowdowns': [None, 1]},
+            TypeError,
+            r'slowdowns\[0\] must be an int',
+        ),
+        (
+            {'max_examples': [0, None]},
+            ValueError,
+            r'max_examples\[0\] must be at least',
+        ),
+        ({'max_examples': [1]}, ValueError, 'max_examples must have 2'),
+    ],
+)
+def test_invalid_limits_are_refused_before_any_work(limits, error, message):
+    replicas = replicas_on(devices_of(2))
+    with pytest.raises(error, match=message):
+        train_batch_weighted(
+            *minibatch(9), replicas, devices_of(2), 0.1, [1, 1], **limits
+        )
+    for replica in replicas:
+        for param, first in zip(replica, d2lmulti.init_params(seed=3)):
+            assert (param.asnumpy() == first.asnumpy()).all()
+
+
+def test_speeds_are_in_proportion_to_what_the_devices_do(monkeypatch):
+    times = iter([[9, 9]] + [[1, 4], [2, 2], [2, 5]])  # the first warms up
+    monkeypatch.setattr(
+        heterogeneous, 'train_batch_weighted', lambda *a: next(times)
+    )
+    assert measure_speeds(devices_of(2), 12, num_runs=3) == [6, 3]
+
+
+def sizes_of_work(monkeypatch, **limits):
+    """Return how many images each device worked on, each time."""
+    worked = {device: [] for device in devices_of(2)}
+
+    def noted(X, params):
+        worked[X.ctx].append(len(X))
+        return d2lmulti.lenet(X, params)
+
+    monkeypatch.setattr(heterogeneous, 'lenet', noted)
+    train_batch_weighted(
+        *minibatch(30),
+        replicas_on(devices_of(2)),
+        devices_of(2),
+        0.1,
+        [2, 1],
+        **limits,
+    )
+    return list(worked.values())
+
+
+def test_a_slow_device_repeats_its_work(monkeypatch):
+    assert sizes_of_work(monkeypatch) == [[20], [10]]
+    assert sizes_of_work(monkeypatch, slowdowns=[1, 3]) == [[20], [10] * 3]
+
+
+def test_no_part_is_larger_than_what_fits(monkeypatch):
+    assert [
+        sorted(sizes)
+        for sizes in sizes_of_work(monkeypatch, max_examples=[9, None])
+    ] == [[6, 7, 7], [10]]
+
+
+def test_each_device_is_timed_until_its_gradients_are_there(monkeypatch):
+    clock = iter([100.0])
+    ends = {mx.cpu(0): 103.0, mx.cpu(1): 107.0}
+    events = []
+    monkeypatch.setattr(
+        heterogeneous.npx, 'waitall', lambda: events.append('waitall')
+    )
+    monkeypatch.setattr(
+        heterogeneous.time, 'perf_counter', lambda: next(clock)
+    )
+    monkeypatch.setattr(
+        heterogeneous,
+        'time_when_ready',
+        lambda array: np.array([ends[array.ctx]]),
+    )
+    assert train_batch_weighted(
+        *minibatch(6), replicas_on(devices_of(2)), devices_of(2), 0.1, [1, 1]
+    ) == [3.0, 7.0]
+    assert events == ['waitall']  # or earlier work would be timed, too
+
+
+@contextlib.contextmanager
+def held_back(device):
+    """Let a CPU device's worker begin nothing new until the block ends, and
+    see that the block does not wait for it."""
+    end, ended = threading.Event(), []
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+    def wait(run_context, nothing):
+        ended.append(end.wait(20))
+
+    cpu = (ctypes.c_int * 2)(1, device.device_id)
+    base.check_call(
+        base._LIB.MXEnginePushSync(
+            wait, None, None, cpu, None, 0, None, 0, None, 0, b'wait', False
+        )
+    )
+    try:
+        yield
+    finally:
+        end.set()
+        mx.npx.waitall()  # `wait` must live so long
+    assert ended == [True]
+
+
+def test_the_clock_waits_for_its_array_and_only_for_it():
+    _, slow, quick = devices_of(3)  # MXNet uses cpu(0) when it copies
+    arrays = [np.ones(3, ctx=device) for device in (slow, quick)]
+    mx.npx.waitall()
+    times = [time.perf_counter()]
+    with held_back(slow):
+        late, early = [heterogeneous.time_when_ready(x + 1) for x in arrays]
+        times += [float(early), time.perf_counter()]
+    times += [float(late), time.perf_counter()]
+    assert times == sorted(times)
+
+
+def test_replicas_that_do_not_fit_are_refused():
+    replicas = replicas_on(devices_of(2))
+    with pytest.raises(ValueError, match='replicas is 1, of devices 2'):
+        train_batch_weighted(
+            *minibatch(6), replicas[:1], devices_of(2), 0.1, [1, 1]
+        )
+    with pytest.raises(ValueError, match='learning rate'):
+        train_batch_weighted(
+            *minibatch(6), replicas, devices_of(2), -1, [1, 1]
+        )
+
+
+def test_the_speeds_of_real_devices_are_positive():
+    speeds = measure_speeds(devices_of(2), 4, [1, 2], num_runs=1)
+    assert len(speeds) == 2 and min(speeds) > 0
+
+
+def simulate(
+    seed, adapt, factor=2.0, k=2, noise=0.05, num_steps=90, change=40
+):
+    """Return each step's time as a multiple of the least, and the steps in
+    which the shares changed; the last device's cost changes at `change`."""
+    rng = onp.random.RandomState(seed)
+    costs, shares = onp.ones(k), [256 // k] * k
+    recent, times, changes = [], [], []
+    for now in range(num_steps):
+        if now == change:
+            costs[-1] *= factor
+        times.append(max(shares * costs) * sum(1 / costs) / sum(shares))
+        recent = recent[-6:] + [list(costs * onp.exp(rng.normal(0, noise, k)))]
+        better = adapt(shares, recent)
+        changes += [now] * (better != shares)
+        shares = better
+    return times, changes
+
+
+@pytest.mark.parametrize('factor', [2.0, 0.5, 4.0])
+@pytest.mark.parametrize('k', [2, 3, 4])
+def test_shares_follow_a_change_within_ten_steps(factor, k):
+    for seed in range(10):
+        times, _ = simulate(seed, adapt_shares, factor, k)
+        assert max(times[50:]) < 1.2
+
+
+@pytest.mark.parametrize('k', [2, 4])
+def test_noise_alone_moves_the_shares_rarely(k):
+    changes = sum(
+        len(simulate(seed, adapt_shares, 1.0, k)[1]) for seed in range(10)
+    )
+    assert changes <= 5  # in 900 steps
+
+
+def test_a_single_slow_step_moves_nothing():
+    recent = [[1, 1]] * 3 + [[1, 9]] * 2 + [[1, 1]] * 3
+    for end in range(1, 9):
+        assert adapt_shares([50, 50], recent[:end]) == [50, 50]
+    assert adapt_shares([50, 50], [[1, 9]] * 4) == [50, 50]
+    assert adapt_shares([50, 50], [[1, 9]] * 5) == [90, 10]
+    assert adapt_shares((50, 50), onp.array([[1, 9]] * 5)) == [90, 10]
+
+
+def test_adapted_shares_keep_the_caps():
+    assert adapt_shares([50, 50], [[1, 9]] * 5, caps=[60, None]) == [60, 40]
+
+
+@pytest.mark.parametrize('recent', [[[1, 9]], [[1, 9]] * 5, [[1, 1]] * 5])
+def test_shares_above_a_cap_are_changed_in_any_case(recent):
+    assert adapt_shares([90, 10], recent, caps=[60, None])[0] <= 60
+
+
+def error_of_means(sizes):
+    """Return the relative error of the mean of the shards' means."""
+    X, y = minibatch(sum(sizes))
+    (params,) = replicas_on(devices_of(1))
+
+    def gradient(start, end):
+        compute_gradients(
+            [X[start:end]], [y[start:end]], [params], [1], [None]
+        )
+        return onp.concatenate(
+            [param.grad.asnumpy().ravel() / (end - start) for param in params]
+        )
+
+    ends = onp.cumsum([0, *sizes])
+    right = gradient(0, ends[-1])
+    means = [gradient(*pair) for pair in zip(ends, ends[1:])]
+    return onp.linalg.norm(sum(means) / len(sizes) - right) / onp.linalg.norm(
+        right
+    )
+
+
+def test_the_mean_of_means_is_right_for_equal_shards_only():
+    assert error_of_means([32, 32]) < 1e-5
+    assert error_of_means([43, 21]) > 0.01
+    assert error_of_means([60, 4]) > 0.1
+
+
+# Each real bug, put in on purpose: the test of its property must fail.
+
+STEP_BUGS = {
+    "mean of the devices' means": (
+        compute_gradients,
+        'part]).sum()',
+        'part]).mean()',
+    ),
+    'the last part only': (compute_gradients, 'if part.start > 0', 'if False'),
+    'repeated work summed': (
+        compute_gradients,
+        'if part.start > 0',
+        'if turn',
+    ),
+    'divided by the largest shard': (
+        train_batch_weighted,
+        'sgd(params, lr, len(X))',
+        'sgd(params, lr, max(map(len, X_shards)))',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', STEP_BUGS)
+def test_bug_in_a_weighted_step_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *STEP_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_same_steps(
+            [2, 1], (31,), slowdowns=[1, 2], max_examples=[None, 7]
+        )
+
+
+SHARE_BUGS = {
+    'shares by the number of devices': (
+        'num_rows * speed / sum(speeds)',
+        'num_rows / len(shares)',
+    ),
+    'the rest lost': ('num_rows - sum(sizes)]', '0]'),
+    'rounded one by one': ('sizes[i] += 1\n    while', 'pass\n    while'),
+    'the rest to the first': (
+        'sizes[i] += 1\n    while',
+        'sizes[0] += 1\n    while',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', SHARE_BUGS)
+def test_bug_in_the_shares_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, shard_sizes, *SHARE_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_proportional(100, [7, 7, 7, 1])
+
+
+SPLIT_BUGS = {
+    'shards that overlap': (
+        'zip(ends, ends[1:])',
+        'zip([0, *ends], ends[1:])',
+        lambda: assert_shards_hold_the_minibatch(10, [2, 1]),
+    ),
+    'shards on the wrong devices': (
+        'zip(slices, devices)',
+        'zip(slices, devices[::-1])',
+        lambda: assert_shards_hold_the_minibatch(10, [2, 1]),
+    ),
+    'shards that are views': (
+        '.copyto(',
+        '.as_in_ctx(',
+        test_shards_share_no_memory_with_the_minibatch,
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', SPLIT_BUGS)
+def test_bug_in_the_split_is_caught(bug, monkeypatch):
+    old, new, test = SPLIT_BUGS[bug]
+    put_in(monkeypatch, split_by_shares, old, new)
+    with pytest.raises(AssertionError):
+        test()
+
+
+def test_a_step_that_can_be_interrupted_is_caught(monkeypatch):
+    monkeypatch.setitem(
+        globals(), 'train_batch_weighted', train_batch_weighted.__wrapped__
+    )
+    with pytest.raises(AssertionError):
+        test_an_interrupt_waits_for_the_end_of_the_step()
+
+
+ADAPT_BUGS = {
+    'the last step is believed': (
+        'statistics.median(values)',
+        'values[-1]',
+        test_a_single_slow_step_moves_nothing,
+    ),
+    'never adapted': (
+        'then < (1 - margin)',
+        '0 > (1 - margin)',
+        lambda: test_shares_follow_a_change_within_ten_steps(2.0, 2),
+    ),
+    'no margin': (
+        '(1 - margin) * now',
+        'now',
+        lambda: test_noise_alone_moves_the_shares_rarely(4),
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', ADAPT_BUGS)
+def test_bug_in_adapting_is_caught(bug, monkeypatch):
+    old, new, test = ADAPT_BUGS[bug]
+    put_in(monkeypatch, adapt_shares, old, new)
+    with pytest.raises(AssertionError):
+        test()

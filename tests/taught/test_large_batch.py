@@ -1,0 +1,332 @@
+"""Learning rates for large minibatches, and steps made in parts."""
+
+import math
+
+import mxnet as mx
+import numpy as onp
+import pytest
+from helpers import (
+    ROUNDING,
+    assert_ctrl_c_waits,
+    minibatch,
+    put_in,
+    reference_steps,
+    replicas_on,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from mxnet import np
+
+import d2lmulti
+from d2lmulti.large_batch import (
+    lars,
+    linear_scaling,
+    polynomial_decay,
+    train_batch_accumulated,
+    warmup,
+    warmup_and_decay,
+)
+
+RATES = st.floats(1e-6, 1e3)
+COUNTS = st.integers(1, 500)
+
+
+def test_the_rate_is_scaled_once():
+    assert linear_scaling(0.1, 256, 32) == pytest.approx(0.8)
+    assert linear_scaling(0.1, 32, 32) == 0.1
+
+
+def assert_rises_evenly(lr, num_warmup, share):
+    start = share * lr
+    rates = [start] + [
+        warmup(step, lr, num_warmup, start) for step in range(num_warmup + 3)
+    ]
+    assert rates[num_warmup:] == [pytest.approx(lr)] * 4
+    for rate, before in zip(rates[1 : num_warmup + 1], rates):
+        assert rate - before == pytest.approx(
+            (lr - start) / num_warmup, rel=1e-6, abs=1e-9 * lr
+        )
+
+
+@given(RATES, COUNTS, st.floats(0, 1))
+def test_a_warm_up_rises_evenly_to_the_rate(lr, num_warmup, share):
+    assert_rises_evenly(lr, num_warmup, share)
+
+
+@given(RATES, COUNTS, st.floats(0.5, 4))
+def test_a_decay_falls_from_the_rate_to_nothing(lr, num_steps, power):
+    rates = [
+        polynomial_decay(step, lr, num_steps, power)
+        for step in range(num_steps + 3)
+    ]
+    assert rates[0] == lr and rates[num_steps:] == [0, 0, 0]
+    assert all(
+        before > rate for rate, before in zip(rates[1 : num_steps + 1], rates)
+    )
+
+
+@given(RATES, st.integers(1, 50), st.integers(51, 200))
+def test_a_schedule_is_continuous_and_never_negative(
+    lr, num_warmup, num_steps
+):
+    rates = [
+        warmup_and_decay(step, lr, num_warmup, num_steps)
+        for step in range(num_steps + 2)
+    ]
+    assert min(rates) >= 0 and max(rates) == pytest.approx(lr)
+    assert rates[num_warmup - 1] == pytest.approx(lr)
+    largest = lr / num_warmup + 2 * lr / (num_steps - num_warmup)
+    assert all(
+        abs(rate - before) <= largest for rate, before in zip(rates[1:], rates)
+    )
+
+
+def assert_as_gluon(num_warmup, num_steps):
+    gluon = mx.lr_scheduler.PolyScheduler(
+        num_steps, base_lr=0.4, pwr=2, warmup_steps=num_warmup
+    )
+    for step in range(num_steps):
+        # Gluon counts from 1, and its decay begins one update later.
+        assert warmup_and_decay(
+            step, 0.4, num_warmup, num_steps
+        ) == pytest.approx(gluon(step + (step < num_warmup)))
+
+
+@given(st.integers(1, 50), st.integers(51, 200))
+def test_schedules_are_those_of_gluon(num_warmup, num_steps):
+    assert_as_gluon(num_warmup, num_steps)
+
+
+@pytest.mark.parametrize(
+    'call, error',
+    [
+        (lambda: linear_scaling(0, 2, 1), ValueError),
+        (lambda: linear_scaling('0.1', 2, 1), TypeError),
+        (lambda: linear_scaling(0.1, 0, 1), ValueError),
+        (lambda: linear_scaling(0.1, 2, 1.5), TypeError),
+        (lambda: warmup(-1, 0.1, 5), ValueError),
+        (lambda: warmup(0.5, 0.1, 5), TypeError),
+        (lambda: warmup(1, 0.1, 0), ValueError),
+        (lambda: warmup(1, 0.1, True), TypeError),
+        (lambda: warmup(1, 0.1, 5, start=0.2), ValueError),
+        (lambda: warmup(1, 0.1, 5, start=math.nan), ValueError),
+        (lambda: warmup(1, 0.1, 5, start='0'), TypeError),
+        (lambda: warmup(1, math.nan, 5), ValueError),
+        (lambda: polynomial_decay(-1, 0.1, 5), ValueError),
+        (lambda: polynomial_decay(1, 0.1, 5.0), TypeError),
+        (lambda: polynomial_decay(1, 0.1, 5, power=-1), ValueError),
+        (lambda: polynomial_decay(1, 0.1, 5, power='2'), TypeError),
+        (lambda: warmup_and_decay(0, 0.1, 50, 50), ValueError),
+        (lambda: warmup_and_decay(-1, 0.1, 5, 50), ValueError),
+        (lambda: warmup_and_decay('0', 0.1, 5, 50), TypeError),
+        (lambda: lars([], [], [], 0.1, momentum=1), ValueError),
+        (lambda: lars([], [], [], 0.1, momentum=-0.1), ValueError),
+        (lambda: lars([], [], [], 0.1, momentum='0.9'), TypeError),
+        (lambda: lars([], [], [], 0.1, trust_coefficient=0), ValueError),
+        (lambda: lars([], [], [], -1), ValueError),
+    ],
+)
+def test_what_cannot_work_is_refused(call, error):
+    with pytest.raises(error):
+        call()
+
+
+def assert_same_step_in_parts(k, num_parts, size, allreduce):
+    """The reference is one device with all examples at once."""
+    devices = [mx.cpu(i) for i in range(k)]
+    replicas = replicas_on(devices)
+    batch = minibatch(size)
+    train_batch_accumulated(
+        *batch, replicas, devices, 0.1, num_parts, allreduce=allreduce
+    )
+    right = reference_steps([batch], 0.1)
+    for replica in replicas:
+        for param, value in zip(replica, right):
+            assert abs(param.asnumpy() - value).max() <= ROUNDING
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    'num_parts, size', [(1, 8), (2, 61), (3, 13), (5, 64)]
+)
+def test_a_step_in_parts_is_that_of_one_device(k, num_parts, size):
+    if k > 1:
+        with pytest.raises(AssertionError):
+            assert_same_step_in_parts(k, num_parts, size, lambda data: None)
+    assert_same_step_in_parts(k, num_parts, size, d2lmulti.allreduce)
+
+
+def test_a_step_in_parts_is_that_of_train_batch_for_any_network():
+    devices, batch = [mx.cpu(0), mx.cpu(1)], minibatch(23)
+    W = np.array(
+        onp.random.RandomState(0).normal(size=(784, 10)), dtype='float32'
+    )
+
+    def first_to_second(X, y, devices):  # another split, uneven and swapped
+        cut = len(X) // 3
+        return [
+            [
+                array[rows].copyto(device)
+                for rows, device in zip(
+                    (slice(cut, None), slice(cut)), devices
+                )
+            ]
+            for array in (X, y)
+        ]
+
+    kinds = {
+        'net': lambda X, params: np.dot(X.reshape(len(X), -1), *params),
+        'loss': lambda y_hat, y: ((y_hat - y.reshape(-1, 1)) ** 2).sum(axis=1),
+        'split': first_to_second,
+    }
+    whole, parts = [
+        [d2lmulti.get_params([W], device) for device in devices]
+        for _ in range(2)
+    ]
+    d2lmulti.train_batch(*batch, whole, devices, 1e-4, **kinds)
+    train_batch_accumulated(*batch, parts, devices, 1e-4, 4, **kinds)
+    for (right,), (found,) in zip(whole, parts):
+        assert abs(right.asnumpy() - W.asnumpy()).max() > 1e-3
+        assert abs(found.asnumpy() - right.asnumpy()).max() <= ROUNDING
+
+
+def test_a_part_without_examples_is_refused():
+    devices = [mx.cpu(i) for i in range(2)]
+    replicas = replicas_on(devices)
+    before = [param.asnumpy() for param in replicas[0]]
+    with pytest.raises(ValueError, match='5 examples are too few for 3'):
+        train_batch_accumulated(*minibatch(5), replicas, devices, 0.1, 3)
+    assert all(
+        (param.asnumpy() == value).all()
+        for param, value in zip(replicas[0], before)
+    )
+
+
+@pytest.mark.parametrize('num_labels', [8, 11])
+def test_labels_that_do_not_fit_are_refused_before_any_work(num_labels):
+    replicas = replicas_on([mx.cpu(0)])
+    X, y = minibatch(10)[0], minibatch(num_labels)[1]
+    with pytest.raises(ValueError, match=f'10 examples but {num_labels}'):
+        train_batch_accumulated(X, y, replicas, [mx.cpu(0)], 0.1, 2)
+
+
+@pytest.mark.parametrize(
+    'num_parts, error',
+    [(0, ValueError), (-1, ValueError), (1.0, TypeError), ('2', TypeError)],
+)
+def test_an_invalid_number_of_parts_is_refused(num_parts, error):
+    with pytest.raises(error, match='num_parts must be'):
+        train_batch_accumulated(
+            *minibatch(8),
+            replicas_on([mx.cpu(0)]),
+            [mx.cpu(0)],
+            0.1,
+            num_parts,
+        )
+
+
+def assert_interrupt_waits(step):
+    devices, batch = [mx.cpu(0), mx.cpu(1)], minibatch(9)
+    assert_ctrl_c_waits(
+        lambda replicas, lr: step(*batch, replicas, devices, lr, 2),
+        d2lmulti.init_params(),
+        devices,
+    )
+
+
+def test_an_interrupt_waits_for_the_end_of_the_step():
+    assert_interrupt_waits(train_batch_accumulated)
+
+
+def test_a_step_that_an_interrupt_halves_is_caught():
+    with pytest.raises(AssertionError):
+        assert_interrupt_waits(train_batch_accumulated.__wrapped__)
+
+
+def assert_lars_is_the_formula(as_array):
+    rng = onp.random.RandomState(0)
+    values, gradients = rng.normal(size=(2, 3, 4, 5)).astype('float32')
+    values[1], gradients[2] = 0, 0
+    params, grads = (
+        [as_array(a) for a in arrays] for arrays in (values, gradients)
+    )
+    velocities = [as_array(onp.zeros((4, 5), 'float32')) for _ in params]
+    expected, speed = values.astype('float64'), onp.zeros((3, 4, 5))
+    for _ in range(3):
+        lars(
+            params, grads, velocities, 0.5, momentum=0.8, trust_coefficient=0.1
+        )
+        for i in range(3):
+            norms = [
+                onp.sqrt((a[i] ** 2).sum()) for a in (expected, gradients)
+            ]
+            trust_ratio = 0.1 * norms[0] / norms[1] if min(norms) else 1
+            speed[i] = 0.8 * speed[i] + 0.5 * trust_ratio * gradients[i]
+            expected[i] -= speed[i]
+    for param, value in zip(params, expected):
+        assert abs(onp.array(param.tolist()) - value).max() < 1e-5
+
+
+@pytest.mark.parametrize('as_array', [np.array, onp.array])
+def test_lars_is_the_formula(as_array):
+    assert_lars_is_the_formula(as_array)
+
+
+# A real bug is put in: the test of its property must fail.
+
+RATE_BUGS = {
+    'warm-up off by one': (
+        warmup,
+        '(step + 1) / num_warmup',
+        'step / num_warmup',
+        lambda: assert_rises_evenly(0.5, 10, 0.1),
+    ),
+    'rate scaled twice': (
+        linear_scaling,
+        'lr * batch_size',
+        'lr * (batch_size / base_batch_size) * batch_size',
+        test_the_rate_is_scaled_once,
+    ),
+    'decay that begins too late': (
+        warmup_and_decay,
+        'step - num_warmup,',
+        'step,',
+        lambda: assert_as_gluon(10, 60),
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', RATE_BUGS)
+def test_bug_in_a_rate_is_caught(bug, monkeypatch):
+    function, old, new, test = RATE_BUGS[bug]
+    put_in(monkeypatch, function, old, new)
+    with pytest.raises(AssertionError):
+        test()
+
+
+PARTS_BUGS = {
+    'the last part only': ('total += param.grad', 'total[:] = param.grad'),
+    'sums that nobody uses': ('param.grad[:] = total', 'pass'),
+    'mean of the parts': ('sgd(params, lr,', 'sgd(params, lr / num_parts,'),
+    'a part left out': ('len(X), num_parts)', 'len(X), num_parts)[1:]'),
+}
+
+
+@pytest.mark.parametrize('bug', PARTS_BUGS)
+def test_bug_in_a_step_in_parts_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, train_batch_accumulated, *PARTS_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_same_step_in_parts(2, 3, 13, d2lmulti.allreduce)
+
+
+LARS_BUGS = {
+    'one rate for all': ('lr * trust_ratio', 'lr'),
+    'upside down': ('param_norm / grad_norm', 'grad_norm / param_norm'),
+}
+
+
+@pytest.mark.parametrize('bug', LARS_BUGS)
+def test_bug_in_lars_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, lars, *LARS_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_lars_is_the_formula(onp.array)

@@ -1,0 +1,508 @@
+"""Batch normalization over all shards is that of one device."""
+
+import mxnet as mx
+import numpy as onp
+import pytest
+from helpers import assert_ctrl_c_waits, minibatch, put_in
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mxnet import autograd, np, npx
+
+import d2lmulti
+from d2lmulti.sync_batch_norm import (
+    backward_bn,
+    batch_norm,
+    batch_norm_backward,
+    convolution,
+    dense,
+    gradients_bn,
+    init_params_bn,
+    predict_bn,
+    shard_means,
+    train_batch_bn,
+)
+
+EPS = onp.finfo('float32').eps
+few = settings(max_examples=40, deadline=None)
+
+
+def after_steps(k, sizes, sync=True):
+    """Return for each device lists of parameters, gradients, averages."""
+    devices = [mx.cpu(i) for i in range(k)]
+    params, averages = init_params_bn(seed=3)
+    replicas = [d2lmulti.get_params(params, device) for device in devices]
+    averages = [[a.copyto(device) for a in averages] for device in devices]
+    for seed, n in enumerate(sizes):
+        train_batch_bn(
+            *minibatch(n, seed), replicas, averages, devices, 0.1, sync
+        )
+    return [
+        (
+            [p.asnumpy() for p in replica],
+            [p.grad.asnumpy() / sizes[-1] for p in replica],
+            [a.asnumpy() for a in own],
+        )
+        for replica, own in zip(replicas, averages)
+    ]
+
+
+def differences(k, sizes, sync):
+    """Return for each device how far it is from the only one, relative to
+    the largest number: parameters, gradients, averages."""
+    expected = after_steps(1, sizes)[0]
+    return [
+        [
+            max(
+                abs(p - q).max() / max(1, abs(q).max())
+                for p, q in zip(found, right)
+            )
+            for found, right in zip(device, expected)
+        ]
+        for device in after_steps(k, sizes, sync)
+    ]
+
+
+def assert_same_steps(k, sizes):
+    # The layers divide by deviations near 1: about 16 roundings a step each.
+    for device in differences(k, sizes, True):
+        assert max(device) <= 100 * EPS * len(sizes)
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+@pytest.mark.parametrize('sizes', [(61,), (4,), (32, 7, 18)])
+def test_k_devices_take_the_same_steps_as_one(k, sizes):
+    assert_same_steps(k, sizes)
+
+
+@pytest.mark.parametrize('k', [2, 3, 4])
+def test_with_statistics_of_each_shard_every_device_differs(k):
+    for device in differences(k, (61,), False):
+        assert min(device) > 1000 * EPS
+
+
+@pytest.mark.parametrize('k', [2, 3, 4])
+def test_devices_are_equal_to_the_last_bit(k):
+    first, *others = after_steps(k, (13, 22))
+    for device in others:
+        for kind in (0, 2):  # gradients are those of the own shard, added
+            assert all(
+                (p == q).all() for p, q in zip(device[kind], first[kind])
+            )
+
+
+def scores_by_mxnet(X, params):
+    """Return the scores of each image in training mode, with MXNet's layer."""
+    h, pool = X, {'pool_type': 'avg', 'kernel': (2, 2), 'stride': (2, 2)}
+    for i in range(3):
+        W, gamma, beta = params[3 * i : 3 * i + 3]
+        h = (
+            npx.convolution(
+                h, W, kernel=W.shape[2:], num_filter=len(W), no_bias=True
+            )
+            if W.ndim == 4
+            else np.dot(h.reshape(len(h), -1), W)
+        )
+        h = npx.relu(
+            npx.batch_norm(
+                h,
+                gamma,
+                beta,
+                np.zeros_like(beta),
+                np.ones_like(beta),
+                eps=1e-5,
+                fix_gamma=False,
+            )
+        )
+        h = npx.pooling(h, **pool) if W.ndim == 4 else h
+    return np.dot(h, params[-2]) + params[-1]
+
+
+def assert_step_is_that_of_mxnet(k, n=31):
+    (X, y), (params, _) = minibatch(n), init_params_bn(seed=3)
+    for param in params:
+        param.attach_grad()
+    with autograd.record():
+        mean = d2lmulti.loss(scores_by_mxnet(X, params), y).mean()
+    mean.backward()
+    for found, _, _ in after_steps(k, (n,)):
+        for param, value in zip(params, found):
+            right = (param - 0.1 * param.grad).asnumpy()
+            assert abs(value - right).max() <= 100 * EPS
+
+
+@pytest.mark.parametrize('k', [1, 3])
+def test_a_step_is_that_of_one_device_with_layers_of_mxnet(k):
+    assert_step_is_that_of_mxnet(k)
+
+
+def shards_of(x, ends):
+    """Return the rows of `x` between `ends`, each on its own device."""
+    return [
+        np.array(x[start:end], dtype=x.dtype, ctx=mx.cpu(i))
+        for i, (start, end) in enumerate(zip(ends, ends[1:]))
+    ]
+
+
+def assert_forward_is_exact(x, ends, tolerance=1e-5):
+    """Compare with NumPy in float64; channels are axis 1."""
+    shards = shards_of(x, ends)
+    ones, zeros = [
+        [make(x.shape[1], ctx=shard.ctx) for shard in shards]
+        for make in (np.ones, np.zeros)
+    ]
+    outputs, cache = batch_norm(shards, ones, zeros)
+    axes = tuple(i for i in range(x.ndim) if i != 1)
+    exact = x.astype('float64')
+    mean = exact.mean(axis=axes, keepdims=True)
+    variance = exact.var(axis=axes, keepdims=True)
+    right = (exact - mean) / onp.sqrt(variance + 1e-5)
+    found = onp.concatenate([output.asnumpy() for output in outputs])
+    assert abs(found - right).max() < tolerance
+    for i in range(len(shards)):
+        assert onp.allclose(
+            cache.means[i].asnumpy(), mean.ravel(), rtol=1e-5, atol=1e-5
+        )
+        assert onp.allclose(
+            cache.variances[i].asnumpy(),
+            variance.ravel(),
+            rtol=1e-4,
+            atol=1e-6,
+        )
+
+
+@few
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=5),
+    st.sampled_from([(3,), (2, 4, 5), (1, 3)]),
+    st.integers(0, 999),
+)
+def test_any_shards_are_normalized_as_one_minibatch(lengths, shape, seed):
+    ends = onp.cumsum([0] + lengths)
+    if ends[-1] * onp.prod(shape[1:]) < 4:
+        return  # of two numbers alike, only noise would be left
+    rng = onp.random.RandomState(seed)
+    x = rng.normal(1, 2, (ends[-1], *shape)).astype('float32')
+    assert_forward_is_exact(x, ends, tolerance=1e-3)
+
+
+def test_a_large_mean_does_not_swallow_the_variance():
+    x = onp.random.RandomState(0).normal(1000, 1, (60, 4)).astype('float32')
+    assert_forward_is_exact(x, [0, 13, 40, 60], tolerance=1e-3)
+
+
+def assert_backward_is_the_slope(ends=(0, 2, 5, 9)):
+    """Compare with finite differences, in float64."""
+    rng = onp.random.RandomState(1)
+    x, g = rng.normal(size=(2, ends[-1], 3, 2))
+    gamma, beta = rng.uniform(0.5, 2, (2, 3))
+    k = len(ends) - 1
+    gammas, betas = [
+        [np.array(v, dtype='float64', ctx=mx.cpu(i)) for i in range(k)]
+        for v in (gamma, beta)
+    ]
+
+    def value(x):
+        outputs, _ = batch_norm(shards_of(x, ends), gammas, betas)
+        return (onp.concatenate([o.asnumpy() for o in outputs]) * g).sum()
+
+    _, cache = batch_norm(shards_of(x, ends), gammas, betas)
+    grads, d_gammas, d_betas = batch_norm_backward(shards_of(g, ends), cache)
+    found = onp.concatenate([grad.asnumpy() for grad in grads])
+    for at in onp.ndindex(x.shape):
+        step = onp.zeros_like(x)
+        step[at] = 1e-5
+        slope = (value(x + step) - value(x - step)) / 2e-5
+        assert found[at] == pytest.approx(slope, rel=1e-5, abs=1e-7)
+    normalized = onp.concatenate([n.asnumpy() for n in cache.normalized])
+    for parts, right in (
+        (d_gammas, (g * normalized).sum(axis=(0, 2))),
+        (d_betas, g.sum(axis=(0, 2))),
+    ):
+        assert onp.allclose(sum(part.asnumpy() for part in parts), right)
+
+
+def test_the_backward_pass_is_the_slope_over_all_shards():
+    assert_backward_is_the_slope()
+
+
+def test_averages_approach_the_statistics():
+    devices = [mx.cpu(0), mx.cpu(1)]
+    params, averages = init_params_bn()
+    replicas = [d2lmulti.get_params(params, device) for device in devices]
+    averages = [[a.copyto(device) for a in averages] for device in devices]
+    X, y = minibatch(20)
+    shards = d2lmulti.split_batch(X, y, devices)
+    gradients_bn(*shards, replicas, averages, momentum=0.75)
+    mean = convolution(X, params[0]).asnumpy().mean(axis=(0, 2, 3))
+    for own in averages:
+        assert onp.allclose(own[0].asnumpy(), 0.25 * mean, atol=1e-5)
+
+
+def assert_scores_use_the_averages():
+    params, averages = init_params_bn()
+    X, y = minibatch(30)
+    for param in params:
+        param.attach_grad()
+    gradients_bn([X], [y], [params], [averages], momentum=0)
+    with autograd.train_mode():  # the averages are now those of X
+        right = scores_by_mxnet(X, params).asnumpy()
+    for n in (30, 1):
+        found = predict_bn(X[:n], params, averages).asnumpy()
+        assert abs(found - right[:n]).max() < 1e-4
+
+
+def test_scores_use_the_averages():
+    assert_scores_use_the_averages()
+
+
+def test_a_shard_of_one_example_is_refused_where_nothing_would_remain():
+    shards = shards_of(onp.ones((3, 2), 'float32'), [0, 2, 3])
+    ones = [np.ones(2, ctx=shard.ctx) for shard in shards]
+    with pytest.raises(ValueError, match=r'single example.*\[2, 1\]'):
+        batch_norm(shards, ones, ones, sync=False)
+    batch_norm(shards, ones, ones)  # synchronized there are three
+    with pytest.raises(ValueError, match='single example'):
+        batch_norm(shards[1:], ones[1:], ones[1:])
+    image = shards_of(onp.ones((1, 2, 3, 3), 'float32'), [0, 1])
+    batch_norm(image, ones[:1], ones[:1])  # nine pixels
+
+
+def test_a_refused_minibatch_leaves_all_as_it_was():
+    devices = [mx.cpu(0), mx.cpu(1)]
+    params, averages = init_params_bn()
+    replicas = [d2lmulti.get_params(params, device) for device in devices]
+    averages = [[a.copyto(device) for a in averages] for device in devices]
+    with pytest.raises(ValueError, match='or synchronize the statistics'):
+        train_batch_bn(
+            *minibatch(3), replicas, averages, devices, 0.1, sync=False
+        )
+    for own in averages:
+        assert all(
+            (a.asnumpy() == b.asnumpy()).all()
+            for a, b in zip(own, init_params_bn()[1])
+        )
+
+
+def assert_interrupt_waits(step):
+    devices, batch = [mx.cpu(0), mx.cpu(1)], minibatch(9)
+    params, averages = init_params_bn()
+    averages = [[a.copyto(device) for a in averages] for device in devices]
+    assert_ctrl_c_waits(
+        lambda replicas, lr: step(*batch, replicas, averages, devices, lr),
+        params,
+        devices,
+    )
+
+
+def test_an_interrupt_waits_for_the_end_of_the_step():
+    assert_interrupt_waits(train_batch_bn)
+
+
+def test_a_step_that_an_interrupt_halves_is_caught():
+    with pytest.raises(AssertionError):
+        assert_interrupt_waits(train_batch_bn.__wrapped__)
+
+
+def ones_for(shards, c=2):
+    return [np.ones(c, ctx=shard.ctx) for shard in shards]
+
+
+@pytest.mark.parametrize(
+    'x, error, message',
+    [
+        (onp.ones((3, 2), 'int32'), TypeError, 'array of floats'),
+        (onp.ones(3, 'float32'), TypeError, 'array of floats'),
+        (onp.ones((3, 4), 'float32'), ValueError, r'the shape \(4,\)'),
+    ],
+)
+def test_an_invalid_shard_is_refused(x, error, message):
+    shards = shards_of(x, [0, 3])
+    with pytest.raises(error, match=message):
+        batch_norm(shards, ones_for(shards), ones_for(shards))
+
+
+def test_lists_of_unequal_length_are_refused():
+    shards = shards_of(onp.ones((4, 2), 'float32'), [0, 2, 4])
+    ones = ones_for(shards)
+    for lists in (
+        ([], [], []),
+        (shards, ones, ones[:1]),
+        (shards, ones[:1], ones),
+        (shards[:1], ones, ones),
+    ):
+        with pytest.raises(ValueError, match='for each device'):
+            batch_norm(*lists)
+
+
+@pytest.mark.parametrize(
+    'break_averages, message',
+    [
+        (lambda averages: averages[:1], r'not \[2, 2, 2, 1\]'),
+        (lambda averages: [averages[0], averages[0]], 'on the device of its'),
+        (lambda averages: averages[::-1], 'on the device of its parameters'),
+        (lambda averages: [own[:-1] for own in averages], 'needs 6 running'),
+    ],
+)
+def test_averages_that_do_not_fit_are_refused(break_averages, message):
+    devices = [mx.cpu(0), mx.cpu(1)]
+    params, averages = init_params_bn()
+    replicas = [d2lmulti.get_params(params, device) for device in devices]
+    averages = [[a.copyto(device) for a in averages] for device in devices]
+    with pytest.raises(ValueError, match=message):
+        train_batch_bn(
+            *minibatch(8), replicas, break_averages(averages), devices, 0.1
+        )
+
+
+@pytest.mark.parametrize(
+    'momentum, error',
+    [
+        (-0.1, ValueError),
+        (1, ValueError),
+        (float('nan'), ValueError),
+        ('0.9', TypeError),
+        (None, TypeError),
+    ],
+)
+def test_an_invalid_momentum_is_refused(momentum, error):
+    params, averages = init_params_bn()
+    with pytest.raises(error, match='momentum must be'):
+        gradients_bn([], [], [params], [averages], momentum=momentum)
+
+
+def accuracy_by_class(sync, seed, num_devices=10, num_steps=60):
+    """Train a small network, one class a device; return its accuracy."""
+    X, y, X_test, y_test = d2lmulti.read_fashion_mnist()
+    small, small_test = [
+        images[:, 0, ::2, ::2].reshape(len(images), -1)
+        for images in (X, X_test)
+    ]
+    rng = onp.random.RandomState(seed)
+    layers, devices = (
+        [(dense, npx.relu)],
+        [mx.cpu(i) for i in range(num_devices)],
+    )
+    params = [
+        np.array(rng.normal(0, 0.1, (196, 64)), dtype='float32'),
+        np.ones(64),
+        np.zeros(64),
+        np.array(rng.normal(0, 0.15, (64, 10)), dtype='float32'),
+        np.zeros(10),
+    ]
+    replicas = [d2lmulti.get_params(params, device) for device in devices]
+    averages = [[np.zeros(64, ctx=c), np.ones(64, ctx=c)] for c in devices]
+    by_class = [onp.flatnonzero(y == label) for label in range(10)]
+    for _ in range(num_steps):
+        rows = onp.concatenate([rng.choice(rows, 8) for rows in by_class])
+        train_batch_bn(
+            np.array(small[rows]),
+            np.array(y[rows]),
+            replicas,
+            averages,
+            devices,
+            0.2,
+            sync,
+            layers,
+        )
+    guesses = (
+        predict_bn(np.array(small_test), replicas[0], averages[0], layers)
+        .asnumpy()
+        .argmax(axis=1)
+    )
+    return (guesses == y_test).mean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('seed', [1, 2])
+def test_one_class_a_device_ruins_the_statistics_of_each_shard(seed):
+    synchronized = accuracy_by_class(True, seed)
+    assert synchronized > 0.6
+    assert accuracy_by_class(False, seed) < 0.5 * synchronized
+
+
+# A real bug is put in: the test of its property must fail.
+
+BUGS = {
+    'variance around the own mean': (
+        batch_norm,
+        'zip(shards, means)]',
+        'zip(shards, shard_means([channel_sums(x) for x in shards], counts, '
+        'False))]',
+    ),
+    'variance not reduced': (
+        batch_norm,
+        'counts,\n' + 28 * ' ' + 'sync)',
+        'counts, False)',
+    ),
+    'mean of the means': (
+        shard_means,
+        'allreduce(sums)\n        counts = [sum(counts)] * len(counts)',
+        'sums[:] = [s / count for s, count in zip(sums, counts)]\n'
+        '        allreduce(sums)\n        counts = [len(sums)] * len(sums)',
+    ),
+    'backward pass without its reduction': (
+        batch_norm_backward,
+        'cache.counts, cache.sync',
+        'cache.counts, False',
+    ),
+    'gammas counted by every device': (
+        batch_norm_backward,
+        'pair.copy()',
+        'pair',
+    ),
+    'gradients not summed': (
+        train_batch_bn,
+        'allreduce_gradients(device_params)',
+        'pass',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', BUGS)
+def test_bug_in_batch_normalization_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_same_steps(3, (31, 8))
+
+
+STEP_BUGS = {  # the same on one device
+    'gammas and betas mixed up': (
+        backward_bn,
+        'd_gammas + d_betas',
+        'd_betas + d_gammas',
+    ),
+    'constant batch size': (train_batch_bn, 'len(X))', '256)'),
+    'variance without its share of the gradient': (
+        batch_norm_backward,
+        ' - x * as_channels(mean[1], g)',
+        '',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', STEP_BUGS)
+def test_bug_in_the_step_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *STEP_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_step_is_that_of_mxnet(1)
+
+
+AVERAGE_BUGS = {
+    'averages not updated': (
+        gradients_bn,
+        '(1 - momentum) * value',
+        'average',
+    ),
+    'scores without their scale': (
+        predict_bn,
+        'gamma / np.sqrt(variance + epsilon)',
+        'gamma',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', AVERAGE_BUGS)
+def test_bug_in_the_averages_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *AVERAGE_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_scores_use_the_averages()

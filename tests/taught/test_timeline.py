@@ -1,0 +1,141 @@
+"""Timelines: what the profiler has seen, told apart and drawn."""
+
+import json
+import time
+
+import matplotlib
+import mxnet as mx
+import pytest
+from mxnet import np
+
+import d2lmulti
+from d2lmulti import checks, plots, timeline
+from d2lmulti.timeline import Operator
+
+matplotlib.use('agg')
+
+TWO_LANES = [
+    Operator('cpu(0)', 'dot', 0, 10),
+    Operator('cpu(0)', 'CopyCPU2CPU', 10, 12),
+    Operator('cpu(1)', 'dot', 12, 20),
+]
+
+
+def test_a_profile_names_device_and_operator_in_milliseconds():
+    a = np.ones((300, 300), ctx=mx.cpu(0))
+    b = np.ones((300, 300), ctx=mx.cpu(1))
+    operators = timeline.profile(
+        lambda: (np.dot(a, a), np.dot(b, b), a.copyto(b))
+    )
+    assert {o.device for o in operators} == {'cpu(0)', 'cpu(1)'}
+    assert sum('dot' in o.name for o in operators) == 2
+    assert [plots.operator_kind(o) for o in operators].count('copy') == 1
+    assert min(o.start for o in operators) == 0
+    assert all(0 <= o.start <= o.end < 10_000 for o in operators)
+
+
+def test_a_profile_holds_nothing_of_the_one_before():
+    a = np.ones((10, 10))
+    first = timeline.profile(lambda: [np.dot(a, a) for _ in range(5)])
+    second = timeline.profile(lambda: np.dot(a, a))
+    assert (len(first), len(second)) == (5, 1)
+
+
+def test_the_profiler_stops_also_after_an_error():
+    with pytest.raises(ZeroDivisionError):
+        timeline.profile(lambda: 1 / 0)
+    operators = timeline.profile(lambda: np.ones(3) + 1)
+    assert 0 < len(operators) < 5
+
+
+def test_nothing_is_written_while_the_profiler_runs(tmp_path, monkeypatch):
+    """A file that appears late would keep its folder from being removed."""
+    monkeypatch.setattr(timeline.tempfile, 'tempdir', str(tmp_path))
+    seen = []
+
+    def work():
+        for _ in range(15):
+            np.ones(3).wait_to_read()
+            time.sleep(0.1)
+            seen.extend(tmp_path.glob('*/*'))
+
+    timeline.profile(work)
+    assert seen == [] == list(tmp_path.iterdir())
+
+
+def test_idle_share_counts_what_no_operator_covers():
+    assert timeline.idle_share(TWO_LANES) == 1 - (12 + 8) / 40
+
+
+def test_operators_side_by_side_in_one_lane_count_once():
+    """A GPU copies while it computes."""
+    assert (
+        timeline.idle_share(
+            [
+                Operator('gpu(0)', 'dot', 0, 10),
+                Operator('gpu(0)', 'Copy', 4, 8),
+                Operator('gpu(0)', 'dot', 9, 15),
+                Operator('gpu(0)', 'dot', 18, 20),
+            ]
+        )
+        == 1 - 17 / 20
+    )
+
+
+def test_operators_too_short_for_the_clock_are_no_error():
+    assert timeline.idle_share([Operator('cpu(0)', 'dot', 0, 0)]) == 1
+
+
+def test_a_timeline_has_a_lane_for_each_device():
+    axis = plots.plot_timeline(TWO_LANES, length=50)
+    assert [label.get_text() for label in axis.get_yticklabels()] == [
+        'cpu(0)',
+        'cpu(1)',
+    ]
+    assert axis.get_xlim() == (0, 50)
+    names = [text.get_text() for text in axis.get_legend().get_texts()]
+    assert names == ['computation', 'copy', 'waiting']
+
+
+@pytest.mark.parametrize(
+    'content',
+    ['no JSON', '[3', '{"a": 1}', '', json.dumps({'traceEvents': []})],
+)
+def test_a_file_without_operators_is_refused(content, tmp_path):
+    path = tmp_path / 'profile.json'
+    path.write_text(content)
+    with pytest.raises(ValueError, match='profile.json'):
+        timeline.read_profile(path)
+
+
+def test_nothing_to_draw_is_refused():
+    for function in (plots.plot_timeline, timeline.idle_share):
+        with pytest.raises(ValueError, match='no operators'):
+            function([])
+    with pytest.raises(ValueError, match='nothing was asked for'):
+        timeline.profile(lambda: None)
+
+
+def test_copies_are_counted_between_devices_only():
+    a = np.ones(10, dtype='float64', ctx=mx.cpu(0))
+    b = np.ones(10, dtype='float64', ctx=mx.cpu(1))
+
+    def work():
+        a.copyto(mx.cpu(1))
+        b[:3].copyto(a[:3])
+        b.as_in_ctx(mx.cpu(2))
+        a.copyto(mx.cpu(0))  # stays
+        a[:0].copyto(mx.cpu(1))  # nothing
+
+    assert d2lmulti.record_copies(work) == [
+        (mx.cpu(0), mx.cpu(1), 80),
+        (mx.cpu(1), mx.cpu(0), 24),
+        (mx.cpu(1), mx.cpu(2), 80),
+    ]
+
+
+def test_what_seems_faster_than_its_longest_part_is_refused():
+    checks.check_overlap(1.0, 0.4, 0.9)
+    checks.check_overlap(0.95, 1.0)  # measurement noise
+    with pytest.raises(RuntimeError, match='stopped before the engine'):
+        checks.check_overlap(0.5, 0.1, 1.0)

@@ -1,0 +1,366 @@
+"""k devices take the step that one device takes, on every replica."""
+
+import mxnet as mx
+import numpy as onp
+import pytest
+from helpers import ROUNDING, minibatch, put_in, reference_steps, replicas_on
+from mxnet import autograd, np, npx
+
+import d2lmulti
+
+CPUS = [mx.cpu(0), mx.cpu(1)]
+
+
+def largest_differences(sizes, k, lr=0.1, **how):
+    """Return, for each of k replicas, how far it is from the reference."""
+    devices = [mx.cpu(i) for i in range(k)]
+    replicas = replicas_on(devices)
+    batches = [minibatch(n, seed) for seed, n in enumerate(sizes)]
+    for X, y in batches:
+        d2lmulti.train_batch(X, y, replicas, devices, lr, **how)
+    expected = reference_steps(batches, lr)
+    return [
+        max(
+            abs(param.asnumpy() - right).max()
+            for param, right in zip(replica, expected)
+        )
+        for replica in replicas
+    ]
+
+
+def assert_same_steps(sizes, k, **how):
+    how.setdefault('allreduce', d2lmulti.allreduce)
+    for difference in largest_differences(sizes, k, **how):
+        assert difference <= ROUNDING * len(sizes)
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    'sizes', [(64,), (61,), (4,), (5,), (96, 7, 64), (12, 13, 14, 15, 16)]
+)
+def test_k_devices_take_the_same_steps_as_one(k, sizes):
+    assert_same_steps(sizes, k)
+
+
+@pytest.mark.parametrize('k', [2, 3, 4])
+def test_without_synchronization_every_replica_differs(k):
+    for difference in largest_differences(
+        (64,), k, allreduce=lambda data: None
+    ):
+        assert difference > 100 * ROUNDING
+
+
+@pytest.mark.parametrize('k', [2, 3, 4])
+def test_replicas_are_bit_identical(k):
+    devices = [mx.cpu(i) for i in range(k)]
+    replicas = replicas_on(devices)
+    for seed in range(3):
+        d2lmulti.train_batch(*minibatch(37, seed), replicas, devices, 0.1)
+    for replica in replicas[1:]:
+        for param, first in zip(replica, replicas[0]):
+            assert (param.asnumpy() == first.asnumpy()).all()
+
+
+def test_any_split_gives_the_same_step():
+    def uneven(X, y, devices):
+        ends = [0, 1, len(X)]
+        return [
+            [
+                part[start:end].copyto(device)
+                for start, end, device in zip(ends, ends[1:], devices)
+            ]
+            for part in (X, y)
+        ]
+
+    assert_same_steps((31, 12), 2, split=uneven)
+
+
+def linear(X, params):
+    return np.dot(X.reshape(len(X), -1), params[0]) + params[1]
+
+
+def squares(scores, y):
+    return ((scores - npx.one_hot(y, 10)) ** 2).sum(axis=1)
+
+
+def init_linear(seed):
+    rng = onp.random.RandomState(seed)
+    return [
+        np.array(rng.normal(0, 0.01, (784, 10)), dtype='float32'),
+        np.zeros(10),
+    ]
+
+
+@pytest.mark.parametrize('k', [1, 2, 3])
+def test_another_network_and_loss_take_the_step_of_one_device(k):
+    devices = [mx.cpu(i) for i in range(k)]
+    X, y = minibatch(29)
+    params = init_linear(0)
+    replicas = [d2lmulti.get_params(params, device) for device in devices]
+    d2lmulti.train_batch(
+        X, y, replicas, devices, 0.01, net=linear, loss=squares
+    )
+    for param in params:
+        param.attach_grad()
+    with autograd.record():
+        mean = squares(linear(X, params), y).mean()
+    mean.backward()
+    for replica in replicas:
+        assert (
+            d2lmulti.max_difference(
+                replica, [p - 0.01 * p.grad for p in params]
+            )
+            < 1e-5
+        )
+        assert d2lmulti.max_difference(replica, params) > 1e-4
+
+
+def test_training_takes_another_network_to_its_end():
+    X, y = (array.asnumpy() for array in minibatch(40))
+    result = d2lmulti.train(
+        2,
+        16,
+        0.001,
+        num_epochs=2,
+        data=(X, y, X, y),
+        net=linear,
+        loss=squares,
+        init=init_linear,
+    )
+    assert [param.shape for param in result.device_params[1]] == [
+        (784, 10),
+        (10,),
+    ]
+    assert 0 <= result.accuracies[-1] <= 1
+
+
+@pytest.mark.parametrize('k', [1, 2, 3])
+def test_the_same_seed_gives_the_same_bits(k):
+    X, y = minibatch(40)
+    data = X.asnumpy(), y.asnumpy(), X.asnumpy(), y.asnumpy()
+    runs = [
+        d2lmulti.train(k, 16, 0.1, num_epochs=2, seed=5, data=data)
+        for _ in range(2)
+    ]
+    assert runs[0].accuracies == runs[1].accuracies
+    for p, q in zip(runs[0].device_params[-1], runs[1].device_params[-1]):
+        assert (p.asnumpy() == q.asnumpy()).all()
+
+
+def test_the_step_leaves_its_arguments_alone():
+    X, y = minibatch(10)
+    before = X.asnumpy(), y.asnumpy()
+    d2lmulti.train_batch(X, y, replicas_on(CPUS), CPUS, 0.1)
+    assert (X.asnumpy() == before[0]).all()
+    assert (y.asnumpy() == before[1]).all()
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+def test_accuracy_counts_every_example_on_every_device(k):
+    devices = [mx.cpu(i) for i in range(k)]
+    replicas = replicas_on(devices)
+    batches = [minibatch(n, n) for n in (20, 13, 2, 1)]  # fewer than devices
+    right = [
+        d2lmulti.lenet(X, replicas[0]).asnumpy().argmax(axis=1) == y.asnumpy()
+        for X, y in batches
+    ]
+    assert (
+        d2lmulti.evaluate_accuracy(replicas, batches, devices)
+        == onp.concatenate(right).mean()
+    )
+
+
+def test_training_learns_and_reports():
+    data = [part[:1024] for part in d2lmulti.read_fashion_mnist()]
+    result = d2lmulti.train(2, 64, 0.1, num_epochs=3, data=data)
+    assert result.accuracies[-1] > 0.4
+    assert len(result.seconds) == len(result.accuracies) == 3
+    assert str(result).startswith('test acc 0.')
+    assert str(result).endswith(f'sec/epoch on {result.devices}')
+
+
+# Bad input
+
+
+def step(n=4, num_labels=None, replicas=None, devices=CPUS, lr=0.1):
+    X = np.zeros((n, 1, 28, 28))
+    y = np.zeros(n if num_labels is None else num_labels, dtype='int32')
+    d2lmulti.train_batch(
+        X,
+        y,
+        replicas_on(devices) if replicas is None else replicas,
+        devices,
+        lr,
+    )
+
+
+def test_no_devices_or_the_same_twice():
+    with pytest.raises(ValueError, match='try_devices'):
+        step(devices=[])
+    with pytest.raises(ValueError, match='twice'):
+        step(devices=[mx.cpu(0), mx.cpu(0)])
+
+
+@pytest.mark.parametrize('n', [0, 1])
+def test_fewer_examples_than_devices(n):
+    with pytest.raises(ValueError, match='every device needs one'):
+        step(n=n)
+
+
+def test_images_and_labels_of_different_lengths():
+    with pytest.raises(ValueError, match='same length'):
+        step(n=4, num_labels=5)
+
+
+def test_replicas_on_other_devices():
+    with pytest.raises(ValueError, match='get_params'):
+        step(replicas=replicas_on([mx.cpu(0), mx.cpu(2)]))
+    with pytest.raises(ValueError, match='replicas is 1, of devices 2'):
+        step(replicas=replicas_on(CPUS[:1]))
+    with pytest.raises(ValueError, match='gradient'):
+        step(devices=CPUS[:1], replicas=[d2lmulti.init_params()])
+
+
+@pytest.mark.parametrize('lr', [0, -0.1, float('nan'), float('inf')])
+def test_invalid_learning_rate(lr):
+    with pytest.raises(ValueError, match='learning rate'):
+        step(lr=lr)
+
+
+@pytest.mark.parametrize('lr', ['0.1', None, True])
+def test_learning_rate_that_is_not_a_number(lr):
+    with pytest.raises(TypeError, match='learning rate'):
+        step(lr=lr)
+
+
+def examples(n=20):
+    return onp.zeros((n, 1, 28, 28), 'float32'), onp.zeros(n, 'int32')
+
+
+@pytest.mark.parametrize(
+    'change, error',
+    [
+        (dict(num_devices=0), ValueError),
+        (dict(num_devices=1000), ValueError),
+        (dict(num_devices='2'), TypeError),
+        (dict(num_epochs=0), ValueError),
+        (dict(num_epochs=1.5), TypeError),
+        (dict(lr=-1), ValueError),
+        (
+            dict(batch_size=19),
+            ValueError,
+        ),  # the last minibatch: 1 for 2 devices
+        (dict(batch_size=0), ValueError),
+        (dict(batch_size=2.5), TypeError),
+    ],
+)
+def test_training_refuses_before_it_begins(change, error):
+    arguments = dict(
+        num_devices=2, batch_size=10, lr=0.1, num_epochs=1, data=examples() * 2
+    )
+    with pytest.raises(error):
+        d2lmulti.train(**{**arguments, **change})
+
+
+def test_training_that_diverges_says_so():
+    X, y = examples()
+    X += onp.random.RandomState(0).uniform(size=X.shape)
+    y[:] = onp.arange(20) % 10
+    with pytest.raises(FloatingPointError, match='lr=1e\\+30 is too large'):
+        d2lmulti.train(1, 10, 1e30, num_epochs=2, data=(X, y, X, y))
+
+
+def test_accuracy_of_nothing():
+    with pytest.raises(ValueError, match='empty'):
+        d2lmulti.evaluate_accuracy(replicas_on(CPUS), [], CPUS)
+
+
+# Mutations
+
+
+def test_an_unchanged_function_stays_green(monkeypatch):
+    put_in(monkeypatch, d2lmulti.train_batch, 'lr, len(X)', 'lr, len(X)')
+    assert_same_steps((96, 7), 2)
+
+
+BROADCAST = '    for array in data[1:]:\n        total.copyto(array)\n'
+STEP_BUGS = {
+    'rebinding': (
+        d2lmulti.allreduce,
+        BROADCAST,
+        '    for i in range(1, len(data)):\n'
+        '        data[i] = total.copyto(data[i].ctx)\n',
+    ),
+    'mean': (
+        d2lmulti.allreduce,
+        BROADCAST,
+        '    total /= len(data)\n' + BROADCAST,
+    ),
+    'constant batch size': (d2lmulti.train_batch, 'lr, len(X)', 'lr, 256'),
+    'divided by devices too': (
+        d2lmulti.train_batch,
+        'lr, len(X)',
+        'lr, len(X) * len(devices)',
+    ),
+    'not divided': (d2lmulti.sgd, 'lr / batch_size', 'lr'),
+    'shard means': (d2lmulti.train_batch, 'y_shard).sum()', 'y_shard).mean()'),
+    'one parameter forgotten': (d2lmulti.sgd, 'in params:', 'in params[1:]:'),
+    'one gradient not summed': (
+        d2lmulti.allreduce_gradients,
+        'zip(*device_params)',
+        'list(zip(*device_params))[1:]',
+    ),
+    'one replica updated': (
+        d2lmulti.train_batch,
+        'for params in device_params:  # the same update',
+        'for params in device_params[:1]:  # the same update',
+    ),
+    'remainder lost': (
+        d2lmulti.split_slices,
+        'i * size + min(i, longer)',
+        'i * size',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', STEP_BUGS)
+def test_bug_in_the_step_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *STEP_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_same_steps((95, 7), 2)
+
+
+def test_accuracy_of_the_first_device_only_is_caught(monkeypatch):
+    put_in(
+        monkeypatch,
+        d2lmulti.evaluate_accuracy,
+        'num_correct.append(',
+        'X_shard.ctx == devices[0] and num_correct.append(',
+    )
+    with pytest.raises(AssertionError):
+        test_accuracy_counts_every_example_on_every_device(3)
+
+
+def test_an_algorithm_that_is_not_used_is_caught(monkeypatch):
+    def seen():
+        calls = []
+
+        def counted(data):
+            calls.append(len(data))
+            d2lmulti.allreduce(data)
+
+        X, y = (array.asnumpy() for array in minibatch(8))
+        d2lmulti.train(
+            2, 8, 0.1, num_epochs=1, data=(X, y, X, y), allreduce=counted
+        )
+        assert calls == [2] * 8
+
+    seen()
+    put_in(
+        monkeypatch,
+        d2lmulti.train,
+        '\n                        allreduce)',
+        ')',
+    )
+    with pytest.raises(AssertionError):
+        seen()

@@ -1,0 +1,248 @@
+"""The house: taught code on top, machinery below, each short."""
+
+import ast
+import pathlib
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+import d2lmulti
+
+ROOT = pathlib.Path(d2lmulti.__file__).parent
+NOTEBOOKS = ROOT.parent / 'notebooks'
+TAUGHT = [  # in the order of the chapters
+    'devices',
+    'network',
+    'model_parallel',
+    'replicas',
+    'data',
+    'training',
+    'causes',
+    'collectives',
+    'timeline',
+    'large_batch',
+    'sync_batch_norm',
+    'heterogeneous',
+    'cluster',
+]
+CHAPTERS = ['devices', 'lenet', 'synchronization', 'data', 'training']
+# What no other module of ours may stand below, from the ground up.
+FLOORS = [
+    {'checks', 'network', 'timeline', 'system'},
+    {'plots', 'launcher', 'checkpoint', 'devices', 'data', 'replicas'},
+    {
+        'model_parallel',
+        'training',
+        'sync_batch_norm',
+        'collectives',
+        'large_batch',
+        'heterogeneous',
+    },
+    {'cluster', 'causes'},
+    {'__init__', '__main__'},
+]
+
+
+def module_of(path):
+    """Return the part of the house that a file belongs to."""
+    return path.relative_to(ROOT).parts[0].replace('.py', '')
+
+
+def imports_of(path):
+    """Yield the parts of the house from which a file imports."""
+    depth = len(path.relative_to(ROOT).parts)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                names = [
+                    getattr(node, 'module', None) or '',
+                    *(alias.name for alias in node.names),
+                ]
+                assert not any(
+                    name.split('.')[0] == 'd2lmulti' for name in names
+                ), f'{path}: import relatively'
+            continue
+        if node.level < depth:  # inside of system or launcher
+            continue
+        if node.module:
+            yield node.module.split('.')[0]
+        else:
+            yield from (alias.name for alias in node.names)
+
+
+def files():
+    return sorted(
+        path
+        for path in ROOT.rglob('*.py')
+        if 'exit_hook' not in path.parts
+        and path.parent.name != 'fashion_mnist'
+    )
+
+
+def floor(module):
+    return next(i for i, names in enumerate(FLOORS) if module in names)
+
+
+@pytest.mark.parametrize(
+    'path', files(), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_no_import_runs_upward(path):
+    module = module_of(path)
+    for other in imports_of(path):
+        assert floor(other) <= floor(module), f'{module} imports {other}'
+        if floor(other) == floor(module) and {module, other} <= set(TAUGHT):
+            assert TAUGHT.index(other) < TAUGHT.index(module)
+        if module in ('system', 'launcher'):
+            assert other == 'system'
+        if module in ('checks', 'network'):
+            pytest.fail(f'{module} needs nothing of ours, not {other}')
+
+
+def test_no_import_runs_in_a_circle():
+    below = {}
+    for path in files():
+        below.setdefault(module_of(path), set()).update(imports_of(path))
+    below = {module: others - {module} for module, others in below.items()}
+    while below:
+        free = [module for module in below if not below[module] & set(below)]
+        assert free, f'a circle among {sorted(below)}'
+        for module in free:
+            del below[module]
+
+
+def test_taught_files_can_be_read_in_five_minutes():
+    lengths = {
+        name: len((ROOT / f'{name}.py').read_text().splitlines())
+        for name in TAUGHT
+    }
+    assert max(lengths.values()) <= 260, lengths
+    assert sum(lengths.values()) < 1_700, lengths
+    assert (
+        sum(length < 150 for length in lengths.values()) > len(lengths) / 2
+    ), lengths
+
+
+@pytest.mark.parametrize(
+    'path',
+    sorted(ROOT.rglob('*.py')),
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_a_function_fits_a_cell(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min(
+                [
+                    node.lineno,
+                    *(decorator.lineno for decorator in node.decorator_list),
+                ]
+            )
+            assert node.end_lineno - first < 30, node.name
+            assert not (
+                node.name.startswith('check_') and module_of(path) in TAUGHT
+            ), node.name
+
+
+def test_the_public_names_are_those_that_modules_export():
+    names = d2lmulti.__all__
+    assert len(set(names)) == len(names) and 45 <= len(names) <= 58
+    for name in names:
+        assert callable(getattr(d2lmulti, name))
+        assert not (ROOT / name).exists()
+        assert not (ROOT / f'{name}.py').exists(), f'{name} hides a module'
+    exported = {
+        name
+        for module in TAUGHT
+        for name in sys.modules[f'd2lmulti.{module}'].__all__
+    }
+    by_hand = {'read_fashion_mnist', 'plot_results', 'plot_timeline', 'launch'}
+    assert set(names) == exported | by_hand
+
+
+def taught_cells(name):
+    """Return the cells that a student types: exported and not folded."""
+    (path,) = NOTEBOOKS.glob(f'0?_{name}.ipynb')
+    return [
+        cell.source
+        for cell in nbformat.read(path, 4).cells
+        if cell.cell_type == 'code'
+        and cell.source.startswith('#| export\n')
+        and 'hide-input' not in cell.metadata.get('tags', [])
+    ]
+
+
+def retyped():
+    """Return what a student types who goes from chapter to chapter.
+
+    What an earlier chapter has typed or imported is there already.
+    """
+    parts, names = [], set()
+    for chapter in CHAPTERS:
+        for source in taught_cells(chapter):
+            for node in ast.parse(source).body:
+                if isinstance(node, (ast.Import, ast.ImportFrom)):
+                    node.names = [
+                        alias
+                        for alias in node.names
+                        if (alias.asname or alias.name) not in names
+                    ]
+                    names |= {
+                        alias.asname or alias.name for alias in node.names
+                    }
+                    parts += [ast.unparse(node)] if node.names else []
+                else:
+                    names.add(node.name)
+                    parts.append(ast.get_source_segment(source, node))
+    return '\n'.join(parts)
+
+
+TRY = """
+data = [part[:512] for part in read_fashion_mnist()]
+one, two = [train(k, 64, 0.1, num_epochs=2, data=data) for k in (1, 2)]
+print(max_difference(*two.device_params) == 0,
+      max_difference(one.device_params[0], two.device_params[1]) < 0.1,
+      one.accuracies[-1] > 0.2, two.accuracies[-1] > 0.2)
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 9), reason='no ast.unparse')
+def test_a_student_retypes_a_trainer_in_under_150_lines(tmp_path):
+    source = retyped()
+    assert count_lines(source) < 150
+    folded = (
+        'from d2lmulti.data import shuffled\n'
+        'from d2lmulti.training import TrainResult, max_difference\n'
+    )
+    result = subprocess.run(
+        [
+            sys.executable,
+            '-c',
+            'import d2lmulti\n' + source + '\n' + folded + TRY,
+        ],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=120,
+    )
+    assert result.stdout.splitlines()[-1:] == ['True True True True'], (
+        result.stderr
+    )
+
+
+def count_lines(source):
+    """Return the lines without docstrings, comments and blank ones."""
+    docstrings = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(
+            node, (ast.FunctionDef, ast.ClassDef)
+        ) and ast.get_docstring(node):
+            docstrings |= set(
+                range(node.body[0].lineno, node.body[0].end_lineno + 1)
+            )
+    return sum(
+        bool(line.strip())
+        and not line.strip().startswith('#')
+        and number not in docstrings
+        for number, line in enumerate(source.splitlines(), 1)
+    )
