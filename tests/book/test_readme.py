@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+import d2lmulti
+
 ROOT = pathlib.Path(__file__).parents[2]
 README = (ROOT / 'README.md').read_text()
 MAKEFILE = (ROOT / 'Makefile').read_text()
@@ -51,3 +53,14 @@ def test_every_chapter_has_a_row_with_its_number():
     assert [number for number, _ in rows] == [
         name.split('_')[0].lstrip('0') for name in names
     ]
+
+
+def test_the_names_in_the_table_are_those_of_the_package():
+    table, by_hand = re.search(
+        r'^\| chapter.*?\n\n(Written by hand: .*?\.)',
+        README,
+        re.MULTILINE | re.DOTALL,
+    ).group(0, 1)
+    last_columns = re.findall(r'\| ([^|\n]*) \|$', table, re.MULTILINE)
+    named = re.findall(r'`(\w+)`', ' '.join(last_columns) + by_hand)
+    assert sorted(named) == sorted(d2lmulti.__all__)

@@ -97,6 +97,19 @@ def test_what_a_gpu_refuses_raises_and_nothing_else(tmp_path):
     assert result.stdout.splitlines() == WRONG
 
 
+TRAIN = """
+import d2lmulti
+data = [part[:64] for part in d2lmulti.read_fashion_mnist()]
+result = d2lmulti.train(2, 24, 0.1, num_epochs=1, data=data)
+print(result.devices, d2lmulti.max_difference(*result.device_params))
+"""
+
+
+def test_training_mixes_no_devices(tmp_path):
+    result = as_on_two_gpus(['-c', TRAIN], tmp_path, 60)
+    assert result.stdout.splitlines()[-1] == '[gpu(0), gpu(1)] 0.0'
+
+
 def test_devices_look_like_gpus(tmp_path):
     result = as_on_two_gpus(
         ['-c', MIXED + 'print(x[0], z[0], x.ctx, z.ctx)'], tmp_path, 60
@@ -108,9 +121,10 @@ def test_devices_look_like_gpus(tmp_path):
     'name',
     [
         '04_synchronization',
-        '06_training',
-        '11_batch_norm',
-        '12_heterogeneous_devices',
+        '05_data',
+        pytest.param('06_training', marks=pytest.mark.long),
+        pytest.param('11_batch_norm', marks=pytest.mark.long),
+        pytest.param('12_heterogeneous_devices', marks=pytest.mark.long),
     ],
 )
 def test_a_chapter_prints_the_same_with_gpus(name):

@@ -30,7 +30,7 @@ TESTS = str(pathlib.Path(__file__).parents[1])  # for helpers
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.slow]
 LIMITS = Limits(startup=60, progress=60, exit=8, total=90)
-KILLS = int(os.environ.get('D2LMULTI_KILLS', 2))
+KILLS = int(os.environ.get('D2LMULTI_KILLS', 1))
 
 
 def run_job(tmp_path, script, *args, **options):

@@ -18,7 +18,7 @@ import d2lmulti
 from d2lmulti.system import runtime
 
 pytestmark = pytest.mark.slow
-STEPS = int(os.environ.get('D2LMULTI_STEPS', 50))
+STEPS = int(os.environ.get('D2LMULTI_STEPS', 20))
 SECONDS = 60 + STEPS
 
 TRAIN = f"""
