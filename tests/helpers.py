@@ -79,7 +79,7 @@ def run(code, seconds=120, **variables):
 
 # Jobs of several processes
 
-JOB_LIMITS = Limits(startup=60, progress=60, exit=4, total=80)
+JOB_LIMITS = Limits(startup=60, progress=60, exit=3, total=80)
 JOIN = """
 import os, signal, sys, time
 import mxnet as mx

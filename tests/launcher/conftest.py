@@ -1,5 +1,7 @@
 """What the tests of the launcher share."""
 
+import os
+import pathlib
 import sys
 
 import pytest
@@ -7,20 +9,38 @@ from helpers import JOB_LIMITS, left_behind
 
 from d2lmulti.launcher import launch
 
+STAND_IN = pathlib.Path(__file__).with_name('stand_in')  # holds a `mxnet`
+
+
+@pytest.fixture(scope='session')
+def stand_in_path():
+    """Return the PYTHONPATH with which roles import the stand-in."""
+    path = [str(STAND_IN), os.environ.get('PYTHONPATH')]
+    return os.pathsep.join(filter(None, path))
+
 
 @pytest.fixture
-def job(tmp_path, monkeypatch):
+def job(tmp_path, monkeypatch, stand_in_path):
     """Return a function that runs a script as a job, and gives its lines.
 
-    Afterwards no process of it may be left.
+    Its roles import a stand-in for MXNet, unless the property is one of
+    MXNet's own: how it waits, and how it ends. Afterwards no process of the
+    job may be left.
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv('D2LMULTI_TEST', str(tmp_path))
     monkeypatch.setenv('OMP_NUM_THREADS', '1')
 
     def run(
-        script, *, on_line=lambda line: None, limits=JOB_LIMITS, **options
+        script,
+        *,
+        mxnet=False,
+        on_line=lambda line: None,
+        limits=JOB_LIMITS,
+        **options,
     ):
+        if not mxnet:
+            monkeypatch.setenv('PYTHONPATH', stand_in_path)
         (tmp_path / 'script.py').write_text(script)
         lines = []
 

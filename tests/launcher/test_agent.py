@@ -1,9 +1,11 @@
 """Agents: no process of a role outlives the launcher, or its agent."""
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 
@@ -50,10 +52,10 @@ def restore_signals():
 
 
 @pytest.fixture
-def command(tmp_path, monkeypatch):
+def command(tmp_path, monkeypatch, stand_in_path):
     """The command line, as a process, with a script that takes its time."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / 'script.py').write_text(STEPS)
+    (tmp_path / 'script.py').write_text(STEPS.replace('250', '190'))
     process = subprocess.Popen(
         [
             sys.executable,
@@ -70,7 +72,11 @@ def command(tmp_path, monkeypatch):
         stderr=subprocess.STDOUT,
         text=True,
         cwd=tmp_path,
-        env={**os.environ, 'D2LMULTI_TEST': str(tmp_path)},
+        env={
+            **os.environ,
+            'D2LMULTI_TEST': str(tmp_path),
+            'PYTHONPATH': stand_in_path,
+        },
         preexec_fn=restore_signals,
     )
     yield process
@@ -102,12 +108,21 @@ def test_when_the_launcher_is_ended_so_is_everything(
     wait_until(lambda: not left_behind(tmp_path))
 
 
+def is_full(pipe):
+    """Return whether no step's line fits into the pipe."""
+    waiting = fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))
+    capacity = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+    return capacity - int.from_bytes(waiting, sys.byteorder) < 1000
+
+
 def test_output_that_is_paged_through_does_not_end_the_job(command):
     """Nobody reads for longer than agents wait for a sign of life."""
-    time.sleep(HEARTBEAT_TIMEOUT + 8)
+    fcntl.fcntl(command.stdout, fcntl.F_SETPIPE_SZ, 4096)  # soon full
+    wait_until(lambda: is_full(command.stdout))
+    time.sleep(HEARTBEAT_TIMEOUT + 1.5)
     assert command.poll() is None
     output = command.stdout.read()
-    assert command.wait(30) == 0 and output.count('step 249') == 2
+    assert command.wait(30) == 0 and output.count('step 189') == 2
 
 
 @pytest.mark.parametrize(

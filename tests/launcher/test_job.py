@@ -1,6 +1,7 @@
 """Jobs: whatever happens to a role, the job ends soon, says why, and leaves
 no process behind."""
 
+import functools
 import os
 import re
 import socket
@@ -20,9 +21,16 @@ from d2lmulti.system import runtime
 pytestmark = pytest.mark.timeout(90)
 
 
-def test_a_job_ends_well_and_keeps_a_log_of_each_role(job, tmp_path):
+def long(*values):
+    """A case of which another one shows almost the same."""
+    return pytest.param(*values, marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize('mxnet', [False, long(True)])
+def test_a_job_ends_well_and_keeps_a_log_of_each_role(job, tmp_path, mxnet):
     lines = job(
         JOIN + 'print("sum", step(), store.rank)\nnpx.waitall()',
+        mxnet=mxnet,
         workers=3,
         servers=2,
     )
@@ -52,19 +60,21 @@ WORKER_FAULTS = {
 }
 
 
-def long(*values):
-    """A case of which another one shows almost the same."""
-    return pytest.param(*values, marks=pytest.mark.long)
+# Each ends MXNet in its own way; the others do so in the long tests.
+MXNET_FAULTS = ('raises', 'is killed', 'takes fewer steps')
 
 
 @pytest.mark.parametrize(
-    'fault',
+    'fault, mxnet',
     [
-        long(fault) if fault in ('raises SystemExit', 'crashes') else fault
+        long(fault, False)
+        if fault == 'raises SystemExit'
+        else (fault, fault in MXNET_FAULTS)
         for fault in WORKER_FAULTS
-    ],
+    ]
+    + [long(f, True) for f in WORKER_FAULTS if f not in MXNET_FAULTS],
 )
-def test_a_fault_of_a_worker_ends_the_job(job, fault):
+def test_a_fault_of_a_worker_ends_the_job(job, fault, mxnet):
     """The script knows nothing of this package."""
     statement, reason = WORKER_FAULTS[fault]
     began = []
@@ -86,6 +96,7 @@ else:
     for i in range(6):
         step()
 """,
+            mxnet=mxnet,
             on_line=on_line,
         )
     assert time.monotonic() - began[0] < 10
@@ -130,6 +141,7 @@ def main():
 
 main()
 """,
+            mxnet=True,
             on_line=on_line,
         )
     assert time.monotonic() - began[0] < 10
@@ -148,28 +160,24 @@ def main():
     store = mx.kv.create('dist_sync')
 
 main()
-time.sleep(6)
+time.sleep(5)
 """,
-    'is slow to end': JOIN
+    'catches what ends others, and is slow to end': JOIN
     + """
-step()
-for i in range(6 * (store.rank == 0)):
-    time.sleep(1)
-    print(i, flush=True)
-""",
-    'catches what ends others': JOIN
-    + """
-import subprocess, threading
+import threading
 try:
     sys.exit(2)
 except SystemExit as error:
     assert error.code == 2
-threading.Thread(target=sys.exit, args=[1]).start()
+threading.Thread(target=sys.exit, args=[3]).start()
 try:
     1 / 0
 except ZeroDivisionError:
     sys.excepthook(*sys.exc_info())
 step()
+for i in range(5 * (store.rank == 0)):
+    time.sleep(1)
+    print('is slow to end', i, flush=True)
 """,
     'has children': JOIN
     + """
@@ -183,7 +191,7 @@ assert child.wait(5) == -signal.SIGINT
 for _ in range(5):
     os.system('true &')
 assert sys.stdin.read() == ''
-time.sleep(6)
+time.sleep(5)
 orphans = [line for line in os.popen('ps -eo stat,args')
            if line.startswith('Z') and 'true' in line]
 assert not orphans, orphans
@@ -192,9 +200,53 @@ step()
 }
 
 
-@pytest.mark.parametrize('what', HEALTHY)
-def test_an_unusual_job_is_left_alone(job, what):
-    job(HEALTHY[what])
+MXNET_HEALTHY = ('catches what ends others, and is slow to end',)
+
+
+@pytest.mark.parametrize(
+    'what, mxnet',
+    [(what, what in MXNET_HEALTHY) for what in HEALTHY]
+    + [long(what, True) for what in HEALTHY if what not in MXNET_HEALTHY],
+)
+def test_an_unusual_job_is_left_alone(start_unusual, what, mxnet):
+    for case in HEALTHY:  # the first test starts them all, for they wait
+        start_unusual(case, case in MXNET_HEALTHY)
+    process, folder = start_unusual(what, mxnet)
+    status = process.wait(60)
+    assert status == 0, (folder / 'output').read_text()
+    assert left_behind(folder) == []
+
+
+@pytest.fixture(scope='module')
+def start_unusual(tmp_path_factory, stand_in_path):
+    """Return a function that starts an unusual job, unless it has, and gives
+    its process and folder."""
+    processes = []
+
+    @functools.lru_cache(maxsize=None)
+    def start(what, mxnet):
+        folder = tmp_path_factory.mktemp('unusual')
+        (folder / 'script.py').write_text(HEALTHY[what])
+        env = {**os.environ, 'D2LMULTI_TEST': str(folder)}
+        if not mxnet:
+            env['PYTHONPATH'] = stand_in_path
+        launcher = '-m d2lmulti launch --exit-timeout 3 --timeout 60 --'
+        with open(folder / 'output', 'w') as output:
+            process = subprocess.Popen(
+                [sys.executable, *launcher.split(), sys.executable]
+                + ['script.py'],
+                cwd=folder,
+                env=env,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        processes.append(process)
+        return process, folder
+
+    yield start
+    for process in processes:
+        process.terminate()
+        process.wait()
 
 
 def test_a_worker_that_fails_before_it_joins_ends_the_job(job):
@@ -203,17 +255,20 @@ def test_a_worker_that_fails_before_it_joins_ends_the_job(job):
 
 
 @pytest.mark.parametrize(
-    'kind, when',
+    'kind, when, mxnet',
     [
-        ('scheduler', 'early'),
-        ('server', 'early'),
-        ('worker', 'early'),
-        ('scheduler', 'in training'),
-        long('server', 'in training'),
-        ('worker', 'in training'),
+        ('scheduler', 'early', True),  # while it is still importing MXNet
+        ('server', 'early', True),
+        ('worker', 'early', True),
+        ('scheduler', 'in training', False),
+        ('server', 'in training', False),
+        ('worker', 'in training', False),
+        long('scheduler', 'in training', True),
+        long('server', 'in training', True),
+        long('worker', 'in training', True),
     ],
 )
-def test_a_killed_role_ends_the_job(job, tmp_path, kind, when):
+def test_a_killed_role_ends_the_job(job, tmp_path, kind, when, mxnet):
     killed = []
 
     def kill():
@@ -239,7 +294,7 @@ def test_a_killed_role_ends_the_job(job, tmp_path, kind, when):
 
         threading.Thread(target=soon).start()
     with pytest.raises(JobFailed, match=f'{kind}.*killed by SIGKILL'):
-        job(STEPS, on_line=on_line)
+        job(STEPS, mxnet=mxnet, on_line=on_line)
     assert time.monotonic() - killed[0] < 10
 
 
@@ -253,7 +308,7 @@ for i in range(100):
     if i == 5 and store.rank == 1:
         os.kill(os.getpid(), signal.SIGSTOP)
 """,
-            limits=JOB_LIMITS._replace(progress=4),
+            limits=JOB_LIMITS._replace(progress=3),
         )
 
 
@@ -261,9 +316,10 @@ def test_workers_that_compute_in_silence_are_progress(job):
     lines = job(
         JOIN
         + """
-end = time.time() + 6
+end = time.time() + 4.5 * (store.rank == 0)
 while time.time() < end:
     sum(range(10000))
+    time.sleep(0.0001)
 step()
 print('done', flush=True)
 npx.waitall()
@@ -274,16 +330,16 @@ npx.waitall()
 
 
 def test_a_worker_that_never_joins_ends_the_job(job):
-    with pytest.raises(JobFailed, match='not joined 6 seconds'):
+    with pytest.raises(JobFailed, match='not joined 2 seconds'):
         job(
             'import time; time.sleep(60)',
-            limits=JOB_LIMITS._replace(startup=6),
+            limits=JOB_LIMITS._replace(startup=2),
         )
 
 
 def test_a_job_that_takes_too_long_is_ended(job):
-    with pytest.raises(JobFailed, match='not finished after 6 seconds'):
-        job(STEPS, limits=JOB_LIMITS._replace(total=6))
+    with pytest.raises(JobFailed, match='not finished after 2 seconds'):
+        job(STEPS, limits=JOB_LIMITS._replace(total=2))
 
 
 def test_a_taken_port_is_named(job):
