@@ -7,9 +7,9 @@ venv = .venv$(if $(filter-out cpu,$(BUILD)),-$(BUILD))
 python = $(venv)/bin/python
 notebooks = notebooks/*.ipynb
 pytest = $(python) -m pytest -q
-# A file or chapter stays together; more than two, since many tests wait.
-side_by_side = -n 3 --dist loadfile
-nbval = --nbval --nbval-current-env --nbval-cell-timeout=120 notebooks
+side_by_side = --dist loadfile -n  # a file or chapter stays together
+nbval = $(pytest) $(side_by_side) 2 --nbval --nbval-current-env \
+	--nbval-cell-timeout=120 notebooks
 by_hand = d2lmulti/checks.py d2lmulti/plots.py d2lmulti/checkpoint.py \
 	d2lmulti/__main__.py d2lmulti/system d2lmulti/launcher
 compile = pip compile -q --no-config --universal --python-version 3.8 \
@@ -43,19 +43,23 @@ lint: env
 	$(python) -m mypy $(by_hand)
 
 check: lint  ## style, types, words and the taught functions: a minute
-	$(pytest) $(side_by_side) -m 'not long and not slow' tests/taught
+	$(pytest) $(side_by_side) 2 -m 'not long and not slow' tests/taught
 
 test: test-$(or $(SUITE),all)  ## all tests; SUITE=long, as-gpus, hosts or gpu-build
 
+# Many tests wait for processes, so there are more of them than cores.
 test-all: lint
-	$(pytest) $(side_by_side) tests $(nbval)
+	@status=0; \
+	$(pytest) $(side_by_side) 3 tests || status=1; \
+	$(nbval) || status=1; \
+	exit $$status
 
 test-long: env  # with the stress and kill tests, and many steps
-	D2LMULTI_STEPS=2000 D2LMULTI_KILLS=30 $(pytest) $(side_by_side) -m 'long or not long' tests
+	D2LMULTI_STEPS=2000 D2LMULTI_KILLS=30 $(pytest) $(side_by_side) 2 \
+	    -m 'long or not long' tests
 
 test-as-gpus: env  # the notebooks, with CPU devices that play GPUs
-	PYTHONPATH=$(CURDIR)/tests/notebooks/two_gpus \
-	    $(pytest) $(side_by_side) $(nbval)
+	PYTHONPATH=$(CURDIR)/tests/notebooks/two_gpus $(nbval)
 
 test-hosts: env  # the launcher over ssh and four addresses; needs root
 	$(pytest) tests/launcher/hosts.py
