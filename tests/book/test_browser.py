@@ -37,6 +37,7 @@ def test_without_a_browser_one_line_says_what_to_install(tmp_path):
     assert done.stdout.count(NEEDED) == 1
 
 
+@pytest.mark.long
 def test_a_browser_that_is_required_must_be_there(tmp_path):
     done = run_without_browser(tmp_path, D2LMULTI_REQUIRE_BROWSER='1')
     assert done.returncode == 1, done.stdout

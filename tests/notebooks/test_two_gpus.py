@@ -121,7 +121,7 @@ def test_devices_look_like_gpus(tmp_path):
     'name',
     [
         '04_synchronization',
-        '05_data',
+        pytest.param('05_data', marks=pytest.mark.long),
         pytest.param('06_training', marks=pytest.mark.long),
         pytest.param('11_batch_norm', marks=pytest.mark.long),
         pytest.param('12_heterogeneous_devices', marks=pytest.mark.long),

@@ -215,6 +215,7 @@ def test_a_job_that_was_killed_ends_with_the_same_parameters(
     assert params_in('again') == params_in(undisturbed)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(60 + 60 * KILLS)
 def test_kills_at_random_moments_change_nothing(
     tmp_path, monkeypatch, undisturbed

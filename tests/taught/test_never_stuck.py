@@ -80,8 +80,10 @@ CASES = {
 # A case that shows what another shows, too.
 REPEATS = {
     'one',
+    'two',
     'four',
     'eight',
+    'mxnet first',
     'mxnet first, four',
     'd2l first, four',
     'forked, mxnet first, four',
