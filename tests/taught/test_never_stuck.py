@@ -10,9 +10,9 @@ import threading
 
 import mxnet as mx
 import pytest
-from helpers import run
+from helpers import assert_ctrl_c_waits, run
 from jupyter_client.manager import start_new_kernel
-from mxnet import np, npx
+from mxnet import np
 
 import d2lmulti
 from d2lmulti.system import runtime
@@ -164,32 +164,14 @@ def interrupts_are_not_ignored():
     signal.signal(signal.SIGINT, before)
 
 
-class Interrupting(float):
-    """A learning rate; when it is used the `at`-th time, Ctrl-C comes."""
-
-    uses, at = 0, 5
-
-    def __truediv__(self, other):
-        self.uses += 1
-        if self.uses == self.at:
-            signal.raise_signal(signal.SIGINT)
-        return float(self) / other
-
-
 def test_an_interrupt_waits_for_the_end_of_the_step():
     devices = [mx.cpu(0), mx.cpu(1)]
     X, y = np.ones((6, 1, 28, 28)), np.zeros(6, dtype='int32')
-    whole, interrupted = [
-        [d2lmulti.get_params(d2lmulti.init_params(), c) for c in devices]
-        for _ in range(2)
-    ]
-    d2lmulti.train_batch(X, y, whole, devices, 0.1)
-    with pytest.raises(KeyboardInterrupt):
-        d2lmulti.train_batch(X, y, interrupted, devices, Interrupting(0.1))
-    npx.waitall()
-    for ours, theirs in zip(interrupted, whole):
-        for param, other in zip(ours, theirs):
-            assert (param.asnumpy() == other.asnumpy()).all()
+    assert_ctrl_c_waits(
+        lambda replicas, lr: d2lmulti.train_batch(X, y, replicas, devices, lr),
+        d2lmulti.init_params(),
+        devices,
+    )
 
 
 def test_a_step_cut_in_the_middle_is_caught(monkeypatch):
