@@ -115,7 +115,7 @@ def add_launch(commands: Any) -> None:
         'scheduler, then the servers, then the workers'
     )
     add('--print-env', type=int, nargs='?', const=-1, metavar='I', help=text)
-    text = 'what every worker runs'
+    text = 'what every worker runs; a bare `python` is this Python'
     add('program', nargs='*', metavar='-- program', help=text)
 
 
@@ -138,7 +138,12 @@ def add_limits(add: Callable[..., Any]) -> None:
     for option, default, text in (
         ('--timeout', LIMITS.total, 'for the whole job'),
         ('--startup-timeout', LIMITS.startup, 'until all have joined'),
-        ('--progress-timeout', LIMITS.progress, 'without progress'),
+        (
+            '--progress-timeout',
+            LIMITS.progress,
+            'without output or processor time of any role (a busy loop uses '
+            'processor time: only --timeout ends it)',
+        ),
         ('--exit-timeout', LIMITS.exit, 'from the first end to the last'),
     ):
         text = f'seconds {text}'

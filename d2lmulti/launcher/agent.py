@@ -2,10 +2,10 @@
 
 The launcher starts this file as a script, here or over ssh; it must not
 import the package, which would start MXNet. JSON lines arrive on standard
-input: first the role, then a ping each second, and maybe 'stop'. What the
-role does leaves on standard output, as JSON lines too. When the launcher
-says 'stop', is silent for `HEARTBEAT_TIMEOUT` seconds, or is gone, no process
-of the role remains.
+input: first the role, then a ping each second, and maybe 'stacks' or 'stop'.
+What the role does leaves on standard output, as JSON lines too. When the
+launcher says 'stop', is silent for `HEARTBEAT_TIMEOUT` seconds, or is gone,
+no process of the role remains.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ HEARTBEAT_TIMEOUT = 6  # seconds without a word from the other side: lost
 GRACE = 2  # seconds from SIGTERM to SIGKILL
 TICK = 0.2  # seconds between two looks at the role
 END_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+# At this one, a Python of the role writes its stacks (exit_hook).
+STACKS_SIGNAL = getattr(signal, 'SIGRTMAX', signal.SIGUSR2)
 MAX_LINE = 1 << 16  # bytes; a longer line is split into several
 # Options of Linux's prctl.
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
@@ -43,14 +45,14 @@ def main() -> None:
         signal.signal(number, exit_on_signal)
     role = json.loads(sys.stdin.readline())
     with tempfile.TemporaryDirectory() as folder:
-        mark = pathlib.Path(folder, 'exiting')
+        notes = Notes(pathlib.Path(folder))
         try:
-            environment = make_environment(role, mark)
+            environment = make_environment(role, folder)
             process = start_role(role, environment)
         except OSError as error:
             send_event(event='refused', reason=f'{error}')
             return
-        supervise(process, mark, int(environment['DMLC_PS_ROOT_PORT']))
+        supervise(process, notes, int(environment['DMLC_PS_ROOT_PORT']))
 
 
 # Processes that outlive their parents
@@ -110,17 +112,17 @@ def exit_on_signal(number: int, _: object) -> None:
 # Starting the role
 
 
-def make_environment(
-    role: dict[str, Any], mark: pathlib.Path
-) -> dict[str, str]:
+def make_environment(role: dict[str, Any], notes: str) -> dict[str, str]:
     """Return the role's environment, with a port if it is to choose one.
+
+    `notes`: the folder in which the role's processes may leave notes.
 
     Raises OSError if the port is taken.
     """
     environment = {
         **os.environ,
         **role['variables'],
-        'D2LMULTI_EXITING': str(mark),
+        'D2LMULTI_NOTES': notes,
     }
     if role['port'] is not None:
         environment['DMLC_PS_ROOT_PORT'] = str(free_port(role['port']))
@@ -180,19 +182,20 @@ def before_exec() -> None:
 
 
 def supervise(
-    process: subprocess.Popen[bytes], mark: pathlib.Path, port: int
+    process: subprocess.Popen[bytes], notes: Notes, port: int
 ) -> None:
     """Report what the role does, until it ends or the launcher wants its
     end."""
     send_event(event='started', port=port)
     heartbeat = Heartbeat()
-    start_thread(heartbeat.listen)
+    start_thread(heartbeat.listen, notes)
     start_thread(watchdog, heartbeat)
-    output = start_thread(forward_output, process.stdout)
+    output = start_thread(forward_output, process.stdout, notes)
     try:
-        report_until_end(process, heartbeat, mark, port)
+        report_until_end(process, heartbeat, notes, port)
     finally:
         status = process.returncode  # None if it had to be ended
+        notes.send_new()
         kill_descendants()
     while output.is_alive() and not heartbeat.is_lost():
         output.join(TICK)
@@ -212,10 +215,12 @@ class Heartbeat:
     def __init__(self) -> None:
         self.last_heard, self.stop = time.monotonic(), False
 
-    def listen(self) -> None:
+    def listen(self, notes: Notes) -> None:
         """Take in what the launcher says, until it stops or is gone."""
         for line in sys.stdin:
             self.last_heard = time.monotonic()
+            if line.strip() == '"stacks"':
+                send_event(event='stacks', stacks=dump_stacks(notes))
             if line.strip() == '"stop"':
                 break
         self.stop = True  # also if the pipe has closed
@@ -236,10 +241,52 @@ def watchdog(heartbeat: Heartbeat) -> None:
     os._exit(1)
 
 
+class Notes:
+    """What the role's processes write into a folder (exit_hook), and their
+    children that were found killed."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder, self.lock = folder, threading.Lock()
+        self.rank: str = ''
+        self.killed: dict[int, int] = {}  # process and signal
+        self.sent: set[int] = set()
+
+    def read(self, name: str) -> str:
+        """Return a note, '' if there is none."""
+        with contextlib.suppress(OSError):
+            return (self.folder / name).read_text()
+        return ''
+
+    def send_new(self) -> None:
+        """Send what has been written since the last call."""
+        with self.lock:
+            if not self.rank:
+                self.rank = self.read('rank')
+                if self.rank:
+                    send_event(event='rank', rank=int(self.rank))
+            for line in self.read('killed').splitlines():
+                process, number = map(int, line.split())
+                self.killed[process] = number
+            for process in self.killed.keys() - self.sent:
+                self.sent.add(process)
+                number = self.killed[process]
+                send_event(event='killed', process=process, signal=number)
+
+    def add_killed(self, process: psutil.Process) -> None:
+        """Note a child of the role's that was killed, and whose parent has
+        not taken its status (Linux)."""
+        if process.ppid() == os.getpid():
+            return  # the role itself, or an orphan
+        stat = pathlib.Path(f'/proc/{process.pid}/stat').read_text()
+        number = int(stat.rpartition(')')[2].split()[49]) & 0x7F
+        if number:
+            self.killed[process.pid] = number
+
+
 def report_until_end(
     process: subprocess.Popen[bytes],
     heartbeat: Heartbeat,
-    mark: pathlib.Path,
+    notes: Notes,
     port: int,
 ) -> None:
     """Send a sign of life each second, until the role should end or has."""
@@ -247,31 +294,31 @@ def report_until_end(
     while process.poll() is None and not heartbeat.is_lost():
         if time.monotonic() - reported > 1:
             reported = time.monotonic()
-            activity = measure_activity(port, mark, joined)
+            activity = measure_activity(port, notes, joined)
             joined = activity['joined']
+            notes.send_new()
             send_event(event='alive', **activity)
             reap_orphans(process.pid)
         time.sleep(TICK)
 
 
-def measure_activity(
-    port: int, mark: pathlib.Path, joined: bool
-) -> dict[str, Any]:
+def measure_activity(port: int, notes: Notes, joined: bool) -> dict[str, Any]:
     """Return what the processes of the role do: the processor time that they
     used, whether one has `joined` (connected to the `port`), is stopped, or
-    is exiting: the `mark` holds the number of one that has begun to.
+    is exiting: a note holds the number of one that has begun to.
     """
     cpu, stopped, exiting = 0.0, False, False
-    leaving = mark.read_text() if mark.exists() else ''
+    leaving = notes.read('exiting')
     for process in psutil.Process().children(recursive=True):
         # An error means that it has just ended.
         with contextlib.suppress(psutil.Error, OSError, RuntimeError):
             status, times = process.status(), process.cpu_times()
             cpu += times.user + times.system
             stopped |= status == psutil.STATUS_STOPPED
-            exiting |= (
-                str(process.pid) == leaving and status != psutil.STATUS_ZOMBIE
-            )
+            if status == psutil.STATUS_ZOMBIE:
+                notes.add_killed(process)
+                continue
+            exiting |= str(process.pid) == leaving
             joined = joined or is_connected(process, port)
     return {
         'cpu': cpu,
@@ -290,9 +337,27 @@ def is_connected(process: psutil.Process, port: int) -> bool:
     )
 
 
-def forward_output(pipe: IO[bytes]) -> None:
+def dump_stacks(notes: Notes) -> list[str]:
+    """Return where the threads of each Python of the role are."""
+    before: dict[pathlib.Path, int] = {}
+    for process in psutil.Process().children(recursive=True):
+        path = notes.folder / f'stacks-{process.pid}'
+        with contextlib.suppress(OSError, psutil.Error):
+            before[path] = path.stat().st_size
+            process.send_signal(STACKS_SIGNAL)
+    give_up = time.monotonic() + 1  # one that is stopped does not answer
+    while time.monotonic() < give_up and any(
+        path.stat().st_size == size for path, size in before.items()
+    ):
+        time.sleep(0.05)
+    time.sleep(0.05)  # they may still write
+    return [path.read_text()[size:] for path, size in before.items()]
+
+
+def forward_output(pipe: IO[bytes], notes: Notes) -> None:
     """Send every line of the output; a progress bar's are many."""
     for line in iter(lambda: pipe.readline(MAX_LINE), b''):
+        notes.send_new()  # so that lines after the rank's note bear it
         text = line.decode(errors='replace').rstrip('\n')
         for part in text.split('\r'):
             if part:

@@ -17,14 +17,19 @@ import re
 import shutil
 import tempfile
 import time
-from typing import IO, Any, Callable, Iterator, Sequence
+from typing import IO, Any, Callable, Dict, Iterator, Sequence
 
-from .connection import SSH, end_roles, pinging, poll, start_agent
+from .connection import SSH, end_roles, pinging, poll, send, start_agent
+from .report import explain_failure
 from .roles import Event, Hosts, Role, make_roles
-from .watch import LIMITS, Limits, Watch, exceeds, explain_failure
+from .watch import LIMITS, Limits, Watch, exceeds
 
+STACKS_TIMEOUT = 3  # seconds in which agents send where their threads are
 # What MXNet 2 says once in each process; no variable turns it off.
 NOTICE = re.compile(r'\[[\d:]+\] \S*storage\.cc:\d+: Using .* StorageManager ')
+
+
+Logs = Dict[Role, IO[str]]
 
 
 class JobFailed(RuntimeError):
@@ -45,12 +50,12 @@ def launch(
 ) -> None:
     """Run `command` in every worker of a distributed job, to the end.
 
-    `command`: a list of strings. `hosts`: a list of (name, slots), which are
-    reached with `ssh` and have this package, Python and the current folder
-    at the same places; by default, this machine. `log_dir`: for a log of
-    each role. `on_line` gets each line of output. `restarts`: how often a
-    failed job is started again; the command continues from a checkpoint, if
-    it wrote one.
+    `command`: a list of strings; a bare `python` is the one that runs this.
+    `hosts`: a list of (name, slots), which are reached with `ssh` and have
+    this package, Python and the current folder at the same places; by
+    default, this machine. `log_dir`: for a log of each role. `on_line` gets
+    each line of output. `restarts`: how often a failed job is started
+    again; the command continues from a checkpoint, if it wrote one.
 
     Raises TypeError or ValueError for arguments that cannot work, JobFailed
     if the job failed. In every case, no process of it remains.
@@ -124,15 +129,44 @@ class Job:
             start_agent(roles[0], events, self.port, self.ssh)
             while not watch.is_finished():
                 for role, event in poll(events, seconds=0.2):
-                    watch.handle_event(role, event)
-                    if event['event'] == 'output':
-                        self.write(role, event['line'], logs[role])
-                    elif event['event'] == 'started' and role is roles[0]:
+                    self.handle_event(watch, role, event, logs)
+                    if event['event'] == 'started' and role is roles[0]:
                         self.start_others(roles[1:], event['port'], events)
                 watch.extend_deadlines()
                 failure = watch.find_failure()
+                if failure and failure.is_hang:
+                    self.collect_stacks(watch, events, logs)
                 if failure:
-                    raise JobFailed(explain_failure(failure, self.folder))
+                    raise JobFailed(
+                        explain_failure(failure, roles, self.folder)
+                    )
+
+    def handle_event(
+        self, watch: Watch, role: Role, event: Event, logs: Logs
+    ) -> None:
+        """Let the watch know, and write what is for people to read."""
+        watch.handle_event(role, event)
+        if event['event'] == 'output':
+            self.write(role, event['line'], logs[role])
+        elif event['event'] == 'stacks':
+            print(*event['stacks'], sep='\n', file=logs[role], flush=True)
+
+    def collect_stacks(
+        self,
+        watch: Watch,
+        events: queue.Queue[tuple[Role, Event]],
+        logs: Logs,
+    ) -> None:
+        """Ask the workers that still run where their threads are."""
+        asked = watch.running_workers()
+        for role in asked:
+            send(role, 'stacks')
+        give_up = time.monotonic() + STACKS_TIMEOUT
+        while time.monotonic() < give_up and not all(
+            role.stacks or role.status is not None for role in asked
+        ):
+            for role, event in poll(events, seconds=0.1):
+                self.handle_event(watch, role, event, logs)
 
     def open_log(self, role: Role) -> IO[str]:
         """Open the role's log; that of an earlier attempt goes on."""
@@ -155,7 +189,7 @@ class Job:
         print(line, file=log, flush=True)
         if not NOTICE.match(line):
             role.tail.append(line)
-            self.on_line(f'[{role.name}] {line}')
+            self.on_line(f'[{role.prefix}] {line}')
 
 
 def check_arguments(

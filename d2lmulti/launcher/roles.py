@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
-from typing import Any, Dict, Iterable, Iterator, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, Sequence, Tuple
 
 from ..system import runtime
 
@@ -26,6 +26,11 @@ TAIL = 15  # lines of a log that are shown when its role fails
 
 Event = Dict[str, Any]  # what the agent of a role says
 Hosts = Sequence[Tuple[str, int]]  # names and slots
+
+
+def field(factory: Callable[[], Any]) -> Any:
+    """Return a field of a dataclass that starts with what `factory` makes."""
+    return dataclasses.field(default_factory=factory)
 
 
 @dataclasses.dataclass(eq=False)
@@ -50,19 +55,28 @@ class Role:
     ending_since: float | None = None  # when it ended or began to
     status: int | None = None  # how it ended: as subprocess.Popen says
     failure: str | None = None  # why it could not be started or watched
-    tail: collections.deque[str] = dataclasses.field(
-        default_factory=lambda: collections.deque(maxlen=TAIL)
+    rank: int | None = None  # that MXNet gave it
+    killed: dict[int, int] = field(dict)  # children of its: process, signal
+    stacks: list[str] = field(list)  # where its threads are
+    tail: collections.deque[str] = field(
+        lambda: collections.deque(maxlen=TAIL)
     )
 
     @property
     def name(self) -> str:
-        """The name in messages and of the log."""
+        """The name of the log."""
         if self.kind == 'scheduler':
             return self.kind
         return f'{self.kind}-{self.number}'
 
+    @property
+    def prefix(self) -> str:
+        """What stands before each line of its output."""
+        return self.name + ('' if self.rank is None else f', rank {self.rank}')
+
     def __str__(self) -> str:
-        return f'{self.name} on {self.host or "this machine"}'
+        rank = '' if self.rank is None else f' (rank {self.rank})'
+        return f'{self.name}{rank} on {self.host or "this machine"}'
 
 
 def read_hosts(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
@@ -113,9 +127,18 @@ def make_roles(
         if kind == 'worker':
             path = [str(EXIT_HOOK), os.environ.get('PYTHONPATH')]
             variables['PYTHONPATH'] = os.pathsep.join(filter(None, path))
-        runs = list(command) if kind == 'worker' else SERVE
+        runs = with_this_python(command) if kind == 'worker' else SERVE
         roles.append(Role(kind, number, host, runs, variables))
     return roles
+
+
+def with_this_python(command: Sequence[str]) -> list[str]:
+    """Return the command; a bare `python` is the one that runs this code,
+    whichever PATH finds first."""
+    program, *arguments = command
+    if program in ('python', 'python3'):
+        program = sys.executable
+    return [program, *arguments]
 
 
 def place_roles(

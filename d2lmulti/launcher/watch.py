@@ -7,21 +7,30 @@ so somebody must watch every one.
 from __future__ import annotations
 
 import math
-import pathlib
-import signal
 import time
-from typing import List, NamedTuple, Tuple
+from typing import NamedTuple
 
 from .agent import HEARTBEAT_TIMEOUT
+from .report import explain_status, name_roles
 from .roles import Event, Role
 
 IDLE = 0.02  # seconds of processor time in a second that are no progress
 
-Failure = Tuple[List[Role], str]  # which roles, and the reason
+
+class Failure(NamedTuple):
+    """Which roles failed, and why."""
+
+    roles: list[Role]
+    reason: str
+    is_hang: bool = False  # processes are still there: where are they?
 
 
 class Limits(NamedTuple):
-    """Seconds after which a job counts as failed; None: no limit."""
+    """Seconds after which a job counts as failed; None: no limit.
+
+    Progress is output or processor time of any role. So a busy loop counts
+    as progress: only `total` ends it.
+    """
 
     startup: float | None = 120  # until all have joined
     progress: float | None = 300  # without progress
@@ -53,6 +62,12 @@ class Watch:
             self.last_busy = role.last_busy = now
         elif kind == 'alive':
             self.handle_sign_of_life(role, event, now)
+        elif kind == 'rank':
+            role.rank = event['rank']
+        elif kind == 'killed':
+            role.killed[event['process']] = event['signal']
+        elif kind == 'stacks':
+            role.stacks = event['stacks']
         elif kind == 'ended':
             role.status = event['status']
             role.ending_since = role.ending_since or now
@@ -128,7 +143,8 @@ class Watch:
         if not failed:
             return None
         first = min(failed, key=end_of)  # the others may only follow it
-        return [first], first.failure or explain_status(first.status or 0)
+        reason = first.failure or explain_status(first.status or 0)
+        return Failure([first], reason)
 
     def find_silent_agent(self, now: float) -> Failure | None:
         """An agent sends no sign of life."""
@@ -138,28 +154,34 @@ class Watch:
                 and role.last_heard
                 and now - role.last_heard > HEARTBEAT_TIMEOUT
             ):
-                return [role], (
-                    f'nothing was heard of it for {HEARTBEAT_TIMEOUT} '
-                    'seconds: is its host cut off, or short of memory?'
+                return Failure(
+                    [role],
+                    f'nothing was heard from it for {HEARTBEAT_TIMEOUT} '
+                    'seconds: is its host cut off, or short of memory?',
                 )
         return None
 
     def find_early_end(self, now: float) -> Failure | None:
         """A role ended, and workers go on without it, idle."""
         ended = [role for role in self.roles if role.ending_since]
-        workers = [role for role in self.roles if role.kind == 'worker']
-        if not ended or all(role.status is not None for role in workers):
+        workers = self.running_workers()
+        if not ended or not workers:
             return None
         last_sign = max(
             *map(end_of, ended), *(role.last_busy for role in workers)
         )
         if not exceeds(now - last_sign, self.limits.exit):
             return None
-        return [min(ended, key=end_of)], (
-            f'it came to its end, but {name_roles(self.running())} went on '
-            f'for more than {self.limits.exit} seconds. Did it raise an '
-            'error, or take fewer steps than the other workers? If it was '
-            'only fast, allow more with --exit-timeout'
+        # One that is gone has not waited for the others, as a store does.
+        gone = [role for role in ended if role.status is not None]
+        others = [role for role in workers if not role.ending_since]
+        return Failure(
+            [min(gone or ended, key=end_of)],
+            f'it ended, but {name_roles(others or workers)} continued for '
+            f'more than {self.limits.exit} seconds. Did it raise SystemExit, '
+            'call os._exit, or take fewer steps than the other workers? If '
+            'it was only fast, allow more with --exit-timeout',
+            is_hang=True,
         )
 
     def find_not_started(self, now: float) -> Failure | None:
@@ -167,9 +189,10 @@ class Watch:
         absent = [role for role in self.roles if not role.last_heard]
         if not absent or not exceeds(now - self.began, self.limits.startup):
             return None
-        return absent[:1], (
+        return Failure(
+            absent[:1],
             f'not started after {self.limits.startup} seconds: does its host '
-            'answer?'
+            'answer?',
         )
 
     def find_not_joined(self, now: float) -> Failure | None:
@@ -185,10 +208,12 @@ class Watch:
         ]
         if not absent:
             return None
-        return absent, (
+        return Failure(
+            sorted(absent, key=lambda role: role.kind != 'worker'),
             f'not joined {self.limits.startup} seconds after the start: does '
             'every worker create the key-value store, and can the hosts '
-            'reach each other?'
+            'reach each other?',
+            is_hang=True,
         )
 
     def find_no_progress(self, now: float) -> Failure | None:
@@ -200,23 +225,38 @@ class Watch:
         )
         if not exceeds(now - since, self.limits.progress):
             return None
-        reason = 'stopped by a signal' if stopped else 'waiting for each other'
-        return stopped or self.roles, (
-            f'{reason}: no progress for {self.limits.progress} seconds'
+        if stopped:
+            return Failure(
+                stopped,
+                'stopped by a signal: no progress for '
+                f'{self.limits.progress} seconds',
+            )
+        return Failure(
+            self.running_workers() or self.running(),
+            f'no progress for {self.limits.progress} seconds: no output, and '
+            'no processor time in any role. If a step takes longer, allow '
+            'more with --progress-timeout',
+            is_hang=True,
         )
 
     def find_timeout(self, now: float) -> Failure | None:
         """The job takes too long."""
         if not exceeds(now - self.launched, self.limits.total):
             return None
-        return self.running(), (
+        return Failure(
+            self.running_workers() or self.running(),
             f'not finished after {self.limits.total} seconds: allow more '
-            'with --timeout'
+            'with --timeout',
+            is_hang=True,
         )
 
     def running(self) -> list[Role]:
         """Return the roles that have not ended."""
         return [role for role in self.roles if role.status is None]
+
+    def running_workers(self) -> list[Role]:
+        """Return the workers that have not ended; the others only serve."""
+        return [role for role in self.running() if role.kind == 'worker']
 
 
 def exceeds(seconds: float, limit: float | None) -> bool:
@@ -232,31 +272,3 @@ def later(moment: float | None, seconds: float, now: float) -> float | None:
 def end_of(role: Role) -> float:
     """Return when the role ended or began to; infinity: not yet."""
     return math.inf if role.ending_since is None else role.ending_since
-
-
-def explain_status(status: int) -> str:
-    """Return in words how a process ended badly."""
-    if status > 0:
-        return f'ended with status {status}'
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:  # one that has no name
-        name = f'signal {-status}'
-    return f'was killed by {name}' + (
-        ' (by the system, if memory ran out)' if name == 'SIGKILL' else ''
-    )
-
-
-def explain_failure(failure: Failure, folder: pathlib.Path) -> str:
-    """Return the message for a failure, with the last lines of the logs."""
-    roles, reason = failure
-    lines = [f'{name_roles(roles)}: {reason}']
-    for role in roles[:3]:
-        lines.append(f'last lines of {folder / role.name}.log:')
-        lines += [f'    {line}' for line in role.tail] or ['    (empty)']
-    return '\n'.join(lines)
-
-
-def name_roles(roles: list[Role]) -> str:
-    """Return the roles and their hosts in words."""
-    return ', '.join(map(str, roles))

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import sys
 
 import pytest
 from helpers import JOB_LIMITS, left_behind
@@ -24,12 +23,18 @@ def job(tmp_path, monkeypatch, stand_in_path):
     """Return a function that runs a script as a job, and gives its lines.
 
     Its roles import a stand-in for MXNet, unless the property is one of
-    MXNet's own: how it waits, and how it ends. Afterwards no process of the
-    job may be left.
+    MXNet's own: how it waits, and how it ends. Its `python` must be this one,
+    although PATH finds another. Afterwards no process of the job may be left.
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv('D2LMULTI_TEST', str(tmp_path))
     monkeypatch.setenv('OMP_NUM_THREADS', '1')
+    other = tmp_path / 'bin' / 'python'
+    other.parent.mkdir()
+    other.write_text('#!/bin/sh\nexit 99\n')
+    other.chmod(0o755)
+    path = [str(other.parent), os.environ['PATH']]
+    monkeypatch.setenv('PATH', os.pathsep.join(path))
 
     def run(
         script,
@@ -50,7 +55,7 @@ def job(tmp_path, monkeypatch, stand_in_path):
 
         try:
             launch(
-                [sys.executable, 'script.py'],
+                ['python', 'script.py'],
                 on_line=keep,
                 limits=limits,
                 log_dir=tmp_path / 'logs',

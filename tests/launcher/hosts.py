@@ -2,7 +2,7 @@
 
 Opt-in, as root on Linux: `make test SUITE=hosts`. Needs Debian's packages
 openssh-server and iproute2. Nothing of the system's own ssh is used or
-changed: each server has a port and keys of its own.
+changed: each server has its own port and keys.
 """
 
 import contextlib

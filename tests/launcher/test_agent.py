@@ -112,7 +112,8 @@ def is_full(pipe):
     """Return whether no step's line fits into the pipe."""
     waiting = fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))
     capacity = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
-    return capacity - int.from_bytes(waiting, sys.byteorder) < 1000
+    line = len('[worker-0, rank 0] ' + 'x' * 1000 + ' step 9')
+    return capacity - int.from_bytes(waiting, sys.byteorder) < line
 
 
 def test_output_that_is_paged_through_does_not_end_the_job(command):
@@ -134,7 +135,7 @@ def test_output_that_is_paged_through_does_not_end_the_job(command):
         ),
         (
             signal.SIGSTOP,
-            f'nothing was heard of it for {HEARTBEAT_TIMEOUT} seconds',
+            f'nothing was heard from it for {HEARTBEAT_TIMEOUT} seconds',
         ),
     ],
 )

@@ -34,8 +34,8 @@ def test_a_job_ends_well_and_keeps_a_log_of_each_role(job, tmp_path, mxnet):
         workers=3,
         servers=2,
     )
-    assert sorted(line.partition('] ')[2] for line in lines) == [
-        f'sum [3.0, 3.0, 3.0] {rank}' for rank in range(3)
+    assert sorted(line.partition(', ')[2] for line in lines) == [
+        f'rank {rank}] sum [3.0, 3.0, 3.0] {rank}' for rank in range(3)
     ]
     assert {path.name for path in (tmp_path / 'logs').iterdir()} == {
         'scheduler.log',
@@ -52,23 +52,35 @@ WORKER_FAULTS = {
     'raises': ('raise KeyError("oh no")', 'ended with status 1'),
     'exits with 3': ('sys.exit(3)', 'ended with status 3'),
     'exits with a message': ('sys.exit("too bad")', 'ended with status 1'),
-    'raises SystemExit': ('raise SystemExit(3)', 'came to its end'),
-    'leaves without a word': ('os._exit(0)', 'came to its end'),
+    'exits as in a shell': ('exit(3)', 'ended with status 3'),
+    'raises SystemExit': ('raise SystemExit(3)', 'it ended, but'),
+    'leaves without a word': ('os._exit(0)', 'it ended, but'),
+    'leaves with a status': ('os._exit(4)', 'ended with status 4'),
+    'shows errors in its own way': (
+        'sys.excepthook = lambda *error: None; raise KeyError',
+        'ended with status 1',
+    ),
+    'is interrupted': ('raise KeyboardInterrupt', 'killed by SIGINT'),
+    'is terminated': (
+        'os.kill(os.getpid(), signal.SIGTERM)',
+        'killed by SIGTERM',
+    ),
     'is killed': ('os.kill(os.getpid(), signal.SIGKILL)', 'killed by SIGKILL'),
     'crashes': ('os.abort()', 'killed by SIGABRT'),
-    'takes fewer steps': ('pass', 'came to its end'),
+    'takes fewer steps': ('pass', 'it ended, but'),
 }
 
 
 # Each ends MXNet in its own way; the others do so in the long tests.
 MXNET_FAULTS = ('raises', 'is killed', 'takes fewer steps')
+LONG_FAULTS = ('raises SystemExit', 'leaves with a status', 'is terminated')
 
 
 @pytest.mark.parametrize(
     'fault, mxnet',
     [
         long(fault, False)
-        if fault == 'raises SystemExit'
+        if fault in LONG_FAULTS
         else (fault, fault in MXNET_FAULTS)
         for fault in WORKER_FAULTS
     ]
@@ -100,16 +112,18 @@ else:
             on_line=on_line,
         )
     assert time.monotonic() - began[0] < 10
-    assert re.search(r'worker-[01] on this machine', str(caught.value))
-    assert 'worker-' in str(caught.value) and 'now' in str(caught.value)
+    message = str(caught.value)
+    assert re.match(r'worker-[01] \(rank 1\) on this machine: ', message)
+    assert message.splitlines()[0].count('(rank 1)') == 1
+    assert 'now' in message
 
 
 @pytest.mark.parametrize(
     'statement, reason',
     [
         ('sys.exit(3)', 'ended with status 3'),
-        long('raise SystemExit(3)', 'came to its end'),
-        ('return', 'came to its end'),
+        long('raise SystemExit(3)', 'it ended, but'),
+        ('return', 'it ended, but'),
     ],
 )
 def test_a_store_in_a_function_hides_nothing(job, statement, reason):
@@ -152,6 +166,36 @@ HEALTHY = {
 import argparse
 argparse.ArgumentParser().parse_args(['--help'])
 """,
+    'exits with 0 while the store is alive': JOIN
+    + """
+step()
+sys.exit() if store.rank else sys.exit(0)
+""",
+    'exits with 0 in a function': """
+import sys
+import mxnet as mx
+
+def main():
+    store = mx.kv.create('dist_sync')
+    if store.rank:
+        exit()
+    sys.exit(False)
+
+main()
+""",
+    'ends in an untidy way': JOIN
+    + """
+import atexit, threading
+atexit.register(lambda: 1 / 0)
+def fail():
+    raise SystemExit(3)
+for work in (fail, lambda: 1 / 0, lambda: time.sleep(2)):
+    threading.Thread(target=work).start()
+threading.Thread(target=lambda: time.sleep(80), daemon=True).start()
+step()
+if os.fork() == 0:
+    time.sleep(80)
+""",
     'goes on after the store': """
 import time
 import mxnet as mx
@@ -184,8 +228,10 @@ for i in range(5 * (store.rank == 0)):
 import subprocess
 if os.fork() == 0:
     sys.exit(0)
-child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(9)'])
-time.sleep(0.5)
+child = subprocess.Popen(
+    [sys.executable, '-c', 'import time; print(flush=True); time.sleep(9)'],
+    stdout=subprocess.PIPE)
+child.stdout.readline()
 child.send_signal(signal.SIGINT)
 assert child.wait(5) == -signal.SIGINT
 for _ in range(5):
@@ -200,7 +246,10 @@ step()
 }
 
 
-MXNET_HEALTHY = ('catches what ends others, and is slow to end',)
+MXNET_HEALTHY = (
+    'catches what ends others, and is slow to end',
+    'exits with 0 while the store is alive',
+)
 
 
 @pytest.mark.parametrize(
@@ -338,8 +387,54 @@ def test_a_worker_that_never_joins_ends_the_job(job):
 
 
 def test_a_job_that_takes_too_long_is_ended(job):
-    with pytest.raises(JobFailed, match='not finished after 2 seconds'):
+    with pytest.raises(JobFailed, match='not finished after 2 seconds') as e:
         job(STEPS, limits=JOB_LIMITS._replace(total=2))
+    assert 'server' not in str(e.value) and 'scheduler' not in str(e.value)
+
+
+def test_a_worker_that_sleeps_is_named_with_what_it_lost(job, tmp_path):
+    """The other one waits in the store. One of the killed children has a
+    parent that takes its status, one has not."""
+    lines = []
+    with pytest.raises(JobFailed) as caught:
+        job(
+            JOIN
+            + """
+import subprocess
+
+def nap():
+    time.sleep(80)
+
+step()
+if store.rank == 1:
+    for wait in (False, True):
+        child = subprocess.Popen(['sleep', '80'])
+        print('child', child.pid, flush=True)
+        child.kill()
+        if wait:
+            child.wait()
+    nap()
+step()
+""",
+            on_line=lines.append,
+            limits=JOB_LIMITS._replace(progress=3),
+        )
+    head, *rest = str(caught.value).splitlines()
+    assert re.match(
+        r'worker-[01] \(rank 1\) on this machine: keeping the other workers '
+        r'waiting: no progress for 3 seconds',
+        head,
+    )
+    for line in lines:
+        name, rank, pid = re.match(r'\[(.*), (.*)\] child (.*)', line).groups()
+        assert (
+            f'{name} ({rank}) on this machine: its child process {pid} was '
+            'killed by SIGKILL (by the system, if memory ran out)'
+        ) in rest
+    stack = rest.index(f'main thread of {name}, innermost call first:')
+    assert 'script.py' in rest[stack + 1] and 'in nap' in rest[stack + 1]
+    assert len(lines) == 2 and 'child' in rest[stack + 4]
+    assert ' in nap' in (tmp_path / 'logs' / f'{name}.log').read_text()
 
 
 def test_a_taken_port_is_named(job):
@@ -482,7 +577,7 @@ def test_what_cannot_work_is_refused(options, error, message):
 
 @pytest.mark.parametrize('value', [0, -1, 1.5, '2', None, True])
 def test_a_number_is_refused_as_everywhere_in_the_package(value):
-    """The launcher has a check of its own, to start without MXNet."""
+    """The launcher has its own check, so that it starts without MXNet."""
     messages = []
     for check in (checks.check_integer, check_integer):
         with pytest.raises((TypeError, ValueError)) as caught:

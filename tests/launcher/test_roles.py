@@ -9,7 +9,7 @@ from helpers import JOIN
 
 from d2lmulti.launcher import launch
 from d2lmulti.launcher.agent import free_port
-from d2lmulti.launcher.roles import read_hosts, shell_lines
+from d2lmulti.launcher.roles import make_roles, read_hosts, shell_lines
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -17,6 +17,20 @@ pytestmark = pytest.mark.timeout(90)
 def test_a_host_without_address_is_named():
     with pytest.raises(ValueError, match='no-such-host.invalid'):
         launch(['python'], hosts=[('no-such-host.invalid', 2)])
+
+
+@pytest.mark.parametrize(
+    'command, runs',
+    [
+        (['python', 'python'], [sys.executable, 'python']),
+        (['python3', '-c', ''], [sys.executable, '-c', '']),
+        (['/usr/bin/python', 'a.py'], ['/usr/bin/python', 'a.py']),
+        (('nice', 'python'), ['nice', 'python']),
+    ],
+)
+def test_a_bare_python_is_the_one_that_runs_the_launcher(command, runs):
+    roles = make_roles(command, workers=2, servers=1, hosts=None)
+    assert [role.command for role in roles[2:]] == [runs] * 2
 
 
 def test_a_file_of_hosts(tmp_path):

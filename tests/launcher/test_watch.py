@@ -5,8 +5,9 @@ import time
 import pytest
 from helpers import JOB_LIMITS, put_in_method
 
+from d2lmulti.launcher.report import explain_failure, explain_status
 from d2lmulti.launcher.roles import Role
-from d2lmulti.launcher.watch import Watch, explain_status
+from d2lmulti.launcher.watch import Failure, Watch
 
 
 def worker(age=0, **known):
@@ -39,13 +40,13 @@ def watch(*roles, limits=JOB_LIMITS, age=0, idle=0):
         ({'failure': 'no ssh', 'ending_since': 1}, 'no ssh'),
         (
             {'status': 0, 'ending_since': time.monotonic() - 100},
-            'came to its end',
+            'it ended',
         ),
     ],
 )
 def test_what_is_known_of_a_role_decides(known, reason):
     found = watch(worker(), worker(**known)).find_failure()
-    assert (found is None) if reason is None else (reason in found[1])
+    assert (found is None) if reason is None else (reason in found.reason)
 
 
 @pytest.mark.parametrize(
@@ -54,14 +55,14 @@ def test_what_is_known_of_a_role_decides(known, reason):
         ({}, 70, 0, None),
         ({'last_heard': None}, 70, 0, 'not started after 60 seconds'),
         ({'joined': False}, 70, 0, 'not joined 60 seconds after the start'),
-        ({}, 70, 70, 'waiting for each other: no progress for 60 seconds'),
+        ({}, 70, 70, 'no progress for 60 seconds'),
         ({}, 90, 0, 'not finished after 80 seconds'),
     ],
 )
 def test_each_limit_ends_the_job(known, age, idle, reason):
     roles = [worker(), worker(**known)]
     found = watch(*roles, age=age, idle=idle).find_failure()
-    assert (found is None) if reason is None else (reason in found[1])
+    assert (found is None) if reason is None else (reason in found.reason)
     no_limits = JOB_LIMITS._replace(startup=None, progress=None, total=None)
     assert (
         watch(*roles, limits=no_limits, age=age, idle=idle).find_failure()
@@ -74,15 +75,104 @@ def test_the_first_to_fail_is_named():
     now = time.monotonic()
     server = worker(kind='server', status=-6, ending_since=now - 1)
     first = worker(status=-9, ending_since=now - 2)
-    assert watch(server, first).find_failure() == ([first], explain_status(-9))
+    failure = Failure([first], explain_status(-9))
+    assert watch(server, first).find_failure() == failure
 
 
 @pytest.mark.parametrize('stopped, idle', [(70, 0), (50, 70)])
 def test_a_stopped_role_is_named_whoever_was_busy_last(stopped, idle):
     other = worker()
     held = worker(stopped_since=time.monotonic() - stopped)
-    roles, reason = watch(other, held, idle=idle).find_failure()
-    assert roles == [held] and 'stopped by a signal' in reason
+    found = watch(other, held, idle=idle).find_failure()
+    assert found.roles == [held] and 'stopped by a signal' in found.reason
+
+
+@pytest.mark.parametrize('age, idle', [(70, 70), (90, 0)])
+def test_a_hang_is_no_fault_of_who_only_serves(age, idle):
+    """Without progress, and at the end of the time."""
+    roles = [worker(kind=kind) for kind in ('scheduler', 'server')]
+    roles += [worker(), worker(number=1)]
+    found = watch(*roles, age=age, idle=idle).find_failure()
+    assert found.roles == roles[2:] and found.is_hang
+
+
+@pytest.mark.parametrize('status, culprit', [(0, 2), (None, 1)])
+def test_who_has_ended_is_not_said_to_continue(status, culprit):
+    """Worker 1 waits at its end for worker 2, unless that is gone, having
+    waited for nobody."""
+    ago = time.monotonic() - 100
+    server, *workers = [
+        worker(kind='server'),
+        worker(number=1, ending_since=ago - 1),
+        worker(number=2, ending_since=ago, status=status),
+        worker(number=3, rank=7),
+    ]
+    found = watch(server, *workers).find_failure()
+    assert found.roles == [workers[culprit - 1]]
+    continued = found.reason.partition('but ')[2].partition(' continued')[0]
+    assert continued == 'worker-3 (rank 7) on far'
+
+
+def stacks(*frames):
+    """Return what faulthandler writes of a process with two threads."""
+    return [
+        'Thread 0x00007f01 (most recent call first):\n'
+        '  File "/x/loader.py", line 1 in load\n\n'
+        'Current thread 0x00007f02 (most recent call first):\n'
+        + ''.join(f'  File "{frame}", line 5 in f\n' for frame in frames)
+    ]
+
+
+ASLEEP = '/x/train.py'
+IN_ENGINE = '/x/mxnet/ndarray.py', ASLEEP
+IN_STORE = '/lib/socket.py', '/x/mxnet/kvstore/kvstore.py', ASLEEP
+FIRST, SECOND = 'worker-0 (rank 5) on far', 'worker-1 on far'
+IN_LOADER = '/lib/queue.py', '/x/mxnet/gluon/data/dataloader.py', ASLEEP
+
+
+@pytest.mark.parametrize(
+    'places, head',
+    [
+        ([[ASLEEP], IN_ENGINE], f'{FIRST}: keeping the other workers'),
+        ([IN_STORE, [ASLEEP]], f'{SECOND}: keeping the other workers'),
+        ([IN_STORE, IN_LOADER], f'{SECOND}: keeping the other workers'),
+        ([IN_STORE, IN_ENGINE], f'{FIRST}, {SECOND}: waiting in MXNet: no'),
+        ([[ASLEEP], [ASLEEP]], f'{FIRST}, {SECOND}: no progress'),
+        ([None, [ASLEEP]], f'{FIRST}, {SECOND}: no progress'),
+    ],
+)
+def test_who_keeps_the_others_waiting_is_named(tmp_path, places, head):
+    roles = [worker(rank=5), worker(number=1)]
+    for role, frames in zip(roles, places):
+        role.stacks = stacks(*frames) if frames else []
+    failure = Failure(roles, 'no progress', is_hang=True)
+    assert explain_failure(failure, roles, tmp_path).startswith(head)
+
+
+def test_the_message_shows_stacks_logs_and_killed_children(tmp_path):
+    """The main thread first; no child that was ended on purpose."""
+    busy, waiting = worker(), worker(number=1, killed={7: 9, 8: 15, 9: 11})
+    busy.tail.append('epoch 3')
+    busy.stacks, waiting.stacks = stacks(ASLEEP), stacks(*IN_ENGINE)
+    failure = Failure([busy], 'no progress', is_hang=True)
+    lines = explain_failure(failure, [busy, waiting], tmp_path).splitlines()
+    assert lines[1:] == [
+        f'worker-1 on far: its child process 7 {explain_status(-9)}',
+        'worker-1 on far: its child process 9 was killed by SIGSEGV',
+        'main thread of worker-0, innermost call first:',
+        '    File "/x/train.py", line 5 in f',
+        'another thread of worker-0, innermost call first:',
+        '    File "/x/loader.py", line 1 in load',
+        f'last lines of {tmp_path}/worker-0.log:',
+        '    epoch 3',
+        'main thread of worker-1, innermost call first:',
+        '    File "/x/mxnet/ndarray.py", line 5 in f',
+        '    File "/x/train.py", line 5 in f',
+        'another thread of worker-1, innermost call first:',
+        '    File "/x/loader.py", line 1 in load',
+        f'last lines of {tmp_path}/worker-1.log:',
+        '    (empty)',
+    ]
 
 
 def test_time_in_which_nobody_listened_does_not_count():
@@ -140,7 +230,7 @@ FINDER_BUGS = {
         'self.limits.exit)',
         '1e9)',
         {'status': 0, 'ending_since': -1e6},
-        'came to its end',
+        'it ended',
     ),
     'a lost host is not seen': (
         'find_silent_agent',
@@ -163,7 +253,7 @@ FINDER_BUGS = {
 def test_bug_in_finding_a_failure_is_caught(bug, monkeypatch):
     method, old, new, known, reason = FINDER_BUGS[bug]
     put_in_method(monkeypatch, Watch, method, old, new)
-    with pytest.raises((AssertionError, TypeError)):
+    with pytest.raises((AssertionError, AttributeError)):
         test_what_is_known_of_a_role_decides(known, reason)
 
 

@@ -2,25 +2,34 @@
 
 A worker that uses MXNet's distributed key-value store and then raises an
 error, or calls sys.exit(3), does not end: when the store is freed, it waits
-for the others in a barrier, and its status is never seen. The launcher puts
-this folder first on PYTHONPATH of the workers.
+for the others in a barrier, and its status is never seen. So it must end
+before that. The worker also tells its rank, which of its child processes
+were killed, and on request where each of its threads is.
+
+The launcher puts this folder first on the PYTHONPATH of the workers.
 """
 
 from __future__ import annotations
 
+import _sitebuiltins
 import atexit
+import faulthandler
 import importlib.machinery
 import importlib.util
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import types
+import weakref
 from typing import Any, Sequence
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KVSTORE = 'mxnet.kvstore.kvstore'
 SYSTEM_EXIT_CODE = vars(SystemExit)['code']  # its descriptor
+# As in agent.py, which sends it; a script seldom uses this one.
+STACKS_SIGNAL = getattr(signal, 'SIGRTMAX', signal.SIGUSR2)
 
 
 def load_hidden() -> None:
@@ -31,26 +40,23 @@ def load_hidden() -> None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-class Mark:
-    """A file that holds this process's number while it may wait for the
-    others at its end."""
+class Notes:
+    """Files that tell the agent of this role what it cannot see itself."""
 
     def __init__(self) -> None:
-        self.path, self.owner = os.environ.get('D2LMULTI_EXITING'), os.getpid()
+        self.folder = os.environ.get('D2LMULTI_NOTES')
+        self.owner = os.getpid()
 
-    def set(self) -> None:
-        """Say that this process may wait."""
-        self.write(str(self.owner))
-
-    def remove(self) -> None:
-        """Say that it goes on."""
-        self.write('')
-
-    def write(self, text: str) -> None:
-        """Write the file, but not in a forked child."""
-        if self.path and os.getpid() == self.owner:
-            with open(self.path, 'w') as file:
+    def write(self, name: str, text: str, mode: str = 'w') -> None:
+        """Write a note, if there is an agent to read it."""
+        if self.folder and os.path.isdir(self.folder):
+            with open(os.path.join(self.folder, name), mode) as file:
                 file.write(text)
+
+    def mark_exiting(self, exiting: bool) -> None:
+        """Note whether this process may wait for the others at its end."""
+        if os.getpid() == self.owner:  # not a forked child
+            self.write('exiting', str(self.owner) if exiting else '')
 
 
 class Exit(SystemExit):
@@ -64,30 +70,37 @@ class Exit(SystemExit):
         the interpreter asks, and not from a frame of Python."""
         code = SYSTEM_EXIT_CODE.__get__(self)
         if sys._getframe().f_back is None:
-            self.outcome.status = (
-                0
-                if code is None
-                else code & 0xFF
-                if isinstance(code, int)
-                else 1
-            )
-            self.outcome.kept = self  # and the stores in its frames
+            self.outcome.status = status_of(code)
+            if self.outcome.status:
+                self.outcome.kept = self  # and the stores in its frames
+            else:
+                del self.frame  # its stores are freed as after a return
         return code
 
     code = property(get_code, SYSTEM_EXIT_CODE.__set__)  # type: ignore
 
 
+def status_of(code: Any) -> int:
+    """Return the exit status that `sys.exit(code)` asks for."""
+    if code is None:
+        return 0
+    return code & 0xFF if isinstance(code, int) else 1
+
+
 class Outcome:
     """The status that the program asked for, with which it really ends."""
 
-    def __init__(self, mark: Mark) -> None:
-        self.mark, self.status = mark, 0
+    def __init__(self, notes: Notes) -> None:
+        self.notes, self.status = notes, 0
+        self.stores: list[weakref.ref[Any]] = []  # distributed ones
         self.kept: Exit | None = None
         self.original_excepthook = sys.excepthook
 
     def install(self) -> None:
         """Put the methods below into the interpreter."""
         sys.exit, sys.excepthook = self.exit, self.excepthook
+        quitter: Any = _sitebuiltins.Quitter  # of `exit` and `quit`
+        quitter.__call__ = lambda _, code=None: self.exit(code)
         atexit.register(self.at_exit)  # the first one there runs last
 
     def exit(self, status: Any = None) -> Any:
@@ -96,35 +109,56 @@ class Outcome:
             raise SystemExit(status)
         error = Exit(status)
         error.outcome, error.frame = self, sys._getframe(1)
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # or the traceback would keep the stores in its frames
 
     def excepthook(self, *error: Any) -> None:
         """Note that the program ends with an error."""
         self.original_excepthook(*error)
         if sys._getframe().f_back is None:
             self.status = 1
-            self.mark.set()
+            self.notes.mark_exiting(True)
 
     def at_exit(self) -> None:
-        """End at once with a bad status, before a store is freed."""
+        """End at once with a bad status, before a store is freed; otherwise
+        free all, also those that something still refers to: with one of them
+        MXNet would abort."""
         if (
             'mxnet' not in sys.modules
             or multiprocessing.parent_process()
-            or os.getpid() != self.mark.owner
+            or os.getpid() != self.notes.owner
         ):
             return
-        if self.status:
+        error = fatal_error()
+        if self.status or error:
             sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(self.status)
-        self.mark.set()
+            if error is KeyboardInterrupt:
+                signal.signal(signal.SIGINT, signal.SIG_DFL)
+                os.kill(os.getpid(), signal.SIGINT)
+            os._exit(self.status or 1)
+        for store in [reference() for reference in self.stores]:
+            if store is not None:
+                store.__del__()
+        self.notes.mark_exiting(True)
+
+
+def fatal_error() -> Any:
+    """Return the type of the error that ended the program, whatever its
+    `sys.excepthook` was; None if there was none."""
+    traceback = getattr(sys, 'last_traceback', None)
+    if traceback and traceback.tb_frame.f_back is None:
+        return sys.last_type
+    return None
 
 
 class StoreFinder:
-    """Finds the module of MXNet's stores, and marks their end in it."""
+    """Finds the module of MXNet's stores, and adds to their methods."""
 
-    def __init__(self, mark: Mark) -> None:
-        self.mark = mark
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
 
     def find_spec(
         self,
@@ -141,30 +175,75 @@ class StoreFinder:
             return spec
         load = spec.loader.exec_module
 
-        def load_and_mark(module: types.ModuleType) -> None:
+        def load_and_watch(module: types.ModuleType) -> None:
             load(module)
-            mark_freed_stores(module, self.mark)
+            watch_stores(module, self.outcome)
 
-        spec.loader.exec_module = load_and_mark  # type: ignore
+        spec.loader.exec_module = load_and_watch  # type: ignore
         return spec
 
 
-def mark_freed_stores(module: Any, mark: Mark) -> None:
-    """Set the mark while MXNet frees a store, whenever that is."""
-    free, is_finalizing = module.KVStore.__del__, sys.is_finalizing
+def watch_stores(module: Any, outcome: Outcome) -> None:
+    """Note the rank when MXNet makes a distributed store, and when it frees
+    one, once, that this process may wait."""
+    make, free = module.KVStore.__init__, module.KVStore.__del__
+    notes, is_finalizing = outcome.notes, sys.is_finalizing
 
-    def marked_free(store: object) -> None:
-        if is_finalizing():  # `at_exit` has set it, and files are gone
+    def noted_make(store: Any, *args: Any) -> None:
+        make(store, *args)
+        if 'dist' in store.type:
+            outcome.stores.append(weakref.ref(store))
+            notes.write('rank', str(store.rank))
+
+    def noted_free(store: Any) -> None:
+        if getattr(store, 'is_freed', False):
+            return
+        store.is_freed = True
+        if is_finalizing():  # `at_exit` has noted it, and files are gone
             return free(store)
-        mark.set()
+        notes.mark_exiting(True)
         free(store)
-        mark.remove()
+        notes.mark_exiting(False)
 
-    module.KVStore.__del__ = marked_free
+    module.KVStore.__init__ = noted_make
+    module.KVStore.__del__ = noted_free
+
+
+def watch_children(notes: Notes) -> None:
+    """Note which child processes of this one were killed, when Python takes
+    their status; `multiprocessing` and `subprocess` do so by themselves."""
+    wait, was_killed, is_finalizing = (
+        os.waitpid,
+        os.WIFSIGNALED,
+        sys.is_finalizing,
+    )
+
+    def waitpid(pid: int, options: int) -> tuple[int, int]:
+        child, status = wait(pid, options)
+        if child and was_killed(status) and not is_finalizing():
+            line = f'{child} {os.WTERMSIG(status)}\n'
+            notes.write('killed', line, mode='a')
+        return child, status
+
+    os.waitpid = waitpid
+
+
+def offer_stacks(notes: Notes) -> None:
+    """Write where each thread is when a signal asks for it, even while the
+    main thread waits in MXNet."""
+    if not notes.folder:
+        return
+    path = os.path.join(notes.folder, f'stacks-{notes.owner}')
+    file = open(f'{path}.new', 'w')  # faulthandler keeps it open
+    faulthandler.register(STACKS_SIGNAL, file)
+    os.rename(f'{path}.new', path)  # not before the signal is safe to send
 
 
 load_hidden()
 if os.environ.get('DMLC_ROLE') == 'worker':
-    mark = Mark()
-    Outcome(mark).install()
-    sys.meta_path.insert(0, StoreFinder(mark))
+    notes = Notes()
+    outcome = Outcome(notes)
+    outcome.install()
+    watch_children(notes)
+    offer_stacks(notes)
+    sys.meta_path.insert(0, StoreFinder(outcome))

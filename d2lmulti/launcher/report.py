@@ -1,0 +1,123 @@
+"""Say which role of a job failed, and show what is known about it."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import signal
+from typing import TYPE_CHECKING, Iterable
+
+from .roles import Role
+
+if TYPE_CHECKING:
+    from .watch import Failure
+
+SHOWN = 3  # roles whose stacks and logs a message shows
+FRAMES = (8, 3, 3)  # at most: of the main thread, of two others
+# What ends a child by mistake; SIGTERM ends one that is no longer needed.
+CRASHES = ('SIGKILL', 'SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE')
+
+
+def explain_failure(
+    failure: Failure, roles: list[Role], folder: pathlib.Path
+) -> str:
+    """Return the message for a failure: the reason, children that were
+    killed, stacks of a hang, and the last lines of the logs."""
+    failure = name_culprits(failure)
+    lines = [
+        f'{name_roles(failure.roles)}: {failure.reason}',
+        *killed_children(roles),
+    ]
+    shown = list(failure.roles)
+    if failure.is_hang:  # the others tell what they wait for
+        shown += [role for role in roles if role.stacks and role not in shown]
+    for role in shown[:SHOWN]:
+        lines += stack_lines(role)
+        lines.append(f'last lines of {folder / role.name}.log:')
+        lines += [f'    {line}' for line in role.tail] or ['    (empty)']
+    return '\n'.join(lines)
+
+
+def name_culprits(failure: Failure) -> Failure:
+    """Return the failure with the workers that keep the others waiting, if
+    all still run and the stacks tell."""
+    if not failure.is_hang or not all(
+        role.stacks and not role.ending_since for role in failure.roles
+    ):
+        return failure
+    busy = [role for role in failure.roles if not waits_in_mxnet(role)]
+    if not busy:
+        who, what = failure.roles, 'waiting in MXNet'
+    elif len(busy) < len(failure.roles):
+        who, what = busy, 'keeping the other workers waiting'
+    else:
+        return failure
+    return failure._replace(roles=who, reason=f'{what}: {failure.reason}')
+
+
+def waits_in_mxnet(role: Role) -> bool:
+    """Return whether the main thread of a process of the role waits for the
+    engine or the key-value store, and so maybe for other workers."""
+    for stack in role.stacks:
+        frames = threads_in(stack)[:1]
+        if frames and (
+            re.search(r'[/\\]mxnet[/\\]', frames[0][0])
+            or re.search(r'[/\\]mxnet[/\\]kvstore[/\\]', '\n'.join(frames[0]))
+        ):
+            return True
+    return False
+
+
+def threads_in(stack: str) -> list[list[str]]:
+    """Return the frames of each thread, innermost first, of what
+    `faulthandler` wrote; it writes the main thread last, we return it first.
+    """
+    threads = re.split(r'^.*[Tt]hread 0x.*$', stack, flags=re.MULTILINE)
+    frames = [re.findall(r'File .*', thread) for thread in threads]
+    return [thread for thread in reversed(frames) if thread]
+
+
+def stack_lines(role: Role) -> list[str]:
+    """Return where the role's threads are, in lines."""
+    lines: list[str] = []
+    for stack in role.stacks:
+        for thread, count in zip(threads_in(stack), FRAMES):
+            kind = 'another thread' if lines else 'main thread'
+            lines += [
+                f'{kind} of {role.name}, innermost call first:',
+                *(f'    {frame}' for frame in thread[:count]),
+            ]
+    return lines
+
+
+def killed_children(roles: Iterable[Role]) -> list[str]:
+    """Return a line for each child process that was killed."""
+    return [
+        f'{role}: its child process {process} {explain_status(-number)}'
+        for role in roles
+        for process, number in role.killed.items()
+        if signal_name(number) in CRASHES
+    ]
+
+
+def explain_status(status: int) -> str:
+    """Return in words how a process ended badly."""
+    if status > 0:
+        return f'ended with status {status}'
+    name = signal_name(-status)
+    return f'was killed by {name}' + (
+        ' (by the system, if memory ran out)' if name == 'SIGKILL' else ''
+    )
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal, also of one that has none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f'signal {number}'
+
+
+def name_roles(roles: Iterable[Role]) -> str:
+    """Return the roles and their hosts in words."""
+    return ', '.join(map(str, roles))
