@@ -3,16 +3,21 @@
     make bench                  50 minutes; writes RESULTS.md
     make bench SUITE=cluster    several processes, 20 minutes; CLUSTER.md
     make bench SUITE=unequal    heterogeneous devices, 4 minutes; UNEQUAL.md
+    make bench SUITE=large_batch   large minibatches, 5 minutes; LARGE_BATCH.md
     make bench SUITE=quick      two minutes; writes build/bench-quick.md
 
 Run it on a quiet machine: a busy core takes the second device away.
 """
 
 import argparse
-import os
-import sys
+import time
 
-from report.machine import describe_machine, find_versions
+from report.machine import (
+    describe_load,
+    describe_machine,
+    find_versions,
+    others_time,
+)
 from suites import BUILD, SUITES
 from trials import run_rounds
 
@@ -24,10 +29,10 @@ def main():
     num_rounds = options.rounds or suite.num_rounds
     BUILD.mkdir(exist_ok=True)
     notes = [describe_machine()]
-    if os.getloadavg()[0] > 0.5:
-        notes.append('**The machine was busy**: expect ratios near 1.')
-        print(notes[-1], file=sys.stderr)
+    start, others = time.monotonic(), others_time()
     results = run_rounds(suite.list_trials(notes), num_rounds, notes)
+    elapsed = time.monotonic() - start
+    notes.append(describe_load(others_time() - others, elapsed))
     notes.append(find_versions(results))
     suite.write(results, notes, num_rounds, suite.out)
     print(suite.out.read_text())

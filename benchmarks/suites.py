@@ -18,7 +18,7 @@ from peers import (
     horovod_gloo,
     torch_env,
 )
-from report import cluster, single, unequal
+from report import cluster, large_batch, single, unequal
 from trials import Trial
 
 BUILD = pathlib.Path(__file__).parents[1] / 'build'
@@ -82,6 +82,14 @@ def unequal_trials(notes):
     ] + [Trial(OURS, 2, task) for task in ('adapt', 'batch_norm')]
 
 
+def large_batch_trials(notes):
+    """Return the trials of chapter 10: one per seed, all in one round."""
+    return [
+        Trial(OURS, 1, 'large_batch', {'seed': seed})
+        for seed in large_batch.SEEDS
+    ]
+
+
 def torch_peers(notes):
     """Return PyTorch's peers; note why there are none."""
     reason = torch_env.why_missing()
@@ -106,5 +114,8 @@ SUITES = {
     'quick': Suite(quick_trials, single.write, BUILD / 'bench-quick.md', 3),
     'cluster': Suite(cluster_trials, cluster.write, RESULTS / 'CLUSTER.md', 5),
     'unequal': Suite(unequal_trials, unequal.write, RESULTS / 'UNEQUAL.md', 5),
+    'large_batch': Suite(
+        large_batch_trials, large_batch.write, RESULTS / 'LARGE_BATCH.md', 1
+    ),
 }
 SUITES['long'] = SUITES['full']

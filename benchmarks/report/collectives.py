@@ -4,9 +4,9 @@ import statistics
 
 from .tables import column, milliseconds, ratio, table
 
-ALGORITHMS = ('star', 'sharded', 'ring', 'tree')
+ALGORITHMS = ('star', 'direct', 'ring', 'tree')
 COPIES_AND_SUMS = ["star's copies", 'sums', "ring's copies"]
-BOUNDS_HEAD = ['MB', 'devices', *COPIES_AND_SUMS, 'star', 'sharded', 'ring']
+BOUNDS_HEAD = ['MB', 'devices', *COPIES_AND_SUMS, 'star', 'direct', 'ring']
 
 
 def collectives_section(results):
@@ -58,7 +58,7 @@ def bounds_row(devices, size, times):
         devices,
         *map(milliseconds, (star, sums, ring)),
         ratio(star, column(times, 'star')),
-        ratio(ring, column(times, 'sharded')),
+        ratio(ring, column(times, 'direct')),
         ratio(ring, column(times, 'ring')),
     ]
 

@@ -4,10 +4,14 @@ import statistics
 
 from peers import OURS
 
+from d2lmulti.plots import LINE_STYLES
+
 from .steps import peers_in, rates
 from .tables import column, ratio, spread, table
 
-COLORS = {1: '#0072b2', 2: '#d55e00', 4: '#cc79a7'}  # by number of devices
+COLORS = {  # by number of devices
+    k: style['color'] for k, style in zip((1, 2, 4), LINE_STYLES)
+}
 HEAD = (
     'peer',
     'devices',
@@ -98,6 +102,7 @@ def draw_bars(axis, peers, values, title):
         middle,
         xerr=ranges,
         capsize=2,
+        ecolor='#999999',
         height=0.7,
         color=[COLORS[devices] for _, devices in peers],
     )

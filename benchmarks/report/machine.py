@@ -8,9 +8,11 @@ import platform
 
 import psutil
 
+BUSY = 0.05  # as a fraction of the processor time
+
 
 def describe_machine():
-    """Return a line on machine, system, date and load."""
+    """Return a line on machine, system and date."""
     lines = pathlib.Path('/proc/cpuinfo').read_text().splitlines()
     cpu = next(
         (
@@ -23,9 +25,30 @@ def describe_machine():
     gib = psutil.virtual_memory().total / 2**30
     return (
         f'{datetime.date.today()}: {cpu}, {os.cpu_count()} cores, '
-        f'{gib:.0f} GiB; {platform.system()} {platform.release()}, '
-        f'Python {platform.python_version()}, load '
-        f'{os.getloadavg()[0]:.1f} at the start.'
+        f'{gib:.0f} GiB; {platform.system()} '
+        f'{platform.release().split("-")[0]}, '
+        f'Python {platform.python_version()}.'
+    )
+
+
+def others_time():
+    """Return the seconds, so far, in which cores worked for processes that
+    are neither this one nor children of it that have ended."""
+    cores, own = psutil.cpu_times(), psutil.Process().cpu_times()
+    idle = cores.idle + getattr(cores, 'iowait', 0)
+    ours = own.user + own.system + own.children_user + own.children_system
+    # Linux counts a guest's time as the user's, too.
+    guest = getattr(cores, 'guest', 0) + getattr(cores, 'guest_nice', 0)
+    return sum(cores) - guest - idle - ours
+
+
+def describe_load(others, elapsed):
+    """Return a line on how busy others kept the cores meanwhile."""
+    fraction = max(0, others) / elapsed / os.cpu_count()
+    busy = ' **The machine was busy**: expect ratios near 1.'
+    return (
+        f'Other processes took {fraction:.0%} of the processor time.'
+        + busy * (fraction > BUSY)
     )
 
 

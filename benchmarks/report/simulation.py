@@ -8,11 +8,12 @@ from peers import DDP, HOROVOD, OURS, PUSH_AND_PULL
 from scipy.optimize import nnls
 from tasks.data import first_params
 
+from d2lmulti.plots import LINE_STYLES
+
 from .steps import rates
 
 LENET = sum(param.nbytes for param in first_params()) / 1e6  # MB
 BATCH = 256  # images of each worker in the simulation
-COLORS = ('#0072b2', '#009e73', '#cc79a7', '#d55e00')
 
 
 def fit(times, work):
@@ -106,10 +107,10 @@ def explain(compute, fitted, predicted, measured, path):
         'allreduce: a latency, and the bytes of the bottleneck process at a '
         'fixed rate, none of it overlapped with the computation. Fitted to '
         f'the times above: {fitted}. For two servers, which the fit has not '
-        f'seen, and 40 MB it predicts {1000 * predicted:.0f} ms; measured '
-        f'were {1000 * measured:.0f} ms, since two servers share the cores '
-        'of this machine with their workers. On separate machines they '
-        'would not.\n\n'
+        f'seen, and 40 MB it predicts {1000 * predicted:.0f} ms; we '
+        f'measured {1000 * measured:.0f} ms, because two servers share the '
+        'cores of this machine with their workers. On separate machines '
+        'they would not.\n\n'
         '![Simulated seconds of a step against the number of workers, for '
         f'servers and a ring]({path.name})'
     )
@@ -138,10 +139,13 @@ def draw(lines, compute, path):
 def draw_curves(axis, lines, compute, size, title):
     """Draw the milliseconds of a step against the number of workers."""
     workers, labeled = numpy.arange(1, 65), [1, 2, 4, 8, 16, 32, 64]
-    for (name, allreduce), color in zip(lines.items(), COLORS):
+    for (name, allreduce), style in zip(lines.items(), LINE_STYLES):
         seconds = [compute + (m > 1) * allreduce(m, size) for m in workers]
         axis.plot(
-            workers, 1000 * numpy.array(seconds), label=name, color=color
+            workers,
+            1000 * numpy.array(seconds),
+            label=name,
+            **{**style, 'marker': ''},
         )
     axis.axhline(
         1000 * compute,

@@ -34,7 +34,7 @@ def measure_size(length, devices):
     return seconds_in_turn(
         {
             'star': lambda: d2lmulti.allreduce(data),
-            'sharded': lambda: d2lmulti.sharded_allreduce(data),
+            'direct': lambda: d2lmulti.direct_allreduce(data),
             'ring': lambda: d2lmulti.ring_allreduce(data),
             'tree': lambda: d2lmulti.tree_allreduce(data),
             'copy': lambda: data[1].copyto(data[0]),
