@@ -27,7 +27,7 @@ HEADING_Y = (336, 158)
 DESCRIPTION = (
     'Eight small grids, each with a row for each of four devices and a '
     'column for each of four slices of the array. The number in a cell says '
-    'how many devices have been added up in it. Upper row, reduce-scatter: '
+    'how many devices are in its sum. Upper row, reduce-scatter: '
     'at the start all cells hold 1. At each of three steps every device '
     'sends one slice to the next device, which adds it: cells with 2, then '
     '3, then 4 appear, until every device holds one complete slice. Lower '

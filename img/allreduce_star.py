@@ -1,6 +1,6 @@
 """Draw the star allreduce on four devices.
 
-Left, reduce: devices 1 to 3 send their arrays to device 0, which adds them.
+Left, reduce: devices 1 to 3 send their arrays to device 0, which sums them.
 Right, broadcast: device 0 sends the sum back to each.
 """
 
@@ -31,7 +31,7 @@ HUB_ENDS = {1: -62, 2: 0, 3: 62}  # where their arrows meet device 0
 
 DESCRIPTION = (
     'Two panels with four devices each. Step 1, reduce: devices 1, 2 and 3 '
-    'send their arrays g1, g2 and g3 to device 0, which adds them to its '
+    'send their arrays g1, g2 and g3 to device 0, which sums them with its '
     'own: g = g0 + g1 + g2 + g3. Each of the three sends n bytes, device 0 '
     'receives 3n bytes. Step 2, broadcast: device 0 sends the sum g back '
     'to devices 1, 2 and 3. Device 0 sends 3n bytes, each of the three '
@@ -45,7 +45,7 @@ def draw():
     rule(ax, (WIDTH / 2, MARGIN), (WIDTH / 2, HEIGHT - MARGIN), width=0.5)
     reduce_x, broadcast_x = PANELS
 
-    heading(ax, 18, HEADING_Y, 1, 'Reduce: device 0 adds')
+    heading(ax, 18, HEADING_Y, 1, 'Reduce: device 0 sums')
     hub(ax, reduce_x, 'g = g₀ + g₁ + g₂ + g₃', 164, 'gets 3n bytes')
     for device, text in ((1, 'g₁'), (2, 'g₂'), (3, 'g₃')):
         leaf(ax, reduce_x, device, text, 'sends n bytes')

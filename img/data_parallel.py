@@ -1,8 +1,8 @@
 """Draw one data-parallel training step on two devices, from left to right.
 
-1: the minibatch is split in two shards. 2: each device computes the loss
+1: the minibatch is split into two shards. 2: each device computes the loss
 and the gradient of its shard, with its own replica of the parameters.
-3: allreduce gives both the sum. 4: both make the same update.
+3: allreduce gives both devices the sum. 4: both make the same update.
 """
 
 from style import (
@@ -50,9 +50,9 @@ DESCRIPTION = (
     'examples is split into two shards; device 0 gets examples 0 and 1, '
     'device 1 gets 2 and 3. Step 2, loss and gradient: each device holds '
     'the same parameters w and computes the gradient of its own shard, g0 '
-    'or g1. Step 3, allreduce: the gradients are added, g = g0 + g1, and '
-    'the sum g goes back to both devices. Step 4, same update: both devices '
-    'turn w into the same new w.'
+    'or g1. Step 3, allreduce: the gradients are summed, g = g0 + g1, and '
+    'both devices get the sum g. Step 4, same update: both devices turn w '
+    'into the same new w.'
 )
 
 
@@ -75,7 +75,7 @@ def draw():
 
 
 def draw_device(ax, device, own):
-    """Draw a device's part of the step; `own` names its own gradient."""
+    """Draw one device's part of the step; `own` is its own gradient."""
     y = LANES[device]
     side = 1 if y > MIDDLE_Y else -1  # above or below the sum
     frame(ax, LANE_X, y, LANE_WIDTH, f'device {device}', device, LANE_HEIGHT)
@@ -104,7 +104,7 @@ def draw_device(ax, device, own):
 
 
 def draw_equal(ax, x):
-    """Say that both replicas of the parameters are the same."""
+    """Show that both replicas of the parameters are equal."""
     top, bottom = LANES
     rule(ax, (x, bottom + SYMBOL / 2), (x, top - SYMBOL / 2), line=':')
     label_line(ax, x, MIDDLE_Y, 'equal', SMALL)

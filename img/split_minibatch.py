@@ -1,6 +1,6 @@
 """Draw how a minibatch of 10 examples is split over 4 devices.
 
-Above the minibatch in order, each example in the colour of the device that
+Above the minibatch in order, each example in the color of the device that
 gets it; below the shards, of 3, 3, 2 and 2 examples, on their devices.
 """
 

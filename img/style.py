@@ -1,14 +1,14 @@
 """The look that all figures of the book share.
 
 One unit is one point; a figure is 525 points (700 pixels) wide; x runs to
-the right and y upwards. A place (x, y) is the centre of what is drawn.
+the right and y upwards. A place (x, y) is the center of what is drawn.
 
 The same thing always looks the same:
 
 - an example: a numbered square;
 - parameters: a box with a thick border and a bold w;
 - a gradient: a pill, with a g;
-- a device: a white frame with a name, in the device's colour.
+- a device: a white frame with a name, in the device's color.
 """
 
 import io
@@ -27,7 +27,7 @@ WHITE = '#ffffff'
 HOST = '#555555'  # what belongs to no device
 # Okabe-Ito: blue, vermilion, bluish green, reddish purple
 DEVICES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7']
-# The same, mixed with white: 45, 25, 42 and 15 % of the colour. The shares
+# The same, mixed with white: 45, 25, 42 and 15 % of the color. The shares
 # differ so that the lightness does, and the fills can be told apart in grey.
 FILLS = ['#8cc0dc', '#f4d7bf', '#94d6c4', '#f7ebf2']
 
@@ -210,7 +210,7 @@ def name_beside(ax, x, y, width, text):
 
 
 def disc(ax, x, y, diameter, text, fill=WHITE, color=INK):
-    """Draw a disc with a bold `text` in the colour `color`."""
+    """Draw a disc with a bold `text` in the color `color`."""
     ax.add_patch(
         Circle(
             (x, y),

@@ -1,4 +1,4 @@
-"""Draw LeNet split by layers over two devices.
+"""Draw pipeline parallelism: LeNet in two stages, each on its own device.
 
 Forward, activations go to device 1; backward, their gradients come back.
 """
@@ -31,11 +31,11 @@ PITCH = 70  # from one layer to the next
 FORWARD_Y, BACKWARD_Y = Y + 14, Y - 22
 
 DESCRIPTION = (
-    'Images go into device 0, which holds the two convolutions with W1 and '
-    'W2. The activations, 800 numbers for each image, go over to device 1, '
-    'which holds the dense layer and the output layer with W3 and W4 and '
-    'computes the loss. The gradients of the activations, again 800 numbers '
-    'for each image, go back to device 0.'
+    'Images enter device 0, which holds the two convolutions with W1 and W2. '
+    'The activations, 800 numbers per image, go to device 1, which holds the '
+    'dense layer and the output layer with W3 and W4 and computes the loss. '
+    'The gradients of the activations, again 800 numbers per image, go back '
+    'to device 0.'
 )
 
 
@@ -73,7 +73,7 @@ def draw():
 if __name__ == '__main__':
     save(
         draw(),
-        'split_layers',
-        'LeNet split by layers over two devices',
+        'pipeline_parallelism',
+        'Pipeline parallelism: LeNet in two stages on two devices',
         DESCRIPTION,
     )

@@ -1,7 +1,7 @@
-"""Draw the sharded allreduce on four devices, with device 1's arrows.
+"""Draw direct reduce-scatter + all-gather on four devices.
 
-Left: device 1 gets slice 1 of all others and adds. Right: it sends the sum
-back. The other devices do the same with their slices.
+Left: device 1 receives slice 1 of all others and sums. Right: it sends the
+sum back. The other devices do the same with their slices, without arrows.
 """
 
 from style import (
@@ -26,10 +26,11 @@ OWNER = 1  # whose part is drawn with arrows
 DESCRIPTION = (
     'Two grids, each with a row for each of four devices and a column for '
     'each of four slices of the array. Step 1, reduce-scatter: devices 0, 2 '
-    'and 3 send their slice 1 to device 1, which adds them; likewise every '
-    'device j gets slice j of all others, so that the cells on the diagonal '
-    'hold the sum of four. Step 2, all-gather: device 1 sends the sum back '
-    'to devices 0, 2 and 3; in the end all cells hold the sum of four.'
+    'and 3 send their slice 1 to device 1, which sums them; likewise every '
+    'device j receives slice j of all others, so that the cells on the '
+    'diagonal hold the sum of four. Step 2, all-gather: device 1 sends the '
+    'sum back to devices 0, 2 and 3; in the end all cells hold the sum of '
+    'four.'
 )
 
 
@@ -37,8 +38,10 @@ def draw():
     """Return the figure."""
     fig, ax = canvas(HEIGHT)
     left, right = PANEL_X
-    heading(ax, 18, HEADING_Y, 1, 'Device j adds slice j of all')
-    heading(ax, WIDTH / 2 + 18, HEADING_Y, 2, 'It sends the sum to all')
+    heading(ax, 18, HEADING_Y, 1, 'Reduce-scatter: each sums a slice')
+    heading(
+        ax, WIDTH / 2 + 18, HEADING_Y, 2, 'All-gather: each sends its slice'
+    )
     slices(ax, left, PANEL_Y, [[1] * K for _ in range(K)])
     slices(
         ax,
@@ -76,7 +79,7 @@ def send(ax, x, sender, receiver):
 if __name__ == '__main__':
     save(
         draw(),
-        'allreduce_sharded',
-        'The sharded allreduce on four devices',
+        'allreduce_direct',
+        'Direct reduce-scatter and all-gather on four devices',
         DESCRIPTION,
     )

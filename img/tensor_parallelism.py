@@ -1,7 +1,7 @@
-"""Draw LeNet split by channels and units over two devices.
+"""Draw tensor parallelism: each of two devices holds half of every layer.
 
-Each device holds half of every layer; after the first two layers both
-exchange what they have computed; at the end the scores are added.
+After each of the first two layers, the devices exchange their outputs; at
+the end the partial scores are summed.
 """
 
 from style import (
@@ -27,12 +27,12 @@ SUM_X, SUM_DIAMETER = 490, 24
 NAMES = ('conv 1', 'conv 2', 'dense', 'output')
 
 DESCRIPTION = (
-    'Two lanes, one for each device. Both get all images. Device 0 holds '
-    'the upper half of the outputs of conv 1, conv 2 and dense, device 1 '
-    'the lower half. After conv 1 and after conv 2 each device sends its '
-    'channels to the other, so that both have all. After dense nothing is '
-    'exchanged: each device multiplies its units with its rows of the last '
-    'weight, and the two partial scores are added.'
+    'Two lanes, one per device. Both devices get all images. Device 0 holds '
+    'one half of the outputs of conv 1, conv 2 and dense, device 1 the other '
+    'half. After conv 1 and after conv 2, each device sends its channels to '
+    'the other, so that both have all of them. After dense nothing is '
+    'exchanged: each device multiplies its units by its rows of the last '
+    'weight, and the two partial scores are summed.'
 )
 
 
@@ -68,7 +68,7 @@ def draw():
 
 
 def exchange(ax, left, right):
-    """Draw what each device hands to itself and to the other."""
+    """Draw what each device keeps and what it sends to the other."""
     for y in LANES:
         for other in LANES:
             arrow(ax, (left, y - 6), (right, other - 6))
@@ -77,7 +77,7 @@ def exchange(ax, left, right):
 if __name__ == '__main__':
     save(
         draw(),
-        'split_channels',
-        'LeNet split by channels and units over two devices',
+        'tensor_parallelism',
+        'Tensor parallelism: each device holds half of every layer of LeNet',
         DESCRIPTION,
     )
