@@ -38,13 +38,13 @@ __all__ = [
     'plot_results',
     # 8 Allreduce algorithms
     'count_sent',
-    'sharded_allreduce',
+    'direct_allreduce',
     'ring_allreduce',
     'tree_allreduce',
     'bucket_allreduce',
     # 9 Timelines
     'profile',
-    'idle_share',
+    'idle_fraction',
     'plot_timeline',
     # 10 Large minibatches
     'linear_scaling',
@@ -84,8 +84,8 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
     from .collectives import (
         bucket_allreduce,
         count_sent,
+        direct_allreduce,
         ring_allreduce,
-        sharded_allreduce,
         tree_allreduce,
     )
     from .data import (
@@ -133,7 +133,7 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
         predict_bn,
         train_batch_bn,
     )
-    from .timeline import idle_share, profile
+    from .timeline import idle_fraction, profile
     from .training import (
         TrainResult,
         evaluate_accuracy,

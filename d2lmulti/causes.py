@@ -4,39 +4,45 @@
 __all__ = ['find_causes']
 
 # %% ../notebooks/06b_why_not_faster.ipynb #exported-imports
-import dataclasses
 import itertools
 import os
 import time
-from mxnet import np, npx
-from .checks import check_devices, check_not_empty
+import traceback
+from unittest import mock
+import mxnet as mx
+from mxnet import base, np, npx
+from .checks import check_causes, check_not_empty
 from .devices import median_seconds
 from .network import init_params, lenet
 from .replicas import allreduce_gradients, get_params
-from .system.runtime import SETTINGS
-from .training import step_seconds
+from .system.findings import (contention_finding, exchange_finding,
+                                      input_finding, size_finding,
+                                      wait_finding)
+from .training import train_batch
 
 # %% ../notebooks/06b_why_not_faster.ipynb #41
 def seconds_to_load(data_iter, num_batches=20):
-    """Return the seconds in which `data_iter` makes a minibatch, its size.
+    """Return the seconds to load a minibatch, and the largest minibatch.
 
-    Takes at most `num_batches` from it. Raises ValueError if it makes none.
+    Takes at most `num_batches` from it. Raises ValueError if it is empty.
     """
     npx.waitall()
     start = time.perf_counter()
-    sizes = [len(X) for X, y in itertools.islice(data_iter, num_batches)]
+    batches = list(itertools.islice(data_iter, num_batches))
     npx.waitall()
-    check_not_empty(len(sizes), 'minibatches to load')
-    return (time.perf_counter() - start) / len(sizes), max(sizes)
+    seconds = time.perf_counter() - start
+    check_not_empty(len(batches), 'minibatches to load')
+    return seconds / len(batches), max(batches, key=lambda b: len(b[0]))
 
 # %% ../notebooks/06b_why_not_faster.ipynb #44
 def contention(devices, shard_size=256):
     """Return how many times longer all devices take than the first alone.
 
     Each computes the scores of `shard_size` images; nothing is exchanged.
-    1 means that they are parallel, len(devices) that they take turns.
+    1: they run in parallel; len(devices): one after the other.
     """
-    shards = [np.ones((shard_size, 1, 28, 28), ctx=c) for c in devices]
+    shards = [np.ones((shard_size, 1, 28, 28), ctx=device)
+              for device in devices]
     replicas = [get_params(init_params(), device) for device in devices]
 
     def compute(k):
@@ -46,80 +52,71 @@ def contention(devices, shard_size=256):
     alone = median_seconds(lambda: compute(1))
     return median_seconds(lambda: compute(len(devices))) / alone
 
-# %% ../notebooks/06b_why_not_faster.ipynb #47
-def allreduce_seconds(replicas):
-    """Return the seconds to sum the gradients of all replicas."""
-    return median_seconds(lambda: allreduce_gradients(replicas))
+# %% ../notebooks/06b_why_not_faster.ipynb #watched-names
+WAITS = 'MXNDArraySyncCopyToCPU', 'MXNDArrayWaitToRead', 'MXNDArrayWaitAll'
+QUEUES = ('MXImperativeInvokeEx', 'MXImperativeInvoke', 'MXNetFuncCall',
+          'MXAutogradBackwardEx', 'MXInvokeCachedOpEx', 'MXInvokeCachedOp')
 
-# %% ../notebooks/06b_why_not_faster.ipynb #52
-@dataclasses.dataclass
-class Finding:
-    """A possible cause of a missing speedup, and what was measured."""
-    cause: str     # which one
-    measured: str  # in numbers
-    found: bool    # whether it holds here
-    fix: str       # what helps
+def waiting_line():
+    """Return the line of Python that waits: the last outside MXNet."""
+    inside = os.path.dirname(mx.__file__)
+    return next(frame.line or frame.name
+                for frame in reversed(traceback.extract_stack()[:-2])
+                if not frame.filename.startswith(inside))
 
-    def __str__(self):
-        if not self.found:
-            return f'no:  {self.cause}? ({self.measured})'
-        return f'YES: {self.cause} ({self.measured}). {self.fix}.'
+# %% ../notebooks/06b_why_not_faster.ipynb #record-waits
+def record_waits(step):
+    """Return the seconds of `step()`, those of its waits for devices with
+    work still to be queued, and the line of Python that waits longest.
+    """
+    waits, queued = [], []
+
+    def watch(name, call):
+        def watched(*arguments):
+            start = time.perf_counter()
+            status = call(*arguments)
+            if name in QUEUES:
+                queued.append(name)
+            else:
+                waits.append((time.perf_counter() - start, waiting_line(),
+                              len(queued)))
+            return status
+        return watched
+
+    calls = {name: watch(name, getattr(base._LIB, name))
+             for name in WAITS + QUEUES if hasattr(base._LIB, name)}
+    npx.waitall()
+    start = time.perf_counter()
+    with mock.patch.multiple(base._LIB, **calls):
+        step()
+    npx.waitall()
+    seconds = time.perf_counter() - start
+    inside = [wait for wait in waits if wait[2] < 0.9 * len(queued)]
+    return seconds, sum(w[0] for w in inside), max(inside, default=(0, ''))[1]
 
 # %% ../notebooks/06b_why_not_faster.ipynb #53
-def find_causes(data_iter, devices):
-    """Return four findings: what keeps `devices` from being faster than one.
+def find_causes(data_iter, devices, step=None, device_params=None):
+    """Return five findings: what keeps `devices` from being faster than one.
 
     `data_iter`: minibatches (X, y), as for training; up to 20 are taken.
-    Raises ValueError for an empty `data_iter`, or for fewer than two
-    devices.
+    `step(X, y)`: takes your training step, on all devices; `device_params`:
+    your replicas. Without them, `train_batch` and LeNet.
+
+    Raises ValueError for an empty `data_iter` or fewer than two devices,
+    TypeError for a `step` that does not take X and y.
     """
-    check_devices(devices, least=2)
+    check_causes(devices, step, device_params)
     load_average = os.getloadavg()[0]
-    load, batch_size = seconds_to_load(data_iter)
-    large = 512 * len(devices)
-    fixed, step, large_step = [step_seconds(n, devices)
-                               for n in (len(devices), batch_size, large)]
-    replicas = [get_params(init_params(), device) for device in devices]
-    return [input_finding(load, step, batch_size),
+    replicas = device_params or [get_params(init_params(), device)
+                                 for device in devices]
+    step = step or (lambda X, y: train_batch(X, y, replicas, devices, 0.001))
+    load, (X, y) = seconds_to_load(data_iter)
+    few = slice(len(devices))
+    fixed = median_seconds(lambda: step(X[few], y[few]))
+    seconds = median_seconds(lambda: step(X, y))
+    exchange = median_seconds(lambda: allreduce_gradients(replicas))
+    return [input_finding(load, seconds, len(X)),
             contention_finding(contention(devices), devices, load_average),
-            exchange_finding(allreduce_seconds(replicas), large_step, large),
-            size_finding(fixed, step, batch_size)]
-
-# %% ../notebooks/06b_why_not_faster.ipynb #54
-def input_finding(load, step, batch_size):
-    """Compare the seconds to load a minibatch with those of its step."""
-    return Finding(
-        'the input is too slow',
-        f'{1000 * load:.1f} ms to load {batch_size} images, '
-        f'{1000 * step:.1f} ms for their step', load > 0.2 * step,
-        'Keep the data in memory, or load while the devices work')
-
-def contention_finding(slowdown, devices, load_average):
-    """Judge how much longer all devices take than one."""
-    other = [name for name, value in SETTINGS.items()
-             if os.environ.get(name) != value]
-    return Finding(
-        'the devices share something',
-        f'{len(devices)} at once take {slowdown:.2f} times as long as one; '
-        f'{len(os.sched_getaffinity(0))} cores, load {load_average:.1f} '
-        'before', slowdown > 1.35,
-        f'Unset {", ".join(other)} before Python starts' if other else
-        'Use no more devices than cores, close other programs, and import '
-        'd2lmulti before mxnet')
-
-# %% ../notebooks/06b_why_not_faster.ipynb #55
-def exchange_finding(exchange, step, batch_size):
-    """Compare the seconds of allreduce with those of a large step."""
-    return Finding(
-        'the synchronization is too large',
-        f'{1000 * exchange:.1f} ms for allreduce, {1000 * step:.1f} ms for '
-        f'a step of {batch_size} images', exchange > 0.2 * step,
-        'Use larger minibatches, or a network with fewer parameters')
-
-def size_finding(fixed, step, batch_size):
-    """Compare the seconds of a step with one image per device with a step."""
-    return Finding(
-        'the step is too small',
-        f'{1000 * fixed:.1f} ms of fixed costs in a step of '
-        f'{1000 * step:.1f} ms with {batch_size} images', fixed > 0.2 * step,
-        'Use larger minibatches')
+            wait_finding(*record_waits(lambda: step(X, y))),
+            exchange_finding(exchange, seconds, len(X)),
+            size_finding(fixed, seconds, len(X))]

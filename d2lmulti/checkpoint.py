@@ -104,9 +104,17 @@ def check_settings(
         if saved.get(name) != wanted[name]:
             raise ValueError(
                 f'{path} was written with {name} = {saved.get(name)}, this '
-                f'run has {wanted[name]}: use the same to go on exactly, or '
-                'another folder to start over'
+                f'run has {wanted[name]}: use the same to resume exactly, or '
+                f'another folder to start over{other_way(name)}'
             )
+
+
+def other_way(setting: str) -> str:
+    """Return another way to resume, for a setting that only rounds sums in
+    another way."""
+    if setting not in ('workers', 'devices'):
+        return ''
+    return ', or change the setting in a copy of the checkpoint (chapter 13)'
 
 
 def checkpoint_paths(folder: StrPath) -> List[pathlib.Path]:

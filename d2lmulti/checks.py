@@ -5,6 +5,7 @@ the message names the argument, what came, and what is needed. No check waits
 for a device.
 """
 
+import inspect
 import math
 import numbers
 from typing import Any, Iterable, List, Optional, Sequence, Tuple
@@ -322,6 +323,25 @@ def check_not_empty(count: int, what: str) -> None:
         raise ValueError(f'no {what}: data_iter is empty')
 
 
+def check_causes(
+    devices: Sequence, step: Any, device_params: Optional[Sequence]
+) -> None:
+    """Raise TypeError or ValueError unless `find_causes` can begin.
+
+    `step` and `device_params` are None where the caller gave none.
+    """
+    check_devices(devices, least=2)
+    if device_params is not None:
+        check_replicas(device_params, devices)
+    try:
+        inspect.signature(print if step is None else step).bind(None, None)
+    except (TypeError, ValueError):
+        raise TypeError(
+            'step must be a function of a minibatch, X and y, such as lambda '
+            f'X, y: train_batch(X, y, replicas, devices, lr), not {step!r:.60}'
+        ) from None
+
+
 # Chapter 3: pipelines and tensor parallelism
 
 
@@ -348,7 +368,7 @@ def check_micro_batches(num_examples: int, num_micro_batches: Any) -> None:
     check_positive_int(num_micro_batches=num_micro_batches)
     if num_micro_batches > num_examples:
         raise ValueError(
-            f'a minibatch of {num_examples} cannot be cut into '
+            f'a minibatch of {num_examples} cannot be split into '
             f'{num_micro_batches} micro-batches: choose 1 to {num_examples}'
         )
 
@@ -422,8 +442,8 @@ def check_warmup_and_decay(step: Any, num_warmup: Any, num_steps: Any) -> None:
     check_positive_int(num_warmup=num_warmup, num_steps=num_steps)
     if num_warmup >= num_steps:
         raise ValueError(
-            f'a warm-up of {num_warmup} steps leaves none of '
-            f'{num_steps}: make it shorter'
+            f'a warm-up of {num_warmup} steps leaves none of the '
+            f'{num_steps} for the decay: make it shorter'
         )
 
 
@@ -448,9 +468,8 @@ def check_accumulation(
     check_positive_int(num_parts=num_parts)
     if len(X) < num_parts * len(devices):
         raise ValueError(
-            f'{len(X)} examples are too few for {num_parts} '
-            f'parts on {len(devices)} devices each: take '
-            'fewer parts'
+            f'{len(X)} examples are too few for num_parts={num_parts} and '
+            f'len(devices)={len(devices)}: use fewer parts'
         )
 
 
@@ -494,13 +513,13 @@ def check_bn_counts(counts: Sequence[int], sync: bool) -> None:
             ''
             if sync
             else (
-                f' on every device (here {counts} numbers in a channel), or '
+                f' on every device (here {counts} numbers per channel), or '
                 'synchronize the statistics'
             )
         )
         raise ValueError(
-            'batch normalization of a single example, of which '
-            f'nothing remains: give two or more{fix}'
+            'batch normalization of a single example would return only '
+            f'zeros: give two or more{fix}'
         )
 
 
@@ -557,7 +576,7 @@ def check_shares(
 def check_split_by_shares(
     X: Any, y: Any, devices: Sequence, shares: Sequence
 ) -> None:
-    """Raise TypeError or ValueError unless the rows can be split so."""
+    """Raise TypeError or ValueError unless the shares fit the rows."""
     check_batch(X, y)
     check_split(X, devices)
     check_split(y, devices)
@@ -602,7 +621,7 @@ def check_caps(
     if sum(filled) < batch_size:
         raise ValueError(
             f'{batch_size} examples do not fit into {sum(filled)}: take a '
-            'smaller minibatch, or compute it in parts'
+            'smaller minibatch, or accumulate gradients'
         )
     return filled
 

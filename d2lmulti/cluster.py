@@ -39,7 +39,7 @@ class KVStoreAllreduce:
     Must exist before the first forward pass (see the end of chapter 13),
     and be called for the gradients of one parameter after the other, in the
     order of `params`, as `train_batch` does. Each worker sends and receives
-    every parameter once a step.
+    every parameter once per step.
     """
     def __init__(self, store, params):
         self.store, self.next_key = store, 0

@@ -42,8 +42,8 @@ class Minibatches:
     """Iterate over minibatches (X, y) on cpu(0); each loop is one epoch.
 
     `X`: NumPy array (n, 1, 28, 28) of finite numbers; `y`: (n,), 0 to 9.
-    The order depends on `seed` and `epoch`, the number of epochs begun
-    before; without a seed it is kept. The last minibatch may be smaller.
+    The order depends on `seed` and `epoch`, the number of epochs started
+    so far; without a seed, rows stay in order. The last may be smaller.
     """
     def __init__(self, X, y, batch_size, seed=None):
         check_minibatches(X, y, batch_size)
@@ -58,7 +58,7 @@ class Minibatches:
         return map(self.load, self.rows(self.epoch - 1))
 
     def rows(self, epoch):
-        """Return for each minibatch the numbers of its rows."""
+        """Return the row numbers of each minibatch."""
         order = shuffled(len(self.X), self.seed, epoch)
         return [order[start:start + self.batch_size]
                 for start in range(0, len(order), self.batch_size)]
@@ -69,7 +69,7 @@ class Minibatches:
 
 # %% ../notebooks/05_data.ipynb #34
 def shuffled(num_rows, seed, epoch):
-    """Return the numbers of all rows in the order of an epoch."""
+    """Return all row numbers in the order of an epoch."""
     order = onp.arange(num_rows)
     if seed is not None:
         onp.random.RandomState([seed, epoch]).shuffle(order)

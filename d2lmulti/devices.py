@@ -32,9 +32,8 @@ from unittest import mock
 import numpy as onp
 
 def record_copies(work):
-    """Run `work()`; return (sender, receiver, bytes) for each copy it asks
-    for from one device to another. An array of no bytes is no copy.
-    """
+    """Run `work()`; return (sender, receiver, bytes) of each explicit copy
+    between devices. Arrays of no bytes do not count."""
     copies, copyto = [], np.ndarray.copyto
 
     def recorded(array, target):
@@ -44,7 +43,8 @@ def record_copies(work):
             copies.append((array.ctx, receiver, array.size * itemsize))
         return copyto(array, target)
 
-    with mock.patch.object(np.ndarray, 'copyto', recorded):
+    with mock.patch.multiple(np.ndarray, copyto=recorded,
+                             as_in_context=np.ndarray.as_in_ctx):
         work()
     return copies
 
@@ -53,8 +53,8 @@ def split_slices(n, k):
     """Return k slices that cover range(n), in order.
 
     Their lengths differ by at most one, the longer ones first; some are
-    empty if k > n. Raises TypeError or ValueError unless n is an integer of
-    at least 0 and k of at least 1.
+    empty if k > n. Raises TypeError if n or k is not an integer, ValueError
+    if n is below 0 or k below 1.
     """
     check_slices(n, k)
     size, longer = divmod(n, k)
@@ -65,12 +65,12 @@ def split_slices(n, k):
 def try_devices(k):
     """Return a list of `k` distinct devices, such as `mx.gpu(0)`.
 
-    GPUs where at least one works, else `cpu(0)` to `cpu(k - 1)`, with a
-    warning that says why in MXNet's GPU build. With `D2LMULTI_DEVICES=cpu`
-    in the environment GPUs are left alone, with `gpu` CPUs are.
+    GPUs if at least one works, else `cpu(0)` to `cpu(k - 1)`, with a
+    warning that says why in MXNet's GPU build. If D2LMULTI_DEVICES is `cpu`
+    in the environment, GPUs are ignored; if it is `gpu`, CPUs are.
 
     Raises TypeError if `k` is not an integer, ValueError if it is below 1
-    or above what there is.
+    or above the number of devices.
     """
     gpus, faults = find_gpus()
     check_num_devices(k, gpus, faults)

@@ -21,20 +21,20 @@ from .training import sgd
 def shard_sizes(num_rows, shares):
     """Return how many rows each device gets, in proportion to `shares`.
 
-    They add up to `num_rows`. Each differs by less than one from its exact
-    share; only a device whose share is less than one row gets one, at the
-    cost of others. Raises TypeError or ValueError for invalid shares, and
+    They add up to `num_rows`. Each is within one row of its exact share,
+    unless some share is less than one row: that device gets one row, taken
+    from the others. Raises TypeError or ValueError for invalid shares, and
     for fewer rows than devices.
     """
     check_shares(shares, num_rows, len(shares))
-    # A device with next to nothing gets one row in any case.
+    # Even the smallest share must not round to zero here.
     speeds = [max(share / max(shares), 1e-12) for share in shares]
     sizes = [int(num_rows * speed / sum(speeds) + 1e-9) for speed in speeds]
     first = sorted(range(len(speeds)),
                    key=lambda i: (sizes[i] + 1) / speeds[i])
     for i in first[:num_rows - sum(sizes)]:
         sizes[i] += 1
-    while min(sizes) < 1:  # who can give, and would finish last?
+    while min(sizes) < 1:  # take a row from the one that finishes last
         giver = max((i for i in range(len(speeds)) if sizes[i] > 1),
                     key=lambda i: sizes[i] / speeds[i])
         sizes[giver] -= 1
@@ -45,7 +45,7 @@ def shard_sizes(num_rows, shares):
 def split_by_shares(X, y, devices, shares):
     """Return (X_shards, y_shards), with rows in proportion to `shares`.
 
-    `shares`: a number for each device; see `shard_sizes` for the rounding.
+    `shares`: one number per device; see `shard_sizes` for the rounding.
     Raises TypeError or ValueError for shares that are not finite numbers
     above 0, and what `split_batch` raises.
     """
@@ -60,18 +60,18 @@ def split_by_shares(X, y, devices, shares):
 # %% ../notebooks/12_heterogeneous_devices.ipynb #4
 def compute_gradients(X_shards, y_shards, device_params, slowdowns,
                       max_examples):
-    """Leave the gradient of each shard's summed loss in its replica.
+    """Store the gradient of each shard's summed loss in its replica.
 
-    `slowdowns` emulate slow devices: each does its work this many times.
+    `slowdowns` emulate slow devices: each repeats its work this many times.
     `max_examples`: a device with little memory takes at most this many at
-    once, and sums the gradients of these parts; None means all.
+    once and accumulates their gradients; None means all at once.
     """
     work = [split_by_limit(len(X), limit) * times
             for X, limit, times in zip(X_shards, max_examples, slowdowns)]
     totals = [None] * len(work)
-    for turn in range(max(map(len, work))):
-        parts = {i: own[turn] for i, own in enumerate(work)
-                 if turn < len(own)}
+    for iteration in range(max(map(len, work))):
+        parts = {i: own[iteration] for i, own in enumerate(work)
+                 if iteration < len(own)}
         with autograd.record():
             losses = [loss(lenet(X_shards[i][part], device_params[i]),
                            y_shards[i][part]).sum()
@@ -88,7 +88,7 @@ def compute_gradients(X_shards, y_shards, device_params, slowdowns,
 
 # %% ../notebooks/12_heterogeneous_devices.ipynb #5
 def split_by_limit(length, limit):
-    """Return slices of at most `limit` rows, or one of all if None."""
+    """Return slices of at most `limit` rows; one slice if None."""
     num_parts = 1 if limit is None else -(-length // limit)
     return split_slices(length, num_parts)
 
@@ -97,10 +97,10 @@ def train_batch_weighted(X, y, device_params, devices, lr, shares,
                          slowdowns=None, max_examples=None,
                          allreduce=allreduce):
     """Take the step of `train_batch` with shards in proportion to `shares`;
-    return the seconds after which each device had its gradients.
+    return the seconds that each device needed for its gradients.
 
-    `slowdowns`, `max_examples`: lists of what `compute_gradients` takes, for
-    each device. Raises what `train_batch` and `split_by_shares` raise.
+    `slowdowns`, `max_examples`: see `compute_gradients`; lists with one
+    entry per device. Raises what `train_batch` and `split_by_shares` raise.
     """
     check_train_batch(X, y, device_params, devices, lr)
     slowdowns = check_limits(slowdowns, len(devices), 'slowdowns', 1)
@@ -124,7 +124,7 @@ def balanced_shares(speeds, batch_size, caps=None):
     """Return how many of `batch_size` examples each device should get.
 
     `speeds`: examples per second, or any numbers in that proportion. `caps`:
-    how many examples fit into the memory of each, or None where all do.
+    how many examples fit into each device's memory, or None where all do.
     The shares add up to `batch_size`; see `shard_sizes` for the rounding.
     Raises TypeError or ValueError unless speeds are finite and above 0,
     each device gets an example, and all examples fit.
@@ -158,16 +158,16 @@ def measure_speeds(devices, shard_size=256, slowdowns=None, num_runs=7):
                                   [1] * len(devices), slowdowns)
              for _ in range(num_runs + 1)]
     return [shard_size / statistics.median(seconds)
-            for seconds in zip(*steps[1:])]  # the first warms up
+            for seconds in zip(*steps[1:])]  # the first is a warm-up
 
 # %% ../notebooks/12_heterogeneous_devices.ipynb #29
 def adapt_shares(shares, recent, margin=0.1, caps=None):
     """Return better shares, or the same if little would be gained.
 
-    `shares`: how many examples each device gets now. `recent`: the last
-    steps' costs, each a list of seconds per example on each device; the
-    median counts, from five on. The step must become shorter by more than
-    `margin`, a fraction. `caps` as in `balanced_shares`.
+    `shares`: how many examples each device gets now. `recent`: the costs of
+    the last steps, each a list of seconds per example, one per device; their
+    median is used from five steps on. The step must become shorter by more
+    than the fraction `margin`. `caps` as in `balanced_shares`.
     Raises TypeError or ValueError for invalid shares, costs, margin or caps.
     """
     limits = check_adapt(shares, recent, margin, caps)

@@ -17,8 +17,8 @@ from .training import sgd
 
 # %% ../notebooks/10_large_minibatches.ipynb #4
 def linear_scaling(lr, batch_size, base_batch_size):
-    """Return the rate for minibatches of another size than the one that
-    `lr` was found for: in proportion (Goyal et al. 2017, arXiv:1706.02677).
+    """Return the learning rate for `batch_size`, in proportion, if `lr`
+    suits `base_batch_size` (Goyal et al. 2017, arXiv:1706.02677).
 
     Raises TypeError or ValueError for an invalid rate or size.
     """
@@ -26,10 +26,10 @@ def linear_scaling(lr, batch_size, base_batch_size):
     return lr * batch_size / base_batch_size
 
 def warmup(step, lr, num_warmup, start=0.0):
-    """Return the rate of step `step`, counted from 0.
+    """Return the learning rate of step `step`, counted from 0.
 
-    Each step adds (lr - start) / num_warmup to `start`, until `lr` is
-    reached in step `num_warmup` - 1.
+    Each step adds (lr - start) / num_warmup to `start`, until step
+    `num_warmup` - 1 reaches `lr`.
     Raises TypeError or ValueError for an invalid rate or step.
     """
     check_warmup(lr, step, num_warmup, start)
@@ -37,7 +37,7 @@ def warmup(step, lr, num_warmup, start=0.0):
 
 # %% ../notebooks/10_large_minibatches.ipynb #5
 def polynomial_decay(step, lr, num_steps, power=2.0):
-    """Return the rate of step `step` of `num_steps`, counted from 0.
+    """Return the learning rate of step `step` of `num_steps`, from step 0.
 
     It falls from `lr` to 0 as (1 - step / num_steps) ** power, and stays
     there. Raises TypeError or ValueError for an invalid rate or step.
@@ -46,7 +46,7 @@ def polynomial_decay(step, lr, num_steps, power=2.0):
     return lr * max(0, 1 - step / num_steps) ** power
 
 def warmup_and_decay(step, lr, num_warmup, num_steps, power=2.0):
-    """Return the rate of step `step`: warm-up, then polynomial decay.
+    """Return the learning rate of step `step`: warm-up, then decay.
 
     Raises ValueError if the warm-up takes all of the `num_steps`, and what
     `warmup` and `polynomial_decay` raise.
@@ -60,12 +60,12 @@ def warmup_and_decay(step, lr, num_warmup, num_steps, power=2.0):
 # %% ../notebooks/10_large_minibatches.ipynb #29
 def lars(params, grads, velocities, lr, momentum=0.9,
          trust_coefficient=0.02):
-    """Update parameters in place, each with its own rate (You et al. 2017,
+    """Update parameters in place, each at its own rate (You et al. 2017,
     arXiv:1708.03888).
 
-    Lists of arrays, of MXNet or NumPy; `velocities` start as zeros and are
-    updated, too. Where a parameter or gradient is all zeros, the rate is
-    `lr` itself.
+    `params`, `grads`, `velocities`: lists of arrays, of MXNet or NumPy;
+    velocities start as zeros and are updated, too. Where a parameter or
+    its gradient is all zeros, the rate is `lr`.
     Raises TypeError or ValueError for an invalid rate or momentum.
     """
     check_lars(lr, momentum, trust_coefficient)
@@ -82,7 +82,7 @@ def lars(params, grads, velocities, lr, momentum=0.9,
 def train_batch_accumulated(X, y, device_params, devices, lr, num_parts,
                             net=lenet, loss=loss, split=split_batch,
                             allreduce=allreduce):
-    """Take the step of `train_batch`, with (X, y) in `num_parts` parts.
+    """Take the step of `train_batch`, with `num_parts` parts of (X, y).
 
     Raises what `train_batch` raises, and ValueError unless every device
     gets an example of every part.

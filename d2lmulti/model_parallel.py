@@ -18,7 +18,7 @@ def convolution_layer(h, W, b):
                        kernel=(2, 2), stride=(2, 2))
 
 def dense_layer(h, W, b):
-    """Return product, bias and relu, shape (n, units)."""
+    """Return relu of product plus bias, shape (n, units)."""
     return npx.activation(np.dot(h.reshape(len(h), -1), W) + b, 'relu')
 
 def output_layer(h, W, b):
@@ -29,7 +29,7 @@ LENET = [convolution_layer, convolution_layer, dense_layer, output_layer]
 
 # %% ../notebooks/03_parallelism.ipynb #9
 def copy_with_gradient(arrays, device):
-    """Return copies on `device`, whose gradients are added to."""
+    """Return copies on `device` that accumulate their gradients."""
     copies = [array.copyto(device) for array in arrays]
     for copy in copies:
         copy.attach_grad('add')
@@ -44,10 +44,10 @@ def take_gradients(params):
 
 # %% ../notebooks/03_parallelism.ipynb #10
 def split_layers(params, devices, layers=LENET):
-    """Return stages: for each device a list of (layer, W, b) on it.
+    """Return the stages: for each device, a list of (layer, W, b) on it.
 
     `params`: weight and bias of each layer, in order. Gradients are
-    attached, to be added to: every micro-batch adds its own.
+    attached and accumulate: every micro-batch adds its own.
 
     Raises ValueError if there are more devices than layers, or if the
     parameters do not fit the layers.
@@ -63,10 +63,10 @@ def split_layers(params, devices, layers=LENET):
 
 # %% ../notebooks/03_parallelism.ipynb #12
 def pipeline_gradients(X, y, stages, num_micro_batches=1):
-    """Return the gradients of the summed loss, each where its layer is.
+    """Return the gradients of the summed loss, each on its layer's device.
 
     `X`, `y`: a minibatch, which passes the `stages` (from `split_layers`)
-    in `num_micro_batches` parts, whose lengths differ by at most one (Huang
+    in `num_micro_batches` parts whose lengths differ by at most one (Huang
     et al. 2019, arXiv:1811.06965). Waits after each time step.
 
     Raises TypeError or ValueError if `num_micro_batches` is not an integer
@@ -82,7 +82,7 @@ def pipeline_gradients(X, y, stages, num_micro_batches=1):
                              (backward_stage, stage_order[::-1])):
         for time_step in range(num_micro_batches + len(stages) - 1):
             for i, micro_batch in enumerate(micro_batches):
-                s = time_step - i  # micro-batch i begins in time step i
+                s = time_step - i  # micro-batch i starts in time step i
                 if 0 <= s < len(stages):
                     run_stage(micro_batch, stages, stage_devices, order[s])
             npx.waitall()
@@ -91,13 +91,13 @@ def pipeline_gradients(X, y, stages, num_micro_batches=1):
 
 # %% ../notebooks/03_parallelism.ipynb #13
 class MicroBatch:
-    """A part of the minibatch, with what enters and leaves each stage."""
+    """A part of the minibatch: what enters and leaves each stage."""
     def __init__(self, X, y):
         self.inputs, self.outputs, self.y = [X], [], y
 
 # %% ../notebooks/03_parallelism.ipynb #15
 def forward_stage(micro_batch, stages, stage_devices, s):
-    """Let stage `s` work on a micro-batch, and send the result on."""
+    """Run the forward pass of stage `s`; send the result on."""
     with autograd.record():
         h = micro_batch.inputs[s]
         for layer, W, b in stages[s]:
@@ -111,8 +111,8 @@ def forward_stage(micro_batch, stages, stage_devices, s):
 
 # %% ../notebooks/03_parallelism.ipynb #16
 def backward_stage(micro_batch, stages, stage_devices, s):
-    """Let stage `s` go backward from what the stage after it sends."""
-    gradient = None  # of the loss: 1
+    """Run the backward pass of stage `s` from what the next one sends."""
+    gradient = None  # for the loss: 1
     if s < len(stages) - 1:
         received = micro_batch.inputs[s + 1].grad
         gradient = received.copyto(stage_devices[s])
@@ -122,8 +122,8 @@ def backward_stage(micro_batch, stages, stage_devices, s):
 def conv_stack(num_layers=8, channels=32, seed=0):
     """Return (layers, params) of a network whose layers cost the same.
 
-    Each is a convolution that keeps the shape, and relu; at the end, the
-    means of the channels are the scores.
+    Each is a convolution that keeps the shape, then relu; the scores are
+    the means of the last channels.
     """
     def layer(h, W, b):
         return npx.activation(npx.convolution(
@@ -142,11 +142,11 @@ def conv_stack(num_layers=8, channels=32, seed=0):
 
 # %% ../notebooks/03_parallelism.ipynb #26
 def shard_params(params, devices):
-    """Return for each device its parts of all parameters.
+    """Return for each device its shards of all parameters.
 
     A convolution or hidden dense layer is split by its outputs, the last
     layer by its inputs; its bias stays on the first device, the others have
-    None. Gradients are attached, to be added to.
+    None. Gradients are attached and accumulate.
 
     Raises ValueError if a layer has fewer outputs than there are devices.
     """
@@ -157,15 +157,15 @@ def shard_params(params, devices):
 
 # %% ../notebooks/03_parallelism.ipynb #27
 def num_outputs(W):
-    """Return the channels of a convolution or the units of a layer."""
+    """Return the number of output channels or units of a layer."""
     return W.shape[0] if W.ndim == 4 else W.shape[1]
 
 def shard_param(params, i, j, k, device):
-    """Return the part of parameter `j` for device `i` of `k`, or None."""
+    """Return the shard of parameter `j` for device `i` of `k`, or None."""
     param, last = params[j], j >= len(params) - 2
     if last and param.ndim == 1:
         return copy_with_gradient([param], device)[0] if i == 0 else None
-    if last:  # the rows for what the device has computed
+    if last:  # the rows for the outputs that this device computes
         outputs = num_outputs(params[j - 2])
         rows_each = len(param) // outputs
         part = split_slices(outputs, k)[i]
@@ -186,7 +186,7 @@ def all_gather(parts):
     return wholes
 
 def all_gather_backward(wholes, parts):
-    """Send the gradients of `wholes` back and through `parts`."""
+    """Sum the gradients of `wholes`; continue backward from `parts`."""
     start = 0
     for part in parts:
         end = start + part.shape[1]
@@ -198,10 +198,10 @@ def all_gather_backward(wholes, parts):
 
 # %% ../notebooks/03_parallelism.ipynb #30
 def tensor_parallel_gradients(X, y, device_parts, layers):
-    """Return for each device the gradients of its parts (or None).
+    """Return for each device the gradients of its shards (or None).
 
-    `device_parts`: from `shard_params`. `layers`: those of the network
-    before the last, which is a product.
+    `device_parts`: from `shard_params`. `layers`: all layers but the last,
+    which is a matrix product.
 
     Returns without waiting.
     """
@@ -214,7 +214,7 @@ def tensor_parallel_gradients(X, y, device_parts, layers):
         if i < len(layers) - 1:
             wholes = all_gather(outputs)
             gathered.append((wholes, outputs))
-    with autograd.record():  # the last product, of each device's own units
+    with autograd.record():  # last layer: each device's own units
         partial_scores = [np.dot(h.reshape(len(h), -1), parts[-2])
                           for h, parts in zip(outputs, device_parts)]
     backward_from_scores(partial_scores, y, device_parts)
@@ -237,7 +237,7 @@ def backward_from_scores(partial_scores, y, device_parts):
 
 # %% ../notebooks/03_parallelism.ipynb #33
 def join_parts(device_parts):
-    """Return whole NumPy arrays from the parts of all devices."""
+    """Return whole NumPy arrays from the shards of all devices."""
     joined = []
     for j, first in enumerate(device_parts[0]):
         parts = [parts[j].asnumpy() for parts in device_parts

@@ -12,8 +12,8 @@ from mxnet import np, npx
 def init_params(seed=0, scale=None):
     """Return LeNet's parameters: W1, b1, W2, b2, W3, b3, W4, b4.
 
-    float32 arrays on cpu(0), the same for the same `seed`. Biases are zero;
-    weights are normal with standard deviation `scale`, or without one
+    float32 arrays on cpu(0), the same for the same `seed`. Biases are zero.
+    Weights are normal with standard deviation `scale`, by default
     sqrt(2 / number of inputs) (He et al. 2015, arXiv:1502.01852).
     """
     rng = onp.random.RandomState(seed)
@@ -30,10 +30,10 @@ def init_params(seed=0, scale=None):
 
 # %% ../notebooks/02_lenet.ipynb #9
 def lenet(X, params):
-    """Return the scores of ten classes for each image.
+    """Return the scores of ten classes for each image, shape (n, 10).
 
-    `X`: (n, 1, 28, 28); `params`: as from `init_params`, on the same device
-    and of the same dtype; result: (n, 10).
+    `X`: (n, 1, 28, 28); `params`: as from `init_params`, on the device of
+    `X` and of the same dtype.
     """
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h1 = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)

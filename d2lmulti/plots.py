@@ -3,7 +3,6 @@
 matplotlib is imported only when something is drawn.
 """
 
-import itertools
 import statistics
 import sys
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
@@ -12,18 +11,32 @@ from tqdm import tqdm
 
 from .timeline import Operator, busy_devices
 
-# Color, line, width: told apart in grey, too.
-STYLES: List[Tuple[str, str, int]] = [
-    ('#0072b2', '-', 4),
-    ('#d55e00', '--', 2),
-    ('#009e73', ':', 2),
-    ('#cc79a7', '-.', 2),
+# Okabe and Ito's colors. These four mean devices 0 to 3 and nothing else,
+DEVICE_COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7']
+# and the others runs or methods that are compared, the baseline first.
+# Lines and markers tell them apart in grey, too, and where they coincide.
+LINE_STYLES: List[Dict[str, Any]] = [
+    {'color': color, 'linestyle': line, 'marker': marker, 'markersize': 4}
+    for color, line, marker in (
+        ('#000000', '-', 'o'),
+        ('#e69f00', '--', 's'),
+        ('#56b4e9', ':', '^'),
+        ('#999999', '-.', 'D'),
+        ('#000000', ':', 'v'),
+        ('#e69f00', '-', 'P'),
+        ('#56b4e9', '-', 'X'),
+    )
 ]
-TIMELINE_COLORS: Dict[str, str] = {
-    'computation': '#0072b2',
-    'copy': '#d55e00',
-    'waiting': '#dddddd',
+LINE_STYLES[0].update(linewidth=3, markersize=7)
+# In a timeline the hue tells the device, and the shade what it does: this
+# fraction of the device's color, the rest white or, if negative, black.
+SHADES: Dict[str, float] = {
+    'forward': 0.4,
+    'backward': 1,
+    'copy': -1,
+    'sum, update': -0.5,
 }
+WAITING = '#eeeeee'
 
 
 def count_devices(result: Any) -> str:
@@ -32,17 +45,22 @@ def count_devices(result: Any) -> str:
     return f'{count} device' + 's' * (count > 1)
 
 
+def style_of(result: Any) -> Dict[str, Any]:
+    """Return the look of a curve, the same for the same device count."""
+    order = [1, 2, 4, 3]
+    count = len(result.devices)
+    return LINE_STYLES[order.index(count) if count in order else 4]
+
+
 def plot_accuracies(results: Sequence, axis: Any) -> None:
     """Draw the test accuracy of each `TrainResult` against the epochs."""
-    for result, (color, line, width) in zip(results, itertools.cycle(STYLES)):
+    for result in results:
         epochs = range(1, len(result.accuracies) + 1)
         axis.plot(
             epochs,
             result.accuracies,
-            line,
-            color=color,
-            linewidth=width,
             label=count_devices(result),
+            **style_of(result),
         )
     axis.set(xlabel='epoch', ylabel='test accuracy', ylim=(0, 1))
     axis.xaxis.get_major_locator().set_params(integer=True)
@@ -60,7 +78,7 @@ def plot_results(results: Sequence) -> Any:
     bars = right.bar(
         [count_devices(result) for result in results],
         seconds,
-        color=[color for color, _, _ in STYLES],
+        color=[style_of(result)['color'] for result in results],
         width=0.6,
     )
     right.bar_label(bars, fmt='%.2f s')
@@ -105,8 +123,22 @@ def draw_live(result: Any, num_epochs: int) -> Iterator[int]:
 
 
 def operator_kind(operator: Operator) -> str:
-    """Return 'copy' or 'computation'."""
-    return 'copy' if 'Copy' in operator.name else 'computation'
+    """Return the part of a training step to which an operator belongs."""
+    if 'Copy' in operator.name:
+        return 'copy'
+    if '_backward' in operator.name:
+        return 'backward'
+    arithmetic = ('_npi_add', '_npi_subtract', '_npi_multiply_scalar')
+    return 'sum, update' if operator.name in arithmetic else 'forward'
+
+
+def shade(color: str, fraction: float) -> Tuple[float, ...]:
+    """Mix a color with white or, for a negative fraction, with black."""
+    from matplotlib.colors import to_rgb
+
+    if fraction < 0:
+        return tuple((1 + fraction) * part for part in to_rgb(color))
+    return tuple(fraction * part + 1 - fraction for part in to_rgb(color))
 
 
 def plot_timeline(
@@ -116,8 +148,9 @@ def plot_timeline(
 ) -> Any:
     """Draw a lane for each device, and return the axis.
 
-    `operators`: from `profile`. Computation, copies and waiting are told
-    apart by color. `length`: the milliseconds that the axis shows, for
+    `operators`: from `profile`. A lane has the color of its device, and the
+    shade tells the forward pass, the backward pass, copies and the sums and
+    updates apart. `length`: the milliseconds that the axis shows, for
     several timelines on one scale. Raises ValueError for no operators.
     """
     import matplotlib.pyplot as plt
@@ -126,25 +159,25 @@ def plot_timeline(
     devices = busy_devices(operators)
     end = max(operator.end for operator in operators)
     for row, device in enumerate(devices):
+        axis.barh(row, end, height=0.7, color=WAITING)
         lane = [o for o in operators if o.device == device]
-        draw_lane(lane, row, end, axis)
-    for label, color in TIMELINE_COLORS.items():
-        axis.barh(0, 0, color=color, label=label)
+        draw_lane(lane, row, axis)
+    for label, fraction in SHADES.items():
+        axis.barh(0, 0, color=shade('#777777', fraction), label=label)
+    axis.barh(0, 0, color=WAITING, label='waiting')
     axis.set(yticks=range(len(devices)), yticklabels=devices)
-    axis.set(xlim=(0, length or end), xlabel='milliseconds')
+    axis.set(xlim=(0, length or end), xlabel='time (ms)')
     axis.invert_yaxis()
-    above = {'loc': 'lower right', 'bbox_to_anchor': (1, 1), 'ncol': 3}
+    above = {'loc': 'lower right', 'bbox_to_anchor': (1, 1), 'ncol': 5}
     axis.legend(frameon=False, borderaxespad=0, **above)
     return axis
 
 
-def draw_lane(
-    operators: Sequence[Operator], row: int, end: float, axis: Any
-) -> None:
-    """Draw what one device does, and where it waits."""
-    axis.barh(row, end, height=0.7, color=TIMELINE_COLORS['waiting'])
+def draw_lane(operators: Sequence[Operator], row: int, axis: Any) -> None:
+    """Draw what one device does in the shades of its color."""
+    color = DEVICE_COLORS[row % len(DEVICE_COLORS)]
     axis.broken_barh(
         [(o.start, o.end - o.start) for o in operators],
         (row - 0.35, 0.7),
-        facecolors=[TIMELINE_COLORS[operator_kind(o)] for o in operators],
+        facecolors=[shade(color, SHADES[operator_kind(o)]) for o in operators],
     )

@@ -27,10 +27,10 @@ def as_channels(values, x):
 
 # %% ../notebooks/11_batch_norm.ipynb #6
 def shard_means(sums, counts, sync):
-    """Return each device's mean; with `sync`, that of all shards.
+    """Return each device's mean or, with `sync`, that of all shards.
 
     `sums`: an array for each device, overwritten with `sync`; `counts`:
-    how many numbers each of them sums.
+    how many numbers each one is the sum of.
     """
     if sync:
         allreduce(sums)
@@ -70,7 +70,7 @@ def batch_norm_backward(grads, cache):
     """Return (gradients of the shards, of the gammas, of the betas).
 
     `grads`: the gradients of the outputs. Those of gammas and betas are
-    each sums over one shard, like any parameter's.
+    sums over one shard each, like those of any parameter.
     """
     sums = [np.stack([channel_sums(g), channel_sums(g * x)])
             for g, x in zip(grads, cache.normalized)]
@@ -98,7 +98,7 @@ def relu_and_pool(h):
     return npx.pooling(npx.relu(h), pool_type='avg', kernel=(2, 2),
                        stride=(2, 2))
 
-# What comes before each batch normalization, and what after it.
+# What comes before each batch normalization, and what comes after it.
 BN_LENET = [(convolution, relu_and_pool), (convolution, relu_and_pool),
             (dense, npx.relu)]
 
@@ -107,7 +107,7 @@ def init_params_bn(seed=0):
     """Return (params, averages) of LeNet with batch normalization.
 
     params: weight, gamma and beta of three layers, then weight and bias;
-    averages: a mean (zeros) and a variance (ones) for each of the three.
+    averages: mean (zeros) and variance (ones) of each of the three layers.
     """
     plain, params, averages = init_params(seed), [], []
     for W, b in zip(plain[:6:2], plain[1:6:2]):
@@ -137,7 +137,7 @@ def forward_bn(X_shards, y_shards, device_params, layers, sync):
 
 # %% ../notebooks/11_batch_norm.ipynb #20
 def backward_bn(losses, boundaries):
-    """Leave in each parameter the gradient of its device's loss."""
+    """Store in each parameter the gradient of its device's loss."""
     for shard_loss in losses:
         shard_loss.backward()
     for inputs, outputs, betas, cache in reversed(boundaries):
@@ -151,7 +151,7 @@ def backward_bn(losses, boundaries):
 # %% ../notebooks/11_batch_norm.ipynb #21
 def gradients_bn(X_shards, y_shards, device_params, device_averages,
                  layers=BN_LENET, sync=True, momentum=0.9):
-    """Leave the gradient of each shard's summed loss in its replica.
+    """Store the gradient of each shard's summed loss in its replica.
 
     The running averages become momentum · average + (1 - momentum) · new.
     Raises TypeError or ValueError for an invalid momentum, for lists that
@@ -170,7 +170,7 @@ def gradients_bn(X_shards, y_shards, device_params, device_averages,
 
 # %% ../notebooks/11_batch_norm.ipynb #23
 def predict_bn(X, params, averages, layers=BN_LENET, epsilon=1e-5):
-    """Return the scores of each image, (n, 10), by running averages."""
+    """Return the scores, (n, 10), computed with the running averages."""
     for i, (before, after) in enumerate(layers):
         W, gamma, beta = params[3 * i:3 * i + 3]
         mean, variance = averages[2 * i:2 * i + 2]
@@ -185,8 +185,8 @@ def train_batch_bn(X, y, device_params, device_averages, devices, lr,
                    sync=True, layers=BN_LENET):
     """Take a step of gradient descent with batch normalization.
 
-    Each device also has its running averages. With `sync` the step is that
-    of one device, without it each shard is normalized by its own statistics.
+    Each device also has running averages. With `sync` the step is that of
+    one device; without it each shard is normalized by its own statistics.
     Raises what `train_batch` raises; ValueError for a shard of one example.
     """
     check_train_batch(X, y, device_params, devices, lr)

@@ -5,11 +5,11 @@ __all__ = ['train_batch', 'sgd', 'max_difference', 'evaluate_accuracy', 'train',
 
 # %% ../notebooks/06_training.ipynb #2
 import time
-from mxnet import autograd, np, npx
+from mxnet import autograd, npx
 from .checks import (check_finite, check_not_empty, check_replicas,
                              check_train_batch, check_training)
 from .data import Minibatches, read_fashion_mnist, split_batch
-from .devices import median_seconds, try_devices
+from .devices import try_devices
 from .network import init_params, lenet, loss
 from .plots import show_progress
 from .replicas import allreduce, allreduce_gradients, get_params
@@ -32,7 +32,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     `X`, `y`: a minibatch, on any device. `device_params`: a replica for each
     of `devices`, from `get_params`. The gradient is that of the mean loss
     over all of `X`. `split`: as `split_batch`; `allreduce`: sums a list of
-    arrays in place. Returns at once, without waiting for the devices.
+    arrays in place. Queues the step and does not wait for the devices.
 
     Raises ValueError or TypeError for a minibatch that cannot be split, for
     replicas that do not fit the devices, and for an invalid `lr`.
@@ -129,16 +129,3 @@ class TrainResult:
         return (f'test acc {self.accuracies[-1]:.2f}, '
                 f'{statistics.median(self.seconds):.1f} sec/epoch '
                 f'on {self.devices}')
-
-# %% ../notebooks/06_training.ipynb #38
-def step_seconds(batch_size, devices):
-    """Return the seconds of a training step: the median of several."""
-    X, y = np.ones((batch_size, 1, 28, 28)), np.zeros(batch_size)
-    replicas = [get_params(init_params(), device) for device in devices]
-    return median_seconds(
-        lambda: train_batch(X, y, replicas, devices, lr=0.001))
-
-def speedup(batch_size, devices):
-    """Return how many times faster a step is on all than on the first."""
-    return (step_seconds(batch_size, devices[:1])
-            / step_seconds(batch_size, devices))

@@ -88,6 +88,6 @@ def explain_error(error: mx.MXNetError) -> str:
 def warn_once(line: str) -> None:
     """Show the line as a warning, once in a process.
 
-    It points at whoever called `try_devices`.
+    It points at the line that called `try_devices`.
     """
     warnings.warn(line, stacklevel=4)
