@@ -1,6 +1,7 @@
 """Checks accept our solutions, and say what is wrong with others."""
 
 import re
+import runpy
 import symtable
 import sys
 import types
@@ -8,9 +9,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from wrong_answers import WRONG
 
 NOTEBOOKS = Path(__file__).parents[2] / 'notebooks'
+ANSWERS = Path(__file__).parent / 'answers'
 NAMES = [path.stem for path in sorted(NOTEBOOKS.glob('*.ipynb'))]
 
 
@@ -65,19 +66,34 @@ def names_in(cell):
     return left, used - left
 
 
-def attempts(name, number, solution):
-    """Return [(answer, what the check is to say), ...]; None: nothing."""
-    found = [(solution, None)]
-    for old, new, message in WRONG[name][number]:
-        assert solution.count(old) == 1, f'{old!r} is not in the solution'
-        found.append((solution.replace(old, new), message))
-    return found
+def answers(name, number, solution):
+    """Yield (answer, what the check says) of each one in answers/; what it
+    says is None where it accepts the answer.
+
+    An answer is a whole function, or what to replace in our solution.
+    """
+    table = runpy.run_path(str(ANSWERS / f'{name}.py'))
+    wrong = [(entry[:-1], entry[-1]) for entry in table['WRONG'][number]]
+    right = [
+        ((entry,) if isinstance(entry, str) else entry, None)
+        for entry in table['RIGHT'][number]
+    ]
+    yield solution, None
+    for change, message in wrong + right:
+        if len(change) == 2:
+            assert solution.count(change[0]) == 1, f'{change[0]!r}, once'
+            yield solution.replace(*change), message
+        else:
+            yield change[0], message
 
 
-def forgotten(stub):
-    """Return an answer that does and returns nothing, as after a slip."""
+def returning(value, stub):
+    """Return an answer that does nothing but return a value."""
     return re.sub(
-        r'raise NotImplementedError\(.*', 'pass', stub, flags=re.DOTALL
+        r'raise NotImplementedError\(.*',
+        f'return {value}',
+        stub,
+        flags=re.DOTALL,
     )
 
 
@@ -111,14 +127,15 @@ def told(error, message):
 def all_attempts(name, notebook):
     """Yield (number, answer, check, what it is to say) of each attempt."""
     triples = zip(
-        *(tagged(notebook, tag) for tag in ('exercise', 'solution', 'check'))
+        *(tagged(notebook, tag) for tag in ('exercise', 'check', 'solution'))
     )
-    for number, (stub, solution, check) in enumerate(triples):
+    for number, (stub, check, solution) in enumerate(triples):
         reason = re.search(r"NotImplementedError\(\s*'(.{12})", stub.source)
         for answer, message in [
             (stub.source, re.escape(reason[1])),
-            (forgotten(stub.source), ''),
-            *attempts(name, number, solution.source),
+            (returning(None, stub.source), ''),
+            (returning(-1, stub.source), ''),
+            *answers(name, number, solution.source),
         ]:
             yield number, answer, check.source, message
 
@@ -128,6 +145,8 @@ def test_checks_tell_right_from_wrong(name, run_cell):
     notebook = nbformat.read(NOTEBOOKS / f'{name}.ipynb', 4)
     for cell in code_before(notebook):
         assert run_cell(cell.source) is None, cell.source
+    for check in tagged(notebook, 'check'):
+        run_cell(check.source)  # solutions call it
     wrong = []
     for number, answer, check, message in all_attempts(name, notebook):
         error = run_cell(answer) or run_cell(check)
@@ -137,8 +156,26 @@ def test_checks_tell_right_from_wrong(name, run_cell):
 
 
 @pytest.mark.parametrize('name', NAMES)
-def test_there_are_three_to_five_exercises_with_two_mistakes_each(name):
+def test_a_wrong_answer_stays_wrong_when_all_cells_run(name, run_cell):
     notebook = nbformat.read(NOTEBOOKS / f'{name}.ipynb', 4)
-    assert 3 <= len(tagged(notebook, 'exercise')) <= 5
-    assert len(WRONG[name]) == len(tagged(notebook, 'exercise'))
-    assert all(len(mistakes) >= 2 for mistakes in WRONG[name])
+    for cell in code_before(notebook):
+        run_cell(cell.source)
+    for cell in notebook.cells:
+        tags = set(cell.metadata.get('tags', []))
+        if 'exercise' in tags:
+            assert run_cell(returning(-1, cell.source)) is None
+        elif cell.cell_type == 'code' and 'check' in tags:
+            assert isinstance(run_cell(cell.source), AssertionError)
+        elif cell.cell_type == 'code' and 'solution' in tags:
+            assert run_cell(cell.source) is None
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_there_are_three_to_five_exercises_with_enough_answers(name):
+    notebook = nbformat.read(NOTEBOOKS / f'{name}.ipynb', 4)
+    table = runpy.run_path(str(ANSWERS / f'{name}.py'))
+    count = len(tagged(notebook, 'exercise'))
+    assert 3 <= count <= 5
+    assert len(table['WRONG']) == len(table['RIGHT']) == count
+    assert all(len(wrong) >= 6 for wrong in table['WRONG'])
+    assert all(len(right) >= 3 for right in table['RIGHT'])

@@ -1,0 +1,141 @@
+"""Answers to the exercises of 01_devices, right and wrong, in order."""
+
+HEAD = 'def layers_seconds(k):\n'
+INPUTS = (
+    '    args = [[np.ones(shape, ctx=mx.cpu(i)) * 0.01 for shape in shapes]\n'
+    '            for i in range(k)]\n'
+)
+CLOCK = '    npx.waitall()\n    start = time.perf_counter()\n'
+MEASURED = 'median_seconds(lambda: [twenty_layers(*arg) for arg in args])'
+
+WRONG = [
+    [
+        (HEAD + '    return 1.0', '0 calls'),
+        (MEASURED, f'{MEASURED} * 0 + 1000', 'but a round took'),
+        (MEASURED, f'k * {MEASURED} / 50', 'is the engine drained'),
+        (MEASURED, f'str({MEASURED})', 'return seconds'),
+        ('range(k)', 'range(1)', 'use 3 devices'),
+        ('ctx=mx.cpu(i)', 'ctx=mx.cpu(0)', 'use 3 devices'),
+        ('ctx=mx.cpu(i)', 'ctx=mx.cpu(i * (shape[0] == 256))', 'use 3'),
+        (
+            'twenty_layers(*arg) for',
+            'twenty_layers(*arg).wait_to_read() for',
+            'waits for another',
+        ),
+        (
+            HEAD
+            + INPUTS
+            + CLOCK
+            + '    [twenty_layers(*arg) for arg in args]\n'
+            + '    return time.perf_counter() - start',
+            'is the engine drained',
+        ),
+    ],
+    [
+        (
+            'def copy_batched(arrays, device):\n'
+            '    return [x.copyto(device) for x in arrays]',
+            'one copy between devices, not 3',
+        ),
+        (
+            'def copy_batched(arrays, device):\n'
+            '    return [np.array(x.asnumpy(), ctx=device) for x in arrays]',
+            'one copy between devices, not 0',
+        ),
+        ('.copyto(device)', '', 'a copy lives on'),
+        ('.copyto(device)', '.copyto(mx.cpu(2))', 'a copy lives on'),
+        ('.reshape(x.shape)', '', r'shape \(6,\) came back'),
+        ('start += x.size', 'start += 1', 'values have changed'),
+        (
+            'x.reshape(-1) for x in arrays',
+            'x.reshape(-1) for x in arrays * 2',
+            'send 12 numbers',
+        ),
+        ('return parts', 'return parts[:-1]', 'as many arrays'),
+        ('return parts', 'return joined', 'a list'),
+        (
+            'parts.append(joined[start:start + x.size].reshape(x.shape))',
+            'parts.append(joined[start:start + x.size].reshape(x.shape)'
+            '.asnumpy())',
+            'an MXNet array',
+        ),
+    ],
+    [
+        (
+            'many = sum(latency + size / bandwidth for size in sizes)',
+            'many = latency + sum(sizes) / bandwidth',
+            'how often is the latency',
+        ),
+        (
+            '(latency + sum(sizes) / bandwidth)',
+            '(latency + max(sizes) / bandwidth)',
+            'how many bytes are sent',
+        ),
+        ('return many / (', 'return many - (', 'how often'),
+        ('return many', 'return len(sizes) or many', 'how often'),
+        ('return many / (', 'return 1.2 or many / (', 'how often'),
+        (
+            'many = sum(latency + size / bandwidth for size in sizes)',
+            'many = sum(latency + size * bandwidth for size in sizes)',
+            'how often',
+        ),
+        ('sum(sizes) / bandwidth)', 'sizes[0] / bandwidth)', 'how often'),
+        ('return many', 'return str(many) or many', 'a number'),
+        (
+            'many = sum(latency + size / bandwidth for size in sizes)',
+            'many = sum(size / bandwidth for size in sizes)',
+            'how often',
+        ),
+    ],
+]
+
+RIGHT = [
+    [
+        (MEASURED, f'onp.float32({MEASURED})'),
+        HEAD
+        + '    args = [[(np.ones(shape) * 0.01).as_in_ctx(device)\n'
+        + '             for shape in shapes] for device in '
+        + '[mx.cpu(i) for i in range(k)]]\n'
+        + '    seconds = []\n'
+        + '    for _ in range(2):\n'
+        + CLOCK.replace('    ', '        ')
+        + '        for x, W, b in args:\n'
+        + '            twenty_layers(x, W=W, b=b)\n'
+        + '        npx.waitall()\n'
+        + '        seconds.append(time.perf_counter() - start)\n'
+        + '    return min(seconds)',
+        HEAD
+        + INPUTS
+        + CLOCK
+        + '    outputs = [twenty_layers(*arg) for arg in args]\n'
+        + '    for output in outputs:\n'
+        + '        output.wait_to_read()\n'
+        + '    return time.perf_counter() - start',
+    ],
+    [
+        ('.copyto(device)', '.as_in_ctx(device)'),
+        ('return parts', 'return tuple(parts)'),
+        (
+            'np.concatenate([x.reshape(-1) for x in arrays])',
+            'np.concatenate([np.ravel(x) for x in arrays], axis=0)',
+        ),
+        'def copy_batched(arrays, device):\n'
+        '    ends = onp.cumsum([x.size for x in arrays]).tolist()\n'
+        '    joined = np.concatenate([x.flatten() for x in arrays])\n'
+        '    there = np.empty(joined.shape, ctx=device)\n'
+        '    there[:] = joined\n'
+        '    return [there[end - x.size:end].reshape(x.shape).copy()\n'
+        '            for x, end in zip(arrays, ends)]',
+    ],
+    [
+        ('return many', 'return onp.float64(1) * many'),
+        (
+            'many = sum(latency + size / bandwidth for size in sizes)',
+            'many = len(sizes) * latency + sum(sizes) / bandwidth',
+        ),
+        'def copy_speedup(sizes, latency, bandwidth):\n'
+        '    times = latency + onp.array(sizes) / bandwidth\n'
+        '    one = latency + onp.sum(sizes) / bandwidth\n'
+        '    return np.array(times.sum() / one, dtype="float64")',
+    ],
+]

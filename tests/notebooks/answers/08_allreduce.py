@@ -1,0 +1,259 @@
+"""Answers to the exercises of 08_allreduce, right and wrong, in order."""
+
+WRONG = [
+    [
+        (
+            '(i - 1 - step) % k].copyto',
+            '(i - step) % k].copyto',
+            'does each slice visit every device once',
+        ),
+        # The ring of the chapter: slice i + 1 ends on device i.
+        (
+            """def reduce_scatter(data):
+    k = len(data)
+    slices = [split_views(array, k) for array in data]
+    for step in range(k - 1):
+        sent = [slices[i][(i - step) % k].copyto(data[(i + 1) % k].ctx)
+                for i in range(k)]
+        for i in range(k):
+            slices[(i + 1) % k][(i - step) % k] += sent[i]
+    return [slices[i][(i + 1) % k] for i in range(k)]
+""",
+            r'ended with slices \[1, 0\]',
+        ),
+        (
+            'range(k - 1)',
+            'range(k)',
+            'does each slice visit every device once',
+        ),
+        ('range(k - 1)', 'range(k - 2)', 'copies leave each device'),
+        ('[slices[i][i] for i', '[slices[0][i] for i', 'return 2 arrays'),
+        ('return [slices[i][i]', 'return [data[i]', 'numbers,'),
+        (
+            'split_views(array, k)',
+            '[array[j * (10 // k):(j + 1) * (10 // k)] for j in range(k)]',
+            'a remainder left out',
+        ),
+        ('] += sent[i]', '][:] = sent[i]', 'numbers,'),
+        (
+            'return [slices[i][i]',
+            'return [slices[i][i] / k',
+            'numbers,',
+        ),
+        (  # sums on device 0, then scatters
+            """def reduce_scatter(data):
+    allreduce(data)
+    return [split_views(a, len(data))[i] for i, a in enumerate(data)]
+""",
+            'are they whole arrays',
+        ),
+        ('def reduce_scatter(data):\n    return data\n', 'leave each'),
+        (
+            'slices[(i + 1) % k][(i - 1 - step) % k] += sent[i]',
+            'slices[(i + 1) % k][(i - 1 - step) % k] = sent[i]',
+            'numbers,',
+        ),
+    ],
+    [
+        ('max(betas)', 'min(betas)', 'which link'),
+        ('max(betas)', 'betas[0]', 'which link'),
+        ('max(betas)', '(sum(betas) / k)', 'which link'),
+        ('max(betas)', 'sum(betas)', 'count steps'),
+        ('2 * (k - 1)', '(k - 1)', 'count steps'),
+        ('2 * (k - 1)', '2 * k', 'a single device sends nothing'),
+        ('n / k', 'n', 'count steps'),
+        ('alpha + ', '', 'count steps'),
+        (
+            '2 * (k - 1) * (alpha + ',
+            '(alpha + 2 * (k - 1) * ',
+            'single device',
+        ),
+        ('2 * (k - 1) * (alpha', '2 * (k - 1) * (1e-3', 'alpha = 0'),
+        ('def ring_seconds(k, n, alpha, betas):\n    return 0\n', 'count'),
+    ],
+    [
+        ('(i + 1 - step) % k', '(i - step) % k', 'are complete on it'),
+        ('(i + 1 - step) % k', '(i + 1 + step) % k', 'are complete on it'),
+        ('(i + 1 - step) % k', '(i + 1) % k', 'never receives'),
+        ('(i + 1 - step) % k', '(i - step + 2) % k', 'are complete on it'),
+        ('(i + 1 - step) % k', 'i + 1 - step', 'an integer from 0 to 1'),
+        ('(i + 1 - step) % k', 'i', 'are complete on it'),
+        ('(i + 1 - step) % k', '0', 'are complete on it'),
+        ('(i + 1 - step) % k', '(i + 1 - step) % 4', 'integer from 0 to 1'),
+        ('(i + 1 - step) % k', '[(i + 1 - step) % k]', 'return an integer'),
+    ],
+    [
+        ('ring_allreduce)', 'allreduce)', 'one bucket in a ring'),
+        (
+            'ring_allreduce)',
+            'ring_allreduce, 1024)',
+            'one bucket in a ring',
+        ),
+        ('sgd(params, lr, len(X))', 'sgd(params, lr, 256)', 'train_batch'),
+        (
+            'sgd(params, lr, len(X))',
+            'sgd(params, lr, len(X) // len(devices))',
+            'train_batch',
+        ),
+        (
+            '    for params in device_params:\n        sgd',
+            '    for params in device_params[:1]:\n        sgd',
+            'on device 1 is not',
+        ),
+        (
+            'for param in params]\n',
+            'for param in params[2:]]\n',
+            'parameter 0 on device 0',
+        ),
+        ('.sum()\n', '.mean()\n', 'train_batch'),
+        (
+            '    bucket_allreduce([[param.grad for param in params]\n'
+            '                      for params in device_params], '
+            'ring_allreduce)\n',
+            '',
+            'train_batch',
+        ),
+        (  # no bucket
+            '    bucket_allreduce([[param.grad for param in params]\n'
+            '                      for params in device_params], '
+            'ring_allreduce)\n',
+            '    for params in zip(*device_params):\n'
+            '        ring_allreduce([param.grad for param in params])\n',
+            'sent 48 messages',
+        ),
+        (  # sums copies of the gradients
+            '[[param.grad for param in params]',
+            '[[param.grad.copy() for param in params]',
+            'train_batch',
+        ),
+        (
+            """def train_batch_bucketed(X, y, device_params, devices, lr):
+    train_batch(X, y, device_params, devices, lr)
+""",
+            'one bucket in a ring',
+        ),
+        (
+            """def train_batch_bucketed(X, y, device_params, devices, lr):
+    for params in device_params:
+        for param in params:
+            param = param - lr
+""",
+            'train_batch',
+        ),
+    ],
+]
+
+RIGHT = [
+    [
+        (
+            'split_views(array, k)',
+            '[array.reshape(-1)[part] for part in split_slices(10, k)]',
+        ),
+        (
+            'return [slices[i][i] for i in range(k)]',
+            'return tuple(slices[i][i].copy() for i in range(k))',
+        ),
+        # One slice after another, with slices cut by hand.
+        """def reduce_scatter(data):
+    k, size = len(data), data[0].size
+    ends = [size * j // k for j in range(k + 1)]
+    parts = []
+    for j in range(k):
+        part = data[(j + 1) % k][ends[j]:ends[j + 1]]
+        for i in range(j + 2, j + k + 1):
+            mine = data[i % k]
+            part = part.copyto(mine.ctx) + mine[ends[j]:ends[j + 1]]
+        parts.append(part)
+    return parts
+""",
+        # Other slices, in two dimensions.
+        """def reduce_scatter(data):
+    k = len(data)
+    ends = [j if j < k else 10 for j in range(k + 1)]
+    for step in range(1, k):
+        for j in range(k):
+            mine, other = data[(j + step) % k], data[(j + step + 1) % k]
+            part = slice(ends[j], ends[j + 1])
+            other[part] += mine[part].copyto(other.ctx)
+    return [data[i][ends[i]:ends[i + 1]].reshape(1, -1) for i in range(k)]
+""",
+    ],
+    [
+        """import numpy
+def ring_seconds(k, n, alpha, betas):
+    step = numpy.float64(alpha) + n / k * numpy.array(betas)
+    return 2 * (k - 1) * step.max()
+""",
+        """import numpy
+def ring_seconds(k, n, alpha, betas):
+    return numpy.float32(2 * (k - 1) * (alpha + max(betas) * n / k))
+""",
+        """def ring_seconds(k, n, alpha, betas):
+    seconds = 0
+    for step in range(2 * (k - 1)):
+        seconds += max(alpha + n / k * beta for beta in betas)
+    return seconds
+""",
+        """def ring_seconds(k, n, alpha, betas):
+    if k == 1:
+        return 0
+    *_, slowest = sorted(betas)
+    return (2 * k - 2) * alpha + 2 * (n - n / k) * slowest
+""",
+    ],
+    [
+        ('(i + 1 - step) % k', '(i - step + k + 1) % k'),
+        ('(i + 1 - step) % k', 'onp.int64((i + 1 - step) % k)'),
+        (
+            'return (i + 1 - step) % k',
+            'return [*range(k)][(i + 1) % k - step]',
+        ),
+        (
+            'return (i + 1 - step) % k',
+            'j = i + 1 - step\n    return j - k if j >= k else '
+            'j + k if j < 0 else j',
+        ),
+    ],
+    [
+        (
+            '[[param.grad for param in params]\n'
+            '                      for params in device_params]',
+            'tuple(tuple(p.grad for p in params) for params in device_params)',
+        ),
+        (
+            '    for total in losses:\n        total.backward()\n',
+            '    autograd.backward(losses)\n',
+        ),
+        # By hand, the gradients from the last to the first.
+        """def train_batch_bucketed(X, y, device_params, devices, lr):
+    X_shards, y_shards = split_batch(X, y, devices)
+    buckets = []
+    for X_shard, y_shard, params in zip(X_shards, y_shards, device_params):
+        with autograd.record():
+            total = loss(lenet(X_shard, params), y_shard).sum()
+        total.backward()
+        buckets.append(np.concatenate(
+            [param.grad.reshape(-1) for param in params[::-1]]))
+    ring_allreduce(buckets)
+    for bucket, params in zip(buckets, device_params):
+        start = 0
+        for param in params[::-1]:
+            grad = bucket[start:start + param.size].reshape(param.shape)
+            param[:] = param - lr / len(X) * grad
+            start += param.size
+""",
+        # The mean of each shard, weighted by its size.
+        """def train_batch_bucketed(X, y, device_params, devices, lr):
+    shards = [*zip(*split_batch(X, y, devices), device_params)]
+    with autograd.record():
+        losses = [loss(lenet(a, params), b).mean() * (len(a) / len(X))
+                  for a, b, params in shards]
+    for value in losses:
+        value.backward()
+    grads = [[param.grad for param in params] for params in device_params]
+    bucket_allreduce(grads, allreduce=ring_allreduce)
+    for params in device_params:
+        sgd(params, lr, 1)
+""",
+    ],
+]

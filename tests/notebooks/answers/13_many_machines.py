@@ -1,0 +1,76 @@
+"""Answers to the exercises of 13_many_machines, right and wrong, in order."""
+
+BOTH = 'return B, m * B / n'
+SERVER = 'max(B, m * B / n)'
+RING = '2 * (m - 1) / m * B * beta'
+
+WRONG = [
+    [
+        (BOTH, 'return d * B, m * B / n', 'what is left'),
+        (BOTH, 'return B / n, m * B / n', 'what is left'),
+        (BOTH, 'return 2 * B, 2 * m * B / n', 'what is left'),
+        (BOTH, 'return m * B / n, B', 'what is left'),
+        (BOTH, 'return 8, 8', 'a server receives'),
+        ('m * B / n', 'm * B', 'who pushes'),
+        ('m * B / n', 'B / n', 'who pushes'),
+        ('m * B / n', 'm * d * B / n', 'who pushes'),
+        ('m * B / n', 'm * B // n', 'who pushes'),
+        (BOTH, 'return B', 'two numbers'),
+        (BOTH, 'return B, None', 'two numbers'),
+    ],
+    [
+        ('total / own', 'own / total', 'by what did'),
+        ('total / own', '2', 'by what did'),
+        ('total / own', 'total // own', 'by what did'),
+        ('total / own', 'total / own - 1', 'by what did'),
+        ('total / own', 'round(total / own)', 'by what did'),
+        ('total / own', '1 / own', 'by what did'),
+        ('total / own', 'total', 'by what did'),
+        ('total / own', "'twice'", 'return a number'),
+    ],
+    [
+        (SERVER, 'm * B / n', 'which link'),
+        (SERVER, 'B', 'which link'),
+        (SERVER, 'min(B, m * B / n)', 'which link'),
+        (SERVER, '(B + m * B / n)', 'which link'),
+        (SERVER, 'max(B, m * B)', 'which link'),
+        ('2 * max(', 'max(', 'how often'),
+        (
+            f'{SERVER} * beta',
+            f'{SERVER} / beta',
+            'which link',
+        ),
+        (RING, '2 * (m - 1) * B * beta', 'how large'),
+        (RING, '(m - 1) / m * B * beta', 'how many steps'),
+        (RING, '2 * B * beta', 'how many steps'),
+        (RING, '2 * m / (m + 1) * B * beta', 'how many'),
+        (RING, 'None', 'two numbers'),
+    ],
+]
+
+NUMPY = 'import numpy as onp\n    return '
+MXNET = 'from mxnet import np\n    return '
+
+RIGHT = [
+    [
+        (BOTH, 'return [B, B * (m / n)]'),
+        (BOTH, NUMPY + 'onp.array([B, m * B / n])'),
+        (BOTH, MXNET + 'np.array([B, m * B / n])'),
+        (BOTH, NUMPY + '(onp.float32(B), onp.float32(m * B / n))'),
+    ],
+    [
+        ('return total / own', 'return (1 / own) / (1 / total)'),
+        ('return total / own', NUMPY + 'onp.float32(total / own)'),
+        ('return total / own', NUMPY + 'onp.array(total / own)'),
+        ('return total / own', MXNET + 'np.array(total / own)'),
+    ],
+    [
+        (SERVER, 'B * max(1, m / n)'),
+        (RING, 'sum(B / m * beta for _ in range(2 * (m - 1)))'),
+        (f'return 2 * {SERVER}', NUMPY + '2 * onp.maximum(B, m * B / n)'),
+        (
+            f'return 2 * {SERVER} * beta, {RING}',
+            MXNET + f'np.array([2 * {SERVER} * beta, {RING}])',
+        ),
+    ],
+]
