@@ -43,7 +43,8 @@ lint: env
 	$(python) -m mypy $(by_hand)
 
 check: lint  ## style, types, words and the taught functions: a minute
-	$(pytest) $(side_by_side) 2 -m 'not long and not slow' tests/taught
+	$(pytest) $(side_by_side) 2 -m 'not long and not slow' tests/taught \
+	    tests/test_layout.py tests/test_words.py
 
 test: test-$(or $(SUITE),all)  ## all tests; SUITE=long, as-gpus, hosts or gpu-build
 
@@ -75,7 +76,7 @@ test-gpu-build: env  # MXNet's GPU build without a GPU; needs gcc
 	STUB_GPUS=1 $(without_gpu) doctor --quick
 	$(without_gpu) train --epochs 3 --out build/gpu-env.png
 
-bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cluster, unequal
+bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cluster, unequal, large_batch
 	$(python) benchmarks/run.py $(SUITE) $(ARGS)
 
 export: env  ## write the chapters' modules in d2lmulti/ from the notebooks
@@ -87,7 +88,10 @@ export: env  ## write the chapters' modules in d2lmulti/ from the notebooks
 execute: env  ## run the notebooks and store their outputs
 	@status=0; \
 	$(python) -m nbconvert --to notebook --execute --inplace \
-	    --ExecutePreprocessor.record_timing=False $(notebooks) || status=1; \
+	    --ExecutePreprocessor.record_timing=False \
+	    --ExecutePreprocessor.extra_arguments=--InteractiveShell.xmode=Minimal \
+	    --ExecutePreprocessor.extra_arguments=--InteractiveShell.colors=NoColor \
+	    $(notebooks) || status=1; \
 	$(python) -m nbstripout --keep-output --keep-count --keep-id \
 	    --extra-keys 'metadata.kernelspec metadata.language_info' \
 	    $(notebooks) || status=1; \
