@@ -1,8 +1,8 @@
-"""Give the chapters what only the site needs, before Sphinx parses them.
+"""Give the pages what only the site needs, before Sphinx parses them.
 
-Chapters and sources that the text names become links, pictures become
-numbered figures, solutions and supporting code are folded, nbdev's marks
-disappear.
+Chapters and sources that a page names become links. In a chapter, pictures
+become numbered figures, solutions and supporting code are folded, and nbdev's
+marks disappear.
 """
 
 import json
@@ -30,10 +30,16 @@ SOURCES = parse_file(HERE / 'references.bib').entries
 CODE = r'```.*?```|`[^`\n]*`|^#[^\n]*|!?\[[^\]]*\]\([^)]*\)'
 
 
+def adapt_page(app, docname, source):
+    """Replace the source of a page by what the site shows of it."""
+    if docname.startswith('notebooks/'):
+        adapt_notebook(app, docname, source)
+    else:
+        source[0] = link_sources(link_chapters(source[0], '/notebooks/'))
+
+
 def adapt_notebook(app, docname, source):
     """Replace the source of a chapter by what the site shows of it."""
-    if not docname.startswith('notebooks/'):
-        return
     notebook = json.loads(source[0])
     notebook['metadata'] = {
         'language_info': {'name': 'python', 'pygments_lexer': 'ipython3'}
@@ -62,17 +68,20 @@ def fold(metadata):
         }
 
 
-def link_chapters(text):
-    """Make links of 'chapter 6b', and of each in 'chapters 5, 6 and 9'."""
+def link_chapters(text, folder=''):
+    """Make links of 'chapter 6b', and of each in 'chapters 5, 6 and 9'.
+
+    `folder`: where the chapters are, for a page that is not among them.
+    """
 
     def link(found):
         first, *others = re.findall(r'\d+[a-z]?', found[0])
         if not others:
-            return f'{{doc}}`{found[0]} <{CHAPTERS[first]}>`'
+            return f'{{doc}}`{found[0]} <{folder}{CHAPTERS[first]}>`'
         return re.sub(r'\d+[a-z]?', link_number, found[0])
 
     def link_number(found):
-        return f'{{doc}}`{found[0]} <{CHAPTERS[found[0]]}>`'
+        return f'{{doc}}`{found[0]} <{folder}{CHAPTERS[found[0]]}>`'
 
     number = rf'(?:{"|".join(CHAPTERS)})\b'
     return outside_code(
@@ -121,5 +130,5 @@ def number_figures(text):
 
 def setup(app):
     """Be an extension of Sphinx."""
-    app.connect('source-read', adapt_notebook)
+    app.connect('source-read', adapt_page)
     return {'parallel_read_safe': True}

@@ -18,7 +18,7 @@ sys.path.insert(0, str(HERE))  # our two extensions
 
 project = 'Training on multiple GPUs, from scratch'
 author = 'the authors of d2lmulti'
-copyright = 'the authors of d2lmulti, under the MIT licence'
+copyright = 'the authors of d2lmulti, under the MIT license'
 extensions = [
     'myst_nb',
     'sphinx.ext.autodoc',

@@ -23,10 +23,7 @@ PARTS = (
     'environment.yml',
     'pyproject.toml',
 )
-OF_SOLUTIONS = (
-    ' The folded cell between them is our solution: running it '
-    'replaces your function.'
-)
+OF_SOLUTIONS = ' Our solution is in the folded cell after the check.'
 
 
 def make_student(folder):

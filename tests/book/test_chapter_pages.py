@@ -6,7 +6,13 @@ import pytest
 
 pytest.importorskip('pybtex', reason='the book needs Python 3.11')
 
-from chapter_pages import CHAPTERS, adapt_notebook, link_chapters, number_of
+from chapter_pages import (
+    CHAPTERS,
+    adapt_notebook,
+    adapt_page,
+    link_chapters,
+    number_of,
+)
 
 
 def link(text, number):
@@ -40,6 +46,15 @@ def test_every_chapter_has_its_own_number():
 )
 def test_a_chapter_that_the_text_names_becomes_a_link(text, linked):
     assert link_chapters(text) == linked
+
+
+def test_a_page_outside_the_chapters_finds_them_and_the_sources():
+    source = ['| **ring** | chapter 8 | (Goyal et al. 2017) |']
+    adapt_page(None, 'glossary', source)
+    assert source == [
+        f'| **ring** | {{doc}}`chapter 8 </notebooks/{CHAPTERS["8"]}>` '
+        '| ({cite:alp}`goyal2017`) |'
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,47 +1,73 @@
-"""README names files and make targets that exist."""
+"""README and the pages beside it name what exists."""
 
 import pathlib
 import re
 
 import pytest
 
-import d2lmulti
-
 ROOT = pathlib.Path(__file__).parents[2]
 README = (ROOT / 'README.md').read_text()
 MAKEFILE = (ROOT / 'Makefile').read_text()
+PAGES = ('README.md', 'CONTRIBUTING.md', 'book/running.md')
+each_page = pytest.mark.parametrize('page', PAGES)
 
 
-@pytest.mark.parametrize(
-    'kind, pattern',
-    [
-        ('link', r'\]\((?!https?:)([^)#]+)\)'),
-        (
-            'code',
-            r'`((?:book|tests|benchmarks|notebooks|d2lmulti|requirements)'
-            r'/[\w./-]*)`',
-        ),
-    ],
-)
-def test_every_path_exists(kind, pattern):
-    paths = re.findall(pattern, README)
-    assert len(paths) > 5
+@each_page
+def test_every_path_exists(page):
+    text, folder = (ROOT / page).read_text(), (ROOT / page).parent
+    links = re.findall(r'\]\((?!https?:)([^)#]+)[^)]*\)', text)
+    paths = re.findall(
+        r'`((?:book|tests|benchmarks|notebooks|d2lmulti|requirements|deploy)'
+        r'/[\w./-]*)`',
+        text,
+    )
+    assert links + paths
+    assert not [path for path in links if not (folder / path).exists()]
     assert not [path for path in paths if not (ROOT / path).exists()]
 
 
-def test_every_make_target_exists():
-    commands = re.findall(r'(?:^|`)make ([^`\n]*)', README, re.MULTILINE)
+@each_page
+def test_every_make_target_exists(page):
+    text = (ROOT / page).read_text()
+    commands = re.findall(r'(?:^|`)make ([^`\n]*)', text, re.MULTILINE)
     words = {
         word
         for command in commands
         for word in re.sub("ARGS='.*?'", '', command).split()
     }
     targets = {word for word in words if '=' not in word}
-    assert {'train', 'test'} <= targets
+    assert targets
     for target in targets:
         assert re.search(f'^{target}:', MAKEFILE, re.MULTILINE), target
     for suite in {word[6:] for word in words if word.startswith('SUITE=')}:
         assert suite in MAKEFILE, suite
+
+
+def test_readme_is_a_front_page():
+    assert len(README.splitlines()) <= 60
+    assert '\nmake train\nmake test\n' in README
+
+
+def test_the_speeds_in_readme_are_those_of_the_stored_results():
+    results = (ROOT / 'benchmarks/results/RESULTS.md').read_text()
+    rows = dict(
+        re.findall(r'^\| ([^|]+) \| ([\d,]+ \| [\d,]+) \|$', README, re.M)
+    )
+    peers = {
+        'this project': 'this project',
+        "Gluon's `Trainer`, with our settings": 'Gluon Trainer, our settings',
+        "Gluon's `Trainer`, by default": 'Gluon Trainer, default settings',
+        "D2L's multi-GPU code": 'D2L recipe',
+        "PyTorch's DistributedDataParallel": 'PyTorch DDP',
+    }
+    assert set(rows) == set(peers)
+    for name, speeds in rows.items():
+        assert speeds.split(' | ') == [
+            re.search(rf'^\| {peers[name]} \| {k} \| ([\d,]+)', results, re.M)[
+                1
+            ]
+            for k in (1, 2)
+        ]
 
 
 def test_every_chapter_has_a_row_with_its_number():
@@ -53,14 +79,3 @@ def test_every_chapter_has_a_row_with_its_number():
     assert [number for number, _ in rows] == [
         name.split('_')[0].lstrip('0') for name in names
     ]
-
-
-def test_the_names_in_the_table_are_those_of_the_package():
-    table, by_hand = re.search(
-        r'^\| chapter.*?\n\n(Written by hand: .*?\.)',
-        README,
-        re.MULTILINE | re.DOTALL,
-    ).group(0, 1)
-    last_columns = re.findall(r'\| ([^|\n]*) \|$', table, re.MULTILINE)
-    named = re.findall(r'`(\w+)`', ' '.join(last_columns) + by_hand)
-    assert sorted(named) == sorted(d2lmulti.__all__)

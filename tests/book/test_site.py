@@ -27,6 +27,8 @@ CHAPTER_FILES = sorted((ROOT / 'notebooks').glob('*.ipynb'))
 CHAPTERS = [path.stem for path in CHAPTER_FILES]
 PAGES = [
     'index',
+    'running',
+    'glossary',
     'api',
     'references',
     *(f'notebooks/{name}' for name in CHAPTERS),
@@ -159,7 +161,7 @@ def pages_with_every_class(book):
     return chosen
 
 
-# Styles give the same colours to a class on every page; axe takes seconds.
+# Styles give the same colors to a class on every page; axe takes seconds.
 @pytest.mark.parametrize('theme', ['light', 'dark'])
 def test_contrast_is_enough(browser, book, site, theme):
     for name in pages_with_every_class(book):
