@@ -1,17 +1,23 @@
-"""The four causes of a missing speedup: each is named where it holds."""
+"""The five causes of a missing speedup: each is named where it holds."""
 
+import contextlib
+import io
 import time
 
+import mxnet as mx
 import pytest
+from helpers import minibatch, replicas_on
+from mxnet import autograd, base, gluon, np, npx
 
 import d2lmulti
 from d2lmulti import causes
-from d2lmulti.causes import (
+from d2lmulti.causes import record_waits, seconds_to_load
+from d2lmulti.system.findings import (
     contention_finding,
     exchange_finding,
     input_finding,
-    seconds_to_load,
     size_finding,
+    wait_finding,
 )
 
 TWO = d2lmulti.try_devices(2)
@@ -26,10 +32,14 @@ TWO = d2lmulti.try_devices(2)
             'devices share',
         ),
         (
+            wait_finding(step=0.1, waited=0.05, line='float(loss)'),
+            'step waits',
+        ),
+        (
             exchange_finding(exchange=0.05, step=0.1, batch_size=1024),
             'synchronization',
         ),
-        (size_finding(fixed=0.005, step=0.01, batch_size=16), 'step'),
+        (size_finding(fixed=0.005, step=0.01, batch_size=16), 'step is'),
     ],
 )
 def test_a_cause_that_holds_is_named_with_its_fix(finding, cause):
@@ -43,6 +53,8 @@ def test_a_cause_that_holds_is_named_with_its_fix(finding, cause):
     [
         input_finding(load=0.0005, step=0.04, batch_size=256),
         contention_finding(slowdown=1.05, devices=TWO, load_average=0.1),
+        wait_finding(step=0.1, waited=0.001, line='float(loss)'),
+        wait_finding(step=0.1, waited=0, line=''),
         exchange_finding(exchange=0.001, step=0.1, batch_size=1024),
         size_finding(fixed=0.005, step=0.05, batch_size=256),
     ],
@@ -74,44 +86,198 @@ def test_loading_is_divided_by_the_minibatches_there_are(monkeypatch):
     monkeypatch.setattr(causes.time, 'perf_counter', lambda: next(clock))
     data = d2lmulti.read_fashion_mnist()
     batches = d2lmulti.Minibatches(data[0][:25], data[1][:25], 10)
-    assert seconds_to_load(batches) == (2.0, 10)  # of 10, 10 and 5 examples
+    seconds, (X, y) = seconds_to_load(batches)  # of 10, 10 and 5 examples
+    assert seconds == 2.0
+    assert len(X) == len(y) == 10
     assert batches.epoch == 1
 
 
-MEASURED = {  # what each measurement gives on a machine without a fault
-    'seconds_to_load': (0.001, 64),
+# The measurements: a machine without a fault, then one fault at a time.
+MEASURED = {
+    'seconds_to_load': (0.001, minibatch(64)),
     'contention': 1.0,
-    'allreduce_seconds': 0.001,
+    'record_waits': (0.02, 0, ''),
 }
-STEPS = {2: 0.001, 64: 0.02, 1024: 0.3}  # seconds by minibatch
+SECONDS = [0.001, 0.02, 0.001]  # one image per device, a minibatch, allreduce
 
 
 @pytest.mark.parametrize(
-    'fault, cause',
+    'fault, seconds, cause',
     [
-        ({}, None),
-        ({'seconds_to_load': (0.02, 64)}, 'the input is too slow'),
-        ({'contention': 1.9}, 'the devices share something'),
-        ({'allreduce_seconds': 0.1}, 'the synchronization is too large'),
+        ({}, SECONDS, None),
         (
-            {'step_seconds': {2: 0.01, 64: 0.02, 1024: 0.3}},
-            'the step is too small',
+            {'seconds_to_load': (0.02, minibatch(64))},
+            SECONDS,
+            'the input is too slow',
         ),
+        ({'contention': 1.9}, SECONDS, 'the devices share something'),
+        (
+            {'record_waits': (0.02, 0.01, 'print(loss)')},
+            SECONDS,
+            'the step waits for a result',
+        ),
+        ({}, [0.001, 0.02, 0.1], 'the synchronization is too large'),
+        ({}, [0.01, 0.02, 0.001], 'the step is too small'),
     ],
 )
-def test_each_measurement_leads_to_its_own_cause(fault, cause, monkeypatch):
-    for name, value in {**MEASURED, 'step_seconds': STEPS, **fault}.items():
-        monkeypatch.setattr(
-            causes,
-            name,
-            (lambda n, devices, table=value: table[n])
-            if name == 'step_seconds'
-            else lambda *_, value=value: value,
-        )
+def test_each_measurement_leads_to_its_own_cause(
+    fault, seconds, cause, monkeypatch
+):
+    for name, value in {**MEASURED, **fault}.items():
+        monkeypatch.setattr(causes, name, lambda *_, value=value: value)
+    seconds = iter(seconds)
+    monkeypatch.setattr(causes, 'median_seconds', lambda work: next(seconds))
     findings = d2lmulti.find_causes(None, TWO)
+    assert len(findings) == 5
     assert [finding.cause for finding in findings if finding.found] == (
         [cause] if cause else []
     )
+
+
+# Hidden synchronization: steps that look at a number, and when
+
+
+def step_of(loss_of_device=None, gradient_of_device=None, end=None):
+    """Return a step `step(X, y)` on two devices. It calls the first after
+    each device's forward pass, the second after its backward pass, and
+    `end(losses)` when everything is queued."""
+    replicas = replicas_on(TWO)
+
+    def step(X, y):
+        losses = []
+        shards = d2lmulti.split_batch(X, y, TWO)
+        for X_shard, y_shard, params in zip(*shards, replicas):
+            with autograd.record():
+                scores = d2lmulti.lenet(X_shard, params)
+                losses.append(d2lmulti.loss(scores, y_shard).sum())
+            loss_of_device and loss_of_device(losses[-1])
+            losses[-1].backward()
+            gradient_of_device and gradient_of_device(params[0].grad)
+        d2lmulti.allreduce_gradients(replicas)
+        for params in replicas:
+            d2lmulti.sgd(params, 0.001, len(X))
+        return end and end(losses)
+
+    return step
+
+
+def print_unseen(loss):
+    with contextlib.redirect_stdout(io.StringIO()):
+        print('loss', loss)
+
+
+def waits_of(step, num_images=256):
+    """Return the fraction of a step that Python waits, and in which line."""
+    X, y = minibatch(num_images)
+    step(X, y)
+    seconds, waited, line = record_waits(lambda: step(X, y))
+    return waited / seconds, line
+
+
+@pytest.mark.parametrize('num_images', [2, 32, 256])
+def test_a_step_that_looks_at_nothing_waits_for_nothing(num_images):
+    assert waits_of(step_of(), num_images) == (0, '')
+    replicas = replicas_on(TWO)
+    ours = lambda X, y: d2lmulti.train_batch(X, y, replicas, TWO, 0.1)
+    assert waits_of(ours, num_images) == (0, '')
+
+
+@pytest.mark.parametrize(
+    'looks, line',
+    [
+        (dict(loss_of_device=lambda loss: float(loss)), 'float(loss)'),
+        (dict(loss_of_device=lambda loss: loss.item()), 'loss.item()'),
+        (dict(loss_of_device=print_unseen), "print('loss', loss)"),
+        (dict(loss_of_device=lambda loss: loss.wait_to_read()), 'wait_to_'),
+        (dict(gradient_of_device=lambda grad: grad.asnumpy()), 'asnumpy()'),
+        (dict(gradient_of_device=lambda grad: npx.waitall()), 'waitall()'),
+    ],
+)
+def test_a_wait_between_the_devices_is_found_with_its_line(looks, line):
+    fraction, found = waits_of(step_of(**looks))
+    assert fraction > 0.2
+    assert line in found
+
+
+@pytest.mark.parametrize(
+    'end',
+    [
+        lambda losses: float(losses[0]),
+        lambda losses: sum(float(loss.mean()) for loss in losses),
+        lambda losses: npx.waitall(),
+    ],
+)
+def test_a_wait_when_all_work_is_queued_does_not_count(end):
+    assert waits_of(step_of(end=end)) == (0, '')
+
+
+def test_waits_are_found_in_a_step_with_gluon():
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Conv2D(20, 5), gluon.nn.Conv2D(20, 5), gluon.nn.Dense(9))
+    net.initialize(ctx=TWO)
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), 'sgd')
+
+    def step(X, y, look=False):
+        for shard in gluon.utils.split_and_load(X, TWO):
+            with autograd.record():
+                loss = net(shard).sum()
+            loss.backward()
+            look and float(loss)
+        trainer.step(len(X))
+
+    assert waits_of(step) == (0, '')
+    fraction, line = waits_of(lambda X, y: step(X, y, look=True))
+    assert fraction > 0.2
+    assert 'float(loss)' in line
+
+
+def test_after_the_record_the_library_is_as_before():
+    before = base._LIB.MXNDArrayWaitAll
+    with pytest.raises(ZeroDivisionError):
+        record_waits(lambda: 1 / 0)
+    assert base._LIB.MXNDArrayWaitAll is before
+    assert record_waits(lambda: None)[1:] == (0, '')  # not even a call
+
+
+@pytest.mark.slow
+def test_only_the_steps_own_waits_are_blamed_on_it():
+    data_iter = [minibatch(256)]
+    blamed = [
+        [f.found for f in d2lmulti.find_causes(data_iter, TWO, step)][2]
+        for step in (
+            None,
+            step_of(),
+            step_of(loss_of_device=lambda loss: float(loss)),
+            step_of(gradient_of_device=lambda grad: grad.asnumpy()),
+        )
+    ]
+    assert blamed == [False, False, True, True]
+
+
+def test_the_readers_own_step_and_parameters_are_measured():
+    X, y = np.zeros((8, 3)), np.zeros(8)  # nothing that LeNet could take
+    sizes = []
+    large = [d2lmulti.get_params([np.ones(5_000_000)], c) for c in TWO]
+    findings = d2lmulti.find_causes(
+        [(X, y)], TWO, lambda X, y: sizes.append(len(X)), large
+    )
+    assert set(sizes) == {2, 8}
+    assert findings[3].cause == 'the synchronization is too large'
+    assert findings[3].found
+
+
+@pytest.mark.parametrize('step', [0.1, 'step', d2lmulti.train_batch])
+def test_a_step_that_does_not_take_a_minibatch_is_refused(step):
+    with pytest.raises(TypeError, match='lambda X, y: train_batch'):
+        d2lmulti.find_causes([minibatch(4)], TWO, step)
+
+
+def test_parameters_on_other_devices_are_refused():
+    with pytest.raises(ValueError, match='get_params'):
+        d2lmulti.find_causes(
+            [minibatch(4)], TWO, None, replicas_on([mx.cpu(0), mx.cpu(2)])
+        )
 
 
 def test_a_setting_of_the_user_is_named(monkeypatch):

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import d2lmulti
 from d2lmulti import cluster
-from d2lmulti.checkpoint import load_checkpoint
+from d2lmulti.checkpoint import load_checkpoint, save_checkpoint
 from d2lmulti.launcher import JobFailed, Limits, launch
 
 TESTS = str(pathlib.Path(__file__).parents[1])  # for helpers
@@ -252,7 +252,7 @@ def kill_a_role(mark, rng):
 
 @pytest.mark.long
 def test_three_workers_end_close_to_an_undisturbed_run(tmp_path, monkeypatch):
-    """Not with the same bits: the order of their sums is not fixed."""
+    """Not bit-identical: the order of their sums is not fixed."""
     monkeypatch.chdir(tmp_path)
     run_job(tmp_path, TRAIN, 'calm', -1, workers=3)
     run_job(tmp_path, TRAIN, 'again', 4, workers=3, restarts=1)
@@ -268,6 +268,24 @@ def test_two_workers_learn_what_one_learns(undisturbed):
     two = load_checkpoint(undisturbed)
     assert abs(two.history['accuracies'][0] - accuracies[0]) < 0.05
     assert two.settings['workers'] == 2
+
+
+def test_a_copy_with_other_settings_resumes_on_fewer_devices(tmp_path):
+    """As the refusal says; the steps that were taken are not repeated."""
+    right = small_training(tmp_path / 'two')
+    with pytest.raises(ValueError, match='devices = 2.*in a copy of the che'):
+        small_training(tmp_path / 'two', num_devices=1)
+    for path in sorted((tmp_path / 'two').glob('*'))[1:]:
+        path.unlink()  # the end
+    state = load_checkpoint(tmp_path / 'two')
+    assert (state.epoch, state.step) == (1, 4)
+    state.settings['devices'] = 1
+    save_checkpoint(tmp_path / 'one', state)
+    found = small_training(tmp_path / 'one', num_devices=1)
+    for ours, theirs in zip(found[0][0], right[0][0]):
+        a, b = (onp.frombuffer(text, 'float32') for text in (ours, theirs))
+        assert abs(a - b).max() < 1e-4
+    assert len(found[1]) == 2
 
 
 def test_workers_that_find_different_checkpoints_refuse(tmp_path):

@@ -15,7 +15,7 @@ from d2lmulti import collectives, training
 
 ALGORITHMS = {
     'star': d2lmulti.allreduce,
-    'sharded': d2lmulti.sharded_allreduce,
+    'direct': d2lmulti.direct_allreduce,
     'ring': d2lmulti.ring_allreduce,
     'tree': d2lmulti.tree_allreduce,
 }
@@ -115,8 +115,8 @@ def test_one_array_twice_is_refused(name):
 
 
 def closed_form(name, k, size):
-    """Return (bytes, messages) of the busiest sender; k divides `size`."""
-    if name in ('sharded', 'ring'):
+    """Return (bytes, messages) of the bottleneck device; k divides `size`."""
+    if name in ('direct', 'ring'):
         return 2 * (k - 1) * 4 * size // k, 2 * (k - 1)
     arrays = k - 1 if name == 'star' else math.ceil(math.log2(k))
     return arrays * 4 * size, arrays
@@ -126,7 +126,7 @@ def assert_sends_its_closed_form(name, k):
     data = whole_numbers(k, [840], 'float32')[1]
     sent = d2lmulti.count_sent(algorithm_named(name), data)
     assert len(sent) == k and max(sent) == closed_form(name, k, 840)
-    if name in ('sharded', 'ring'):
+    if name in ('direct', 'ring'):
         assert len(set(sent)) == 1
     # Each of k - 1 arrays must reach the sum, and the sum k - 1 arrays.
     assert sum(num_bytes for num_bytes, _ in sent) == 2 * (k - 1) * 3360
@@ -140,7 +140,7 @@ def test_bytes_and_messages_are_those_of_the_formula(name, k):
 
 @few
 @given(
-    st.sampled_from(['sharded', 'ring']), st.integers(1, 8), st.integers(0, 60)
+    st.sampled_from(['direct', 'ring']), st.integers(1, 8), st.integers(0, 60)
 )
 def test_ragged_slices_stay_within_the_bound(name, k, size):
     data = whole_numbers(k, [size], 'float32')[1]
@@ -323,13 +323,13 @@ def test_bug_in_the_ring_is_caught(bug, monkeypatch):
 
 
 SUM_BUGS = {
-    'sharded forgets one device': (
-        collectives.sharded_allreduce,
+    'direct forgets one device': (
+        collectives.direct_allreduce,
         'range(j + 1, j + k)',
         'range(j + 1, j + k - 1)',
     ),
-    'sharded sends to all but one': (
-        collectives.sharded_allreduce,
+    'direct sends to all but one': (
+        collectives.direct_allreduce,
         'for step in range(k):',
         'for step in range(k - 1):',
     ),
@@ -360,7 +360,7 @@ SUM_BUGS = {
 def test_bug_in_a_sum_is_caught(bug, monkeypatch):
     put_in(monkeypatch, *SUM_BUGS[bug])
     with pytest.raises(AssertionError):
-        for name in ('sharded', 'tree'):
+        for name in ('direct', 'tree'):
             assert_sum(name, 4, [97])
             assert_sends_its_closed_form(name, 4)
 
@@ -368,13 +368,13 @@ def test_bug_in_a_sum_is_caught(bug, monkeypatch):
 def test_a_slice_that_is_sent_twice_is_caught(monkeypatch):
     put_in(
         monkeypatch,
-        d2lmulti.sharded_allreduce,
+        d2lmulti.direct_allreduce,
         '    for step in range(k):',
         '    totals[0].copyto(slices[1][0])\n    for step in range(k):',
     )
-    assert_sum('sharded', 4, [97])  # the sum does not show it
+    assert_sum('direct', 4, [97])  # the sum does not show it
     with pytest.raises(AssertionError):
-        assert_sends_its_closed_form('sharded', 4)
+        assert_sends_its_closed_form('direct', 4)
 
 
 BUCKET_BUGS = {

@@ -68,7 +68,7 @@ def test_splitting_keeps_the_dtype(dtype):
     assert all(shard.dtype == onp.dtype(dtype) for shard in shards)
 
 
-def test_images_and_labels_are_cut_at_the_same_places():
+def test_images_and_labels_are_split_at_the_same_places():
     X, y = np.arange(7).reshape(7, 1), np.arange(7)
     X_shards, y_shards = d2lmulti.split_batch(X, y, CPUS)
     for X_shard, y_shard in zip(X_shards, y_shards):
@@ -77,7 +77,7 @@ def test_images_and_labels_are_cut_at_the_same_places():
         d2lmulti.split_batch(X, y[:6], CPUS)
 
 
-def test_no_devices_the_same_twice_or_something_else():
+def test_invalid_lists_of_devices():
     with pytest.raises(ValueError, match='try_devices'):
         d2lmulti.split_and_load(np.zeros(4), [])
     with pytest.raises(ValueError, match='twice'):
@@ -86,7 +86,7 @@ def test_no_devices_the_same_twice_or_something_else():
         d2lmulti.split_and_load(np.zeros(4), [0, 1])
 
 
-def test_a_device_that_comes_twice_is_caught(monkeypatch):
+def test_an_unchecked_repeated_device_is_caught(monkeypatch):
     put_in(
         monkeypatch,
         d2lmulti.checks.check_devices,
@@ -94,11 +94,11 @@ def test_a_device_that_comes_twice_is_caught(monkeypatch):
         'False',
     )
     with pytest.raises(pytest.fail.Exception):  # 'DID NOT RAISE'
-        test_no_devices_the_same_twice_or_something_else()
+        test_invalid_lists_of_devices()
 
 
 @pytest.mark.parametrize('data', [onp.zeros(4), [1, 2], np.zeros(())])
-def test_splitting_something_else(data):
+def test_only_mxnet_arrays_with_rows_can_be_split(data):
     with pytest.raises(TypeError, match='mxnet.np.array'):
         d2lmulti.split_and_load(data, CPUS)
 
@@ -112,7 +112,7 @@ def test_fewer_examples_than_devices(n):
 # Minibatches
 
 
-def test_minibatches_have_the_promised_form():
+def test_minibatches_have_the_documented_shapes_and_types():
     train_iter, test_iter = d2lmulti.load_fashion_mnist(100)
     sizes = [len(X) for X, _ in test_iter]
     assert sizes == [100] * 20 + [48] and len(train_iter) == 103
@@ -153,7 +153,7 @@ def test_a_dropped_last_minibatch_is_caught(monkeypatch):
         assert_epochs_visit_each_once(10, 4)
 
 
-def test_every_epoch_has_another_order_given_by_the_seed():
+def test_every_epoch_has_a_new_order_that_the_seed_determines():
     first, second = assert_epochs_visit_each_once(100, 32, seed=1)
     assert first != second
     assert [first, second] == assert_epochs_visit_each_once(100, 32, seed=1)
@@ -182,7 +182,7 @@ def test_labels_outside_0_to_9(label):
 
 
 @pytest.mark.parametrize('pixel', [float('nan'), float('inf')])
-def test_pixels_that_are_not_numbers(pixel):
+def test_pixels_that_are_not_finite(pixel):
     X, y = examples()
     X[7, 0, 3, 3] = pixel
     with pytest.raises(ValueError, match='example 7'):

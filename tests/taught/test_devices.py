@@ -5,7 +5,7 @@ import pytest
 from helpers import put_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mxnet import np
+from mxnet import gluon, np
 
 import d2lmulti
 from d2lmulti import devices
@@ -18,7 +18,7 @@ def test_number_of_devices_out_of_range(k):
 
 
 @pytest.mark.parametrize('k', ['2', 2.0, None, True])
-def test_number_of_devices_of_another_type(k):
+def test_number_of_devices_of_the_wrong_type(k):
     with pytest.raises(TypeError, match='must be an int'):
         d2lmulti.try_devices(k)
 
@@ -52,7 +52,7 @@ def test_slices_cover_everything_in_order_and_differ_by_at_most_one(n, k):
         (3, True, TypeError),
     ],
 )
-def test_slices_of_nothing_sensible(n, k, error):
+def test_invalid_arguments_of_split_slices(n, k, error):
     with pytest.raises(error):
         d2lmulti.split_slices(n, k)
 
@@ -60,7 +60,7 @@ def test_slices_of_nothing_sensible(n, k, error):
 SLICE_BUGS = {
     'remainder lost': ('i * size + min(i, longer)', 'i * size'),
     'longer parts last': ('min(i, longer)', 'max(0, i - k + longer)'),
-    'all of it to the first': ('min(i, longer)', 'longer * (i > 0)'),
+    'one more for the first only': ('min(i, longer)', 'longer * (i > 0)'),
 }
 
 
@@ -71,7 +71,7 @@ def test_bug_in_the_slices_is_caught(bug, monkeypatch):
         assert_slices_are_fair(11, 4)
 
 
-def test_only_copies_between_devices_are_recorded():
+def test_only_explicit_copies_between_devices_are_recorded():
     x, other = np.ones((3, 5)), mx.cpu(1)
     target = np.zeros((3, 5), ctx=other)
     copies = d2lmulti.record_copies(
@@ -85,6 +85,41 @@ def test_only_copies_between_devices_are_recorded():
         )
     )
     assert copies == [(mx.cpu(0), other, 60)] * 3
+
+
+def copies_of_gluon():
+    devices = [mx.cpu(0), mx.cpu(1)]
+    return d2lmulti.record_copies(
+        lambda: gluon.utils.split_and_load(np.ones((4, 3)), devices)
+    )
+
+
+def test_copies_by_gluon_are_recorded():
+    assert copies_of_gluon() == [(mx.cpu(0), mx.cpu(1), 24)]
+
+
+def test_copies_by_gluon_that_go_unrecorded_are_caught(monkeypatch):
+    put_in(
+        monkeypatch,
+        d2lmulti.record_copies,
+        'as_in_context=np.ndarray.as_in_ctx',
+        '',
+    )
+    with pytest.raises(AssertionError):
+        test_copies_by_gluon_are_recorded()
+
+
+def test_copying_is_as_before_once_the_record_is_made():
+    before = np.ndarray.copyto, np.ndarray.as_in_context
+    copies_of_gluon()
+    with pytest.raises(ZeroDivisionError):
+        d2lmulti.record_copies(lambda: 1 / 0)
+    assert (np.ndarray.copyto, np.ndarray.as_in_context) == before
+
+
+def test_a_direct_read_is_no_recorded_copy():
+    a, b = np.ones(3), np.ones(3, ctx=mx.cpu(1))
+    assert d2lmulti.record_copies(lambda: a + b) == []
 
 
 def assert_drains_on_both_sides(monkeypatch):

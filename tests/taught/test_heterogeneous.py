@@ -1,4 +1,4 @@
-"""Shards of unequal size: the step of one device, and shares that fit."""
+"""Heterogeneous devices: any split takes the step of one device."""
 
 import contextlib
 import ctypes
@@ -99,7 +99,7 @@ def test_without_synchronization_every_replica_differs(shares):
 @pytest.mark.parametrize(
     'max_examples', [[None, 7], [5, 20], [1, 1], [100, None]]
 )
-def test_a_device_that_works_in_parts_takes_the_same_step(max_examples):
+def test_a_device_that_accumulates_gradients_takes_the_same_step(max_examples):
     assert_same_steps([2, 1], max_examples=max_examples)
 
 
@@ -166,7 +166,7 @@ def assert_proportional(num_rows, shares):
         assert all(
             abs(size - share) < 1 + 1e-9 for size, share in zip(sizes, exact)
         )
-    for size, share in zip(sizes, exact):  # nobody pays for more than k
+    for size, share in zip(sizes, exact):  # none loses more than k rows
         assert share - len(shares) < size < share + 1 + 1e-9
 
 
@@ -179,7 +179,7 @@ def test_shares_add_up_and_are_within_one_of_proportional(data):
 
 @many
 @given(st.data())
-def test_like_devices_get_the_same(data):
+def test_equal_devices_get_equal_shards(data):
     shares = data.draw(st.lists(st.floats(0.1, 10), min_size=1, max_size=8))
     num_rows = data.draw(st.integers(len(shares), 500))
     sizes = shard_sizes(num_rows, shares)
@@ -224,7 +224,7 @@ def test_an_even_split_is_the_special_case(k):
         ]
 
 
-def test_the_rows_left_over_go_to_who_finishes_first():
+def test_the_remaining_rows_go_to_the_devices_that_finish_first():
     assert shard_sizes(10, [1, 1, 1, 5]) == [1, 1, 1, 7]
 
 
@@ -243,7 +243,7 @@ def test_the_rows_left_over_go_to_who_finishes_first():
         ([1, True], TypeError),
     ],
 )
-def test_invalid_shares_are_refused(shares, error):
+def test_invalid_shares_are_rejected(shares, error):
     split = functools.partial(split_by_shares, shares=shares)
     calls = [
         lambda: split(*minibatch(9), devices_of(2)),
@@ -279,7 +279,7 @@ def test_invalid_shares_are_refused(shares, error):
         ('1', TypeError),
     ],
 )
-def test_invalid_speeds_are_refused(speed, error):
+def test_invalid_speeds_are_rejected(speed, error):
     with pytest.raises(error, match='speeds must be .*(2 here|numbers)'):
         balanced_shares([1, speed], 10)
 
@@ -413,7 +413,7 @@ def test_invalid_speeds_are_refused(speed, error):
         ),
     ],
 )
-def test_what_cannot_work_is_refused(call, error, message):
+def test_invalid_arguments_are_rejected(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
@@ -441,7 +441,7 @@ def test_what_cannot_work_is_refused(call, error, message):
         ({'max_examples': [1]}, ValueError, 'max_examples must have 2'),
     ],
 )
-def test_invalid_limits_are_refused_before_any_work(limits, error, message):
+def test_invalid_limits_are_rejected_before_any_work(limits, error, message):
     replicas = replicas_on(devices_of(2))
     with pytest.raises(error, match=message):
         train_batch_weighted(
@@ -515,8 +515,8 @@ def test_each_device_is_timed_until_its_gradients_are_there(monkeypatch):
 
 @contextlib.contextmanager
 def held_back(device):
-    """Let a CPU device's worker begin nothing new until the block ends, and
-    see that the block does not wait for it."""
+    """Keep a CPU device's worker thread busy until the block ends, and check
+    that the block did not wait for it."""
     end, ended = threading.Event(), []
 
     @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
@@ -549,7 +549,7 @@ def test_the_clock_waits_for_its_array_and_only_for_it():
     assert times == sorted(times)
 
 
-def test_replicas_that_do_not_fit_are_refused():
+def test_replicas_that_do_not_fit_are_rejected():
     replicas = replicas_on(devices_of(2))
     with pytest.raises(ValueError, match='replicas is 1, of devices 2'):
         train_batch_weighted(
@@ -646,7 +646,7 @@ def test_the_mean_of_means_is_right_for_equal_shards_only():
     assert error_of_means([60, 4]) > 0.1
 
 
-# Each real bug, put in on purpose: the test of its property must fail.
+# Mutations: a real bug is put in, and the test of its property must fail.
 
 STEP_BUGS = {
     "mean of the devices' means": (
@@ -654,11 +654,15 @@ STEP_BUGS = {
         'part]).sum()',
         'part]).mean()',
     ),
-    'the last part only': (compute_gradients, 'if part.start > 0', 'if False'),
+    'only the last part of an accumulation': (
+        compute_gradients,
+        'if part.start > 0',
+        'if False',
+    ),
     'repeated work summed': (
         compute_gradients,
         'if part.start > 0',
-        'if turn',
+        'if iteration',
     ),
     'divided by the largest shard': (
         train_batch_weighted,
@@ -682,9 +686,9 @@ SHARE_BUGS = {
         'num_rows * speed / sum(speeds)',
         'num_rows / len(shares)',
     ),
-    'the rest lost': ('num_rows - sum(sizes)]', '0]'),
+    'the remaining rows lost': ('num_rows - sum(sizes)]', '0]'),
     'rounded one by one': ('sizes[i] += 1\n    while', 'pass\n    while'),
-    'the rest to the first': (
+    'the remaining rows to the first device': (
         'sizes[i] += 1\n    while',
         'sizes[0] += 1\n    while',
     ),
@@ -734,7 +738,7 @@ def test_a_step_that_can_be_interrupted_is_caught(monkeypatch):
 
 
 ADAPT_BUGS = {
-    'the last step is believed': (
+    'no median, the last step only': (
         'statistics.median(values)',
         'values[-1]',
         test_a_single_slow_step_moves_nothing,

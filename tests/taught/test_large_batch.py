@@ -1,8 +1,10 @@
-"""Learning rates for large minibatches, and steps made in parts."""
+"""Learning rates for large minibatches, and gradient accumulation."""
 
 import math
+import pathlib
 
 import mxnet as mx
+import nbformat
 import numpy as onp
 import pytest
 from helpers import (
@@ -54,7 +56,7 @@ def test_a_warm_up_rises_evenly_to_the_rate(lr, num_warmup, share):
 
 
 @given(RATES, COUNTS, st.floats(0.5, 4))
-def test_a_decay_falls_from_the_rate_to_nothing(lr, num_steps, power):
+def test_a_decay_falls_from_the_rate_to_zero(lr, num_steps, power):
     rates = [
         polynomial_decay(step, lr, num_steps, power)
         for step in range(num_steps + 3)
@@ -93,7 +95,7 @@ def assert_as_gluon(num_warmup, num_steps):
 
 
 @given(st.integers(1, 50), st.integers(51, 200))
-def test_schedules_are_those_of_gluon(num_warmup, num_steps):
+def test_schedules_equal_those_of_gluon(num_warmup, num_steps):
     assert_as_gluon(num_warmup, num_steps)
 
 
@@ -126,12 +128,12 @@ def test_schedules_are_those_of_gluon(num_warmup, num_steps):
         (lambda: lars([], [], [], -1), ValueError),
     ],
 )
-def test_what_cannot_work_is_refused(call, error):
+def test_invalid_arguments_are_refused(call, error):
     with pytest.raises(error):
         call()
 
 
-def assert_same_step_in_parts(k, num_parts, size, allreduce):
+def assert_accumulated_step_is_the_same(k, num_parts, size, allreduce):
     """The reference is one device with all examples at once."""
     devices = [mx.cpu(i) for i in range(k)]
     replicas = replicas_on(devices)
@@ -149,14 +151,16 @@ def assert_same_step_in_parts(k, num_parts, size, allreduce):
 @pytest.mark.parametrize(
     'num_parts, size', [(1, 8), (2, 61), (3, 13), (5, 64)]
 )
-def test_a_step_in_parts_is_that_of_one_device(k, num_parts, size):
+def test_an_accumulated_step_is_that_of_one_device(k, num_parts, size):
     if k > 1:
         with pytest.raises(AssertionError):
-            assert_same_step_in_parts(k, num_parts, size, lambda data: None)
-    assert_same_step_in_parts(k, num_parts, size, d2lmulti.allreduce)
+            assert_accumulated_step_is_the_same(
+                k, num_parts, size, lambda data: None
+            )
+    assert_accumulated_step_is_the_same(k, num_parts, size, d2lmulti.allreduce)
 
 
-def test_a_step_in_parts_is_that_of_train_batch_for_any_network():
+def test_an_accumulated_step_is_that_of_train_batch_for_any_network():
     devices, batch = [mx.cpu(0), mx.cpu(1)], minibatch(23)
     W = np.array(
         onp.random.RandomState(0).normal(size=(784, 10)), dtype='float32'
@@ -194,7 +198,7 @@ def test_a_part_without_examples_is_refused():
     devices = [mx.cpu(i) for i in range(2)]
     replicas = replicas_on(devices)
     before = [param.asnumpy() for param in replicas[0]]
-    with pytest.raises(ValueError, match='5 examples are too few for 3'):
+    with pytest.raises(ValueError, match='5 examples are too few for num'):
         train_batch_accumulated(*minibatch(5), replicas, devices, 0.1, 3)
     assert all(
         (param.asnumpy() == value).all()
@@ -203,7 +207,7 @@ def test_a_part_without_examples_is_refused():
 
 
 @pytest.mark.parametrize('num_labels', [8, 11])
-def test_labels_that_do_not_fit_are_refused_before_any_work(num_labels):
+def test_a_wrong_number_of_labels_is_refused_before_any_work(num_labels):
     replicas = replicas_on([mx.cpu(0)])
     X, y = minibatch(10)[0], minibatch(num_labels)[1]
     with pytest.raises(ValueError, match=f'10 examples but {num_labels}'):
@@ -238,7 +242,7 @@ def test_an_interrupt_waits_for_the_end_of_the_step():
     assert_interrupt_waits(train_batch_accumulated)
 
 
-def test_a_step_that_an_interrupt_halves_is_caught():
+def test_a_step_that_an_interrupt_cuts_short_is_caught():
     with pytest.raises(AssertionError):
         assert_interrupt_waits(train_batch_accumulated.__wrapped__)
 
@@ -272,7 +276,69 @@ def test_lars_is_the_formula(as_array):
     assert_lars_is_the_formula(as_array)
 
 
-# A real bug is put in: the test of its property must fail.
+def test_only_the_product_of_rate_and_trust_coefficient_counts():
+    rng = onp.random.RandomState(0)
+    start, *gradients = rng.normal(size=(6, 4, 5))
+
+    def after(lr, trust_coefficient):
+        params, velocities = [start.copy()], [onp.zeros((4, 5))]
+        for gradient in gradients:
+            lars(
+                params,
+                [gradient],
+                velocities,
+                lr,
+                trust_coefficient=trust_coefficient,
+            )
+        return params[0]
+
+    assert abs(after(1, 0.02) - after(20, 0.001)).max() < 1e-12
+    assert abs(after(1, 0.02) - after(10, 0.001)).max() > 1e-3
+
+
+def chapter_and_long_run():
+    """Return the chapter and the rows of the stored table, as text."""
+    root = pathlib.Path(__file__).parents[2]
+    stored = root / 'benchmarks' / 'results' / 'LARGE_BATCH.md'
+    rows = [
+        [cell.strip() for cell in line.strip('|').split('|')]
+        for line in stored.read_text().splitlines()
+        if line.startswith('| ')
+    ]
+    return nbformat.read(
+        root / 'notebooks' / '10_large_minibatches.ipynb', 4
+    ), rows
+
+
+def test_the_chapter_shows_the_steps_of_the_stored_long_run():
+    chapter, rows = chapter_and_long_run()
+    (cell,) = (c for c in chapter.cells if c.id == 'long-run')
+    names = {}
+    exec(cell.source, names)
+    long_run = names['LONG_RUN']
+    assert [
+        [str(size), f'{lr:g}', f'{low:g}–{high:g}', f'{middle} ({a}–{b})']
+        for size, lr, (low, high), middle, (a, b) in zip(*long_run.values())
+    ] == [
+        row[:4]
+        for row in rows
+        if len(row) == 6 and '(' in row[3] and '(' not in row[2]
+    ]
+
+
+def test_the_chapter_shows_the_accuracies_of_the_stored_long_run():
+    chapter, rows = chapter_and_long_run()
+    (cell,) = (c for c in chapter.cells if c.id == 'schedules-table')
+    shown = [line for line in cell.source.splitlines() if ', ×' in line]
+    stored = [row for row in rows if len(row) == 6 and '(' in row[2]]
+    assert shown == [
+        f'{size + ", ×" + rate:9}' + ' '.join(accuracies)
+        for size, rate, *accuracies in stored
+        if (size, rate) != ('128', '1')
+    ]
+
+
+# With a real bug put in, the test of its property must fail.
 
 RATE_BUGS = {
     'warm-up off by one': (
@@ -304,23 +370,23 @@ def test_bug_in_a_rate_is_caught(bug, monkeypatch):
         test()
 
 
-PARTS_BUGS = {
+ACCUMULATION_BUGS = {
     'the last part only': ('total += param.grad', 'total[:] = param.grad'),
-    'sums that nobody uses': ('param.grad[:] = total', 'pass'),
+    'sums that are not used': ('param.grad[:] = total', 'pass'),
     'mean of the parts': ('sgd(params, lr,', 'sgd(params, lr / num_parts,'),
     'a part left out': ('len(X), num_parts)', 'len(X), num_parts)[1:]'),
 }
 
 
-@pytest.mark.parametrize('bug', PARTS_BUGS)
-def test_bug_in_a_step_in_parts_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, train_batch_accumulated, *PARTS_BUGS[bug])
+@pytest.mark.parametrize('bug', ACCUMULATION_BUGS)
+def test_bug_in_an_accumulated_step_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, train_batch_accumulated, *ACCUMULATION_BUGS[bug])
     with pytest.raises(AssertionError):
-        assert_same_step_in_parts(2, 3, 13, d2lmulti.allreduce)
+        assert_accumulated_step_is_the_same(2, 3, 13, d2lmulti.allreduce)
 
 
 LARS_BUGS = {
-    'one rate for all': ('lr * trust_ratio', 'lr'),
+    'one rate for all layers': ('lr * trust_ratio', 'lr'),
     'upside down': ('param_norm / grad_norm', 'grad_norm / param_norm'),
 }
 

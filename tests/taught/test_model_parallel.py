@@ -1,4 +1,4 @@
-"""Every way to split the network gives the gradients of one device."""
+"""Pipeline and tensor parallelism give the gradients of one device."""
 
 import mxnet as mx
 import numpy as onp
@@ -71,7 +71,7 @@ def reference(X, y, params):
     return [param.grad.asnumpy() for param in params]
 
 
-def by_layers(X, y, params, k, num_micro_batches=1):
+def pipeline(X, y, params, k, num_micro_batches=1):
     devices = [mx.cpu(i) for i in range(k)]
     stages = d2lmulti.split_layers(params, devices)
     for _ in range(2):  # the second time nothing is left of the first
@@ -81,11 +81,11 @@ def by_layers(X, y, params, k, num_micro_batches=1):
     return [gradient.asnumpy() for gradient in gradients]
 
 
-def by_channels(X, y, params, k):
+def tensor_parallel(X, y, params, k):
     devices = [mx.cpu(i) for i in range(k)]
     parts = d2lmulti.shard_params(params, devices)
-    for own, device in zip(parts, devices):
-        assert all(part.ctx == device for part in own if part is not None)
+    for shards, device in zip(parts, devices):
+        assert all(s.ctx == device for s in shards if s is not None)
     for _ in range(2):
         gradients = d2lmulti.tensor_parallel_gradients(
             X, y, parts, LAYERS[:-1]
@@ -99,18 +99,18 @@ def assert_equal(found, expected):
         assert abs(gradient - right).max() <= 1e-5 * abs(right).max() + 1e-6
 
 
-def assert_layers_equal(n, k, num_micro_batches):
+def assert_pipeline_equals_one_device(n, k, num_micro_batches):
     params, (X, y) = make_params(), minibatch(n)
     expected = reference(X, y, params)
-    assert_equal(by_layers(X, y, params, k, num_micro_batches), expected)
+    assert_equal(pipeline(X, y, params, k, num_micro_batches), expected)
     assert min(abs(right).max() for right in expected) > 1e-2
 
 
-def assert_channels_equal(n, k, **widths):
+def assert_tensor_parallel_equals_one_device(n, k, **widths):
     params = make_params(**widths)
     X, y = minibatch(n, widths.get('classes', 10))
     expected = reference(X, y, params)
-    assert_equal(by_channels(X, y, params, k), expected)
+    assert_equal(tensor_parallel(X, y, params, k), expected)
     if not widths:  # very narrow networks may be dead
         assert min(abs(right).max() for right in expected) > 1e-2
 
@@ -119,21 +119,21 @@ def assert_channels_equal(n, k, **widths):
 @pytest.mark.parametrize(
     'n, num_micro_batches', [(12, 1), (12, 4), (13, 4), (5, 5)]
 )
-def test_by_layers_gives_the_gradients_of_one_device(n, num_micro_batches, k):
-    assert_layers_equal(n, k, num_micro_batches)
+def test_a_pipeline_gives_the_gradients_of_one_device(n, num_micro_batches, k):
+    assert_pipeline_equals_one_device(n, k, num_micro_batches)
 
 
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
 @pytest.mark.parametrize('n', [1, 8, 13])
-def test_by_channels_gives_the_gradients_of_one_device(n, k):
-    assert_channels_equal(n, k)
+def test_tensor_parallelism_gives_the_gradients_of_one_device(n, k):
+    assert_tensor_parallel_equals_one_device(n, k)
 
 
 @few
 @given(st.integers(1, 4), st.data())
 def test_any_widths_and_any_number_of_devices(k, data):
     draw = data.draw
-    assert_channels_equal(
+    assert_tensor_parallel_equals_one_device(
         draw(st.integers(1, 6)),
         k,
         units=draw(st.integers(k, 9)),
@@ -147,7 +147,7 @@ def test_any_widths_and_any_number_of_devices(k, data):
 @given(st.integers(1, 4), st.data())
 def test_any_micro_batches(k, data):
     n = data.draw(st.integers(1, 9))
-    assert_layers_equal(n, k, data.draw(st.integers(1, n)))
+    assert_pipeline_equals_one_device(n, k, data.draw(st.integers(1, n)))
 
 
 def test_a_network_without_hidden_dense_layer():
@@ -176,7 +176,7 @@ def test_a_network_without_hidden_dense_layer():
 def test_no_device_holds_everything_and_together_they_hold_it_once(k):
     params, devices = make_params(), [mx.cpu(i) for i in range(k)]
     total = sum(param.size for param in params)
-    for own in (
+    for device_arrays in (
         [
             [a for _, *both in stage for a in both]
             for stage in d2lmulti.split_layers(params, devices)
@@ -186,14 +186,16 @@ def test_no_device_holds_everything_and_together_they_hold_it_once(k):
             for parts in d2lmulti.shard_params(params, devices)
         ],
     ):
-        sizes = [sum(array.size for array in arrays) for arrays in own]
+        sizes = [
+            sum(array.size for array in arrays) for arrays in device_arrays
+        ]
         assert sum(sizes) == total and max(sizes) < total
     joined = model_parallel.join_parts(d2lmulti.shard_params(params, devices))
     for whole, param in zip(joined, params):
         assert (whole == param.asnumpy()).all()
 
 
-def test_what_crosses_by_layers_does_not_depend_on_micro_batches():
+def test_what_crosses_in_a_pipeline_does_not_depend_on_micro_batches():
     X, y = minibatch(12)
     stages = d2lmulti.split_layers(make_params(), [mx.cpu(0), mx.cpu(1)])
     sent = [
@@ -255,7 +257,7 @@ def test_a_device_twice_is_refused(split):
         split(make_params(), [mx.cpu(0), mx.cpu(0)])
 
 
-LAYER_BUGS = {
+PIPELINE_BUGS = {
     'a micro-batch left out': (
         d2lmulti.pipeline_gradients,
         'enumerate(micro_batches)',
@@ -274,14 +276,14 @@ LAYER_BUGS = {
 }
 
 
-@pytest.mark.parametrize('bug', LAYER_BUGS)
-def test_bug_in_the_split_by_layers_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, *LAYER_BUGS[bug])
+@pytest.mark.parametrize('bug', PIPELINE_BUGS)
+def test_bug_in_the_pipeline_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *PIPELINE_BUGS[bug])
     with pytest.raises(AssertionError):
-        assert_layers_equal(12, 2, 4)
+        assert_pipeline_equals_one_device(12, 2, 4)
 
 
-CHANNEL_BUGS = {
+TENSOR_BUGS = {
     'bias added k times': (
         model_parallel.backward_from_scores,
         'scores + device_parts[0][-1]',
@@ -292,7 +294,7 @@ CHANNEL_BUGS = {
         'for part in partial_scores)',
         'for part in partial_scores[:1])',
     ),
-    'gradient of the own outputs only': (
+    'gradient from the first device only': (
         model_parallel.all_gather_backward,
         'for whole in wholes:',
         'for whole in wholes[:1]:',
@@ -305,8 +307,8 @@ CHANNEL_BUGS = {
 }
 
 
-@pytest.mark.parametrize('bug', CHANNEL_BUGS)
-def test_bug_in_the_split_by_channels_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, *CHANNEL_BUGS[bug])
+@pytest.mark.parametrize('bug', TENSOR_BUGS)
+def test_bug_in_tensor_parallelism_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *TENSOR_BUGS[bug])
     with pytest.raises(AssertionError):
-        assert_channels_equal(8, 2)
+        assert_tensor_parallel_equals_one_device(8, 2)

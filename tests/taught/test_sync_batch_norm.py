@@ -1,4 +1,4 @@
-"""Batch normalization over all shards is that of one device."""
+"""Synchronized batch normalization equals that of one device."""
 
 import mxnet as mx
 import numpy as onp
@@ -47,7 +47,7 @@ def after_steps(k, sizes, sync=True):
 
 
 def differences(k, sizes, sync):
-    """Return for each device how far it is from the only one, relative to
+    """Return how far each of k devices is from a single one, relative to
     the largest number: parameters, gradients, averages."""
     expected = after_steps(1, sizes)[0]
     return [
@@ -75,16 +75,16 @@ def test_k_devices_take_the_same_steps_as_one(k, sizes):
 
 
 @pytest.mark.parametrize('k', [2, 3, 4])
-def test_with_statistics_of_each_shard_every_device_differs(k):
+def test_with_per_device_statistics_every_device_differs(k):
     for device in differences(k, (61,), False):
         assert min(device) > 1000 * EPS
 
 
 @pytest.mark.parametrize('k', [2, 3, 4])
-def test_devices_are_equal_to_the_last_bit(k):
+def test_devices_are_bit_identical(k):
     first, *others = after_steps(k, (13, 22))
     for device in others:
-        for kind in (0, 2):  # gradients are those of the own shard, added
+        for kind in (0, 2):  # parameters and averages
             assert all(
                 (p == q).all() for p, q in zip(device[kind], first[kind])
             )
@@ -179,18 +179,18 @@ def assert_forward_is_exact(x, ends, tolerance=1e-5):
 def test_any_shards_are_normalized_as_one_minibatch(lengths, shape, seed):
     ends = onp.cumsum([0] + lengths)
     if ends[-1] * onp.prod(shape[1:]) < 4:
-        return  # of two numbers alike, only noise would be left
+        return  # two numbers may be alike: only rounding errors would be left
     rng = onp.random.RandomState(seed)
     x = rng.normal(1, 2, (ends[-1], *shape)).astype('float32')
     assert_forward_is_exact(x, ends, tolerance=1e-3)
 
 
-def test_a_large_mean_does_not_swallow_the_variance():
+def test_a_large_mean_does_not_cancel_the_variance():
     x = onp.random.RandomState(0).normal(1000, 1, (60, 4)).astype('float32')
     assert_forward_is_exact(x, [0, 13, 40, 60], tolerance=1e-3)
 
 
-def assert_backward_is_the_slope(ends=(0, 2, 5, 9)):
+def assert_backward_matches_finite_differences(ends=(0, 2, 5, 9)):
     """Compare with finite differences, in float64."""
     rng = onp.random.RandomState(1)
     x, g = rng.normal(size=(2, ends[-1], 3, 2))
@@ -221,8 +221,8 @@ def assert_backward_is_the_slope(ends=(0, 2, 5, 9)):
         assert onp.allclose(sum(part.asnumpy() for part in parts), right)
 
 
-def test_the_backward_pass_is_the_slope_over_all_shards():
-    assert_backward_is_the_slope()
+def test_the_backward_pass_matches_finite_differences():
+    assert_backward_matches_finite_differences()
 
 
 def test_averages_approach_the_statistics():
@@ -255,7 +255,7 @@ def test_scores_use_the_averages():
     assert_scores_use_the_averages()
 
 
-def test_a_shard_of_one_example_is_refused_where_nothing_would_remain():
+def test_a_shard_of_one_example_without_pixels_is_rejected():
     shards = shards_of(onp.ones((3, 2), 'float32'), [0, 2, 3])
     ones = [np.ones(2, ctx=shard.ctx) for shard in shards]
     with pytest.raises(ValueError, match=r'single example.*\[2, 1\]'):
@@ -267,7 +267,7 @@ def test_a_shard_of_one_example_is_refused_where_nothing_would_remain():
     batch_norm(image, ones[:1], ones[:1])  # nine pixels
 
 
-def test_a_refused_minibatch_leaves_all_as_it_was():
+def test_a_rejected_minibatch_changes_nothing():
     devices = [mx.cpu(0), mx.cpu(1)]
     params, averages = init_params_bn()
     replicas = [d2lmulti.get_params(params, device) for device in devices]
@@ -298,7 +298,7 @@ def test_an_interrupt_waits_for_the_end_of_the_step():
     assert_interrupt_waits(train_batch_bn)
 
 
-def test_a_step_that_an_interrupt_halves_is_caught():
+def test_a_step_that_an_interrupt_breaks_off_is_caught():
     with pytest.raises(AssertionError):
         assert_interrupt_waits(train_batch_bn.__wrapped__)
 
@@ -315,13 +315,13 @@ def ones_for(shards, c=2):
         (onp.ones((3, 4), 'float32'), ValueError, r'the shape \(4,\)'),
     ],
 )
-def test_an_invalid_shard_is_refused(x, error, message):
+def test_an_invalid_shard_is_rejected(x, error, message):
     shards = shards_of(x, [0, 3])
     with pytest.raises(error, match=message):
         batch_norm(shards, ones_for(shards), ones_for(shards))
 
 
-def test_lists_of_unequal_length_are_refused():
+def test_lists_of_unequal_length_are_rejected():
     shards = shards_of(onp.ones((4, 2), 'float32'), [0, 2, 4])
     ones = ones_for(shards)
     for lists in (
@@ -343,7 +343,7 @@ def test_lists_of_unequal_length_are_refused():
         (lambda averages: [own[:-1] for own in averages], 'needs 6 running'),
     ],
 )
-def test_averages_that_do_not_fit_are_refused(break_averages, message):
+def test_averages_that_do_not_fit_are_rejected(break_averages, message):
     devices = [mx.cpu(0), mx.cpu(1)]
     params, averages = init_params_bn()
     replicas = [d2lmulti.get_params(params, device) for device in devices]
@@ -364,14 +364,14 @@ def test_averages_that_do_not_fit_are_refused(break_averages, message):
         (None, TypeError),
     ],
 )
-def test_an_invalid_momentum_is_refused(momentum, error):
+def test_an_invalid_momentum_is_rejected(momentum, error):
     params, averages = init_params_bn()
     with pytest.raises(error, match='momentum must be'):
         gradients_bn([], [], [params], [averages], momentum=momentum)
 
 
 def accuracy_by_class(sync, seed, num_devices=10, num_steps=60):
-    """Train a small network, one class a device; return its accuracy."""
+    """Train a small network, one class per device; return its accuracy."""
     X, y, X_test, y_test = d2lmulti.read_fashion_mnist()
     small, small_test = [
         images[:, 0, ::2, ::2].reshape(len(images), -1)
@@ -414,16 +414,16 @@ def accuracy_by_class(sync, seed, num_devices=10, num_steps=60):
 
 @pytest.mark.slow
 @pytest.mark.parametrize('seed', [1, 2])
-def test_one_class_a_device_ruins_the_statistics_of_each_shard(seed):
+def test_one_class_per_device_breaks_per_device_statistics(seed):
     synchronized = accuracy_by_class(True, seed)
     assert synchronized > 0.6
     assert accuracy_by_class(False, seed) < 0.5 * synchronized
 
 
-# A real bug is put in: the test of its property must fail.
+# Mutations: a real bug is put in, and the test of its property must fail.
 
 BUGS = {
-    'variance around the own mean': (
+    "variance around the shard's own mean": (
         batch_norm,
         'zip(shards, means)]',
         'zip(shards, shard_means([channel_sums(x) for x in shards], counts, '
@@ -472,7 +472,7 @@ STEP_BUGS = {  # the same on one device
         'd_betas + d_gammas',
     ),
     'constant batch size': (train_batch_bn, 'len(X))', '256)'),
-    'variance without its share of the gradient': (
+    'variance taken as constant in the backward pass': (
         batch_norm_backward,
         ' - x * as_channels(mean[1], g)',
         '',
@@ -493,7 +493,7 @@ AVERAGE_BUGS = {
         '(1 - momentum) * value',
         'average',
     ),
-    'scores without their scale': (
+    'scores without the scale': (
         predict_bn,
         'gamma / np.sqrt(variance + epsilon)',
         'gamma',

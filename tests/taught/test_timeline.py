@@ -63,14 +63,20 @@ def test_nothing_is_written_while_the_profiler_runs(tmp_path, monkeypatch):
     assert seen == [] == list(tmp_path.iterdir())
 
 
-def test_idle_share_counts_what_no_operator_covers():
-    assert timeline.idle_share(TWO_LANES) == 1 - (12 + 8) / 40
+def test_the_idle_fraction_counts_what_no_operator_covers():
+    assert timeline.idle_fraction(TWO_LANES) == 1 - (12 + 8) / 40
+
+
+def test_the_idle_fraction_of_given_devices_counts_one_that_never_worked():
+    three = [mx.cpu(0), 'cpu(1)', mx.cpu(2)]
+    assert timeline.idle_fraction(TWO_LANES, three) == 1 - (12 + 8) / 60
+    assert timeline.idle_fraction(TWO_LANES, [mx.cpu(0)]) == 1 - 12 / 20
 
 
 def test_operators_side_by_side_in_one_lane_count_once():
     """A GPU copies while it computes."""
     assert (
-        timeline.idle_share(
+        timeline.idle_fraction(
             [
                 Operator('gpu(0)', 'dot', 0, 10),
                 Operator('gpu(0)', 'Copy', 4, 8),
@@ -83,7 +89,7 @@ def test_operators_side_by_side_in_one_lane_count_once():
 
 
 def test_operators_too_short_for_the_clock_are_no_error():
-    assert timeline.idle_share([Operator('cpu(0)', 'dot', 0, 0)]) == 1
+    assert timeline.idle_fraction([Operator('cpu(0)', 'dot', 0, 0)]) == 1
 
 
 def test_a_timeline_has_a_lane_for_each_device():
@@ -94,7 +100,7 @@ def test_a_timeline_has_a_lane_for_each_device():
     ]
     assert axis.get_xlim() == (0, 50)
     names = [text.get_text() for text in axis.get_legend().get_texts()]
-    assert names == ['computation', 'copy', 'waiting']
+    assert names == ['forward', 'backward', 'copy', 'sum, update', 'waiting']
 
 
 @pytest.mark.parametrize(
@@ -109,10 +115,12 @@ def test_a_file_without_operators_is_refused(content, tmp_path):
 
 
 def test_nothing_to_draw_is_refused():
-    for function in (plots.plot_timeline, timeline.idle_share):
+    for function in (plots.plot_timeline, timeline.idle_fraction):
         with pytest.raises(ValueError, match='no operators'):
             function([])
-    with pytest.raises(ValueError, match='nothing was asked for'):
+    with pytest.raises(ValueError, match='no operators'):
+        timeline.idle_fraction([], [mx.cpu(0)])
+    with pytest.raises(ValueError, match='nothing ran on MXNet'):
         timeline.profile(lambda: None)
 
 
