@@ -245,13 +245,13 @@ def test_every_source_in_the_text_is_in_the_bibliography(book):
         assert not re.findall(r'et al\.,? \(?\d{4}', text)
 
 
-def test_every_source_has_a_number_to_find_it_by(book):
+def test_every_source_has_a_number_or_address_to_find_it_by(book):
     listed = (book / 'references.html').read_text()
     for key, entry in parse_file(
         ROOT / 'book' / 'references.bib'
     ).entries.items():
-        number = entry.fields.get('doi') or entry.fields.get('eprint')
-        assert number and number in listed, key
+        found = [entry.fields.get(name) for name in ('doi', 'eprint', 'url')]
+        assert any(number and number in listed for number in found), key
 
 
 def test_no_alternative_text_is_the_name_of_a_file(book):

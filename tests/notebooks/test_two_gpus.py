@@ -120,7 +120,7 @@ def test_devices_look_like_gpus(tmp_path):
 @pytest.mark.parametrize(
     'name',
     [
-        '04_synchronization',
+        pytest.param('04_synchronization', marks=pytest.mark.long),
         pytest.param('05_data', marks=pytest.mark.long),
         pytest.param('06_training', marks=pytest.mark.long),
         pytest.param('11_batch_norm', marks=pytest.mark.long),

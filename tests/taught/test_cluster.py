@@ -110,7 +110,13 @@ def file_difference(path, params):
 
 
 @pytest.mark.parametrize(
-    'workers, devices, servers', [(1, 1, 1), (2, 1, 1), (2, 2, 2), (3, 1, 2)]
+    'workers, devices, servers',
+    [
+        pytest.param(1, 1, 1, marks=pytest.mark.long),
+        pytest.param(2, 1, 1, marks=pytest.mark.long),
+        (2, 2, 2),
+        (3, 1, 2),
+    ],
 )
 def test_workers_take_the_steps_of_one_process(
     tmp_path, workers, devices, servers
@@ -201,18 +207,25 @@ def undisturbed(tmp_path_factory):
     return folder / 'checkpoints'
 
 
-def test_a_job_that_was_killed_ends_with_the_same_parameters(
+def test_a_job_that_is_killed_and_restarted_ends_with_the_same_parameters(
+    tmp_path, monkeypatch, undisturbed
+):
+    monkeypatch.chdir(tmp_path)
+    run_job(tmp_path, TRAIN, 'again', 4, restarts=1)
+    assert (tmp_path / 'failed').exists()
+    assert params_in('again') == params_in(undisturbed)
+
+
+@pytest.mark.long
+def test_a_job_that_was_killed_and_run_again_ends_with_the_same_parameters(
     tmp_path, monkeypatch, undisturbed
 ):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(JobFailed, match='SIGKILL'):
         run_job(tmp_path, TRAIN, 'killed', 7)
     assert load_checkpoint('killed').step == 2
-    (tmp_path / 'failed').unlink()
-    run_job(tmp_path, TRAIN, 'again', 4, restarts=1)
     run_job(tmp_path, TRAIN, 'killed', 7)
     assert params_in('killed') == params_in(undisturbed)
-    assert params_in('again') == params_in(undisturbed)
 
 
 @pytest.mark.long

@@ -18,7 +18,7 @@ import d2lmulti
 from d2lmulti.system import runtime
 
 pytestmark = pytest.mark.slow
-STEPS = int(os.environ.get('D2LMULTI_STEPS', 20))
+STEPS = int(os.environ.get('D2LMULTI_STEPS', 10))
 SECONDS = 60 + STEPS
 
 TRAIN = f"""
@@ -85,6 +85,8 @@ REPEATS = {
     'eight',
     'mxnet first',
     'mxnet first, four',
+    'openmp first',
+    'd2l first',
     'd2l first, four',
     'forked, mxnet first, four',
 }

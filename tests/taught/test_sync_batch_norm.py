@@ -413,7 +413,7 @@ def accuracy_by_class(sync, seed, num_devices=10, num_steps=60):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('seed', [1, 2])
+@pytest.mark.parametrize('seed', [1, pytest.param(2, marks=pytest.mark.long)])
 def test_one_class_per_device_breaks_per_device_statistics(seed):
     synchronized = accuracy_by_class(True, seed)
     assert synchronized > 0.6
