@@ -108,7 +108,7 @@ class Job:
                     raise
                 self.on_line(f'launch: {error}')
                 self.on_line(
-                    f'launch: starting again ({attempt + 1} of {restarts})'
+                    f'launch: restarting ({attempt + 1} of {restarts})'
                 )
 
     def run_once(self) -> None:

@@ -23,7 +23,7 @@ def explain_failure(
 ) -> str:
     """Return the message for a failure: the reason, children that were
     killed, stacks of a hang, and the last lines of the logs."""
-    failure = name_culprits(failure)
+    failure = name_kept_alive(failure, roles) or name_culprits(failure)
     lines = [
         f'{name_roles(failure.roles)}: {failure.reason}',
         *killed_children(roles),
@@ -36,6 +36,43 @@ def explain_failure(
         lines.append(f'last lines of {folder / role.name}.log:')
         lines += [f'    {line}' for line in role.tail] or ['    (empty)']
     return '\n'.join(lines)
+
+
+def name_kept_alive(failure: Failure, roles: list[Role]) -> Failure | None:
+    """Return the failure with a worker that only a thread keeps alive, if it
+    made an error, or all others wait; None if there is none."""
+    if not failure.is_hang or (
+        failure.is_early_end and failure.roles[0].status is not None
+    ):
+        return None
+    kept = [role for role in roles if is_kept_alive(role)]
+    failed = [role for role in kept if role.ending_since]
+    others = [role for role in roles if role.stacks and role not in kept]
+    if not kept or not (failed or all(map(waits_in_mxnet, others))):
+        return None
+    reason = (
+        f'its program has ended{" with an error" if failed else ""}, but a '
+        'thread that is not a daemon keeps it alive'
+    )
+    if failure.is_early_end:
+        reason += (
+            '. End that thread, or make it a daemon; if it is only slow, '
+            'allow more with --exit-timeout'
+        )
+    else:
+        reason += f': {failure.reason}'
+    return failure._replace(roles=(failed or kept)[:1], reason=reason)
+
+
+def is_kept_alive(role: Role) -> bool:
+    """Return whether the main thread of a process of the role has ended the
+    program, and waits for other threads, which do not wait in MXNet."""
+    return any(
+        re.search(r'[/\\]threading\.py.* in _shutdown$', frames, re.MULTILINE)
+        and not re.search(r'[/\\]mxnet[/\\]', stack)
+        for stack in role.stacks
+        for frames in ['\n'.join(frame) for frame in threads_in(stack)[:1]]
+    )
 
 
 def name_culprits(failure: Failure) -> Failure:
@@ -106,7 +143,7 @@ def explain_status(status: int) -> str:
         return f'ended with status {status}'
     name = signal_name(-status)
     return f'was killed by {name}' + (
-        ' (by the system, if memory ran out)' if name == 'SIGKILL' else ''
+        ' (by the OOM killer, if memory ran out)' if name == 'SIGKILL' else ''
     )
 
 

@@ -23,6 +23,7 @@ class Failure(NamedTuple):
     roles: list[Role]
     reason: str
     is_hang: bool = False  # processes are still there: where are they?
+    is_early_end: bool = False  # the reason fits only this role
 
 
 class Limits(NamedTuple):
@@ -75,7 +76,7 @@ class Watch:
             role.failure, role.ending_since = event['reason'], now
         elif kind == 'gone' and role.status is None:
             role.failure = role.failure or (
-                'its agent is gone: can its host be reached, and was no '
+                'its agent is gone: is its host reachable, and was a '
                 'process killed there?'
             )
             role.ending_since = role.ending_since or now
@@ -182,6 +183,7 @@ class Watch:
             'call os._exit, or take fewer steps than the other workers? If '
             'it was only fast, allow more with --exit-timeout',
             is_hang=True,
+            is_early_end=True,
         )
 
     def find_not_started(self, now: float) -> Failure | None:

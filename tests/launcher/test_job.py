@@ -118,6 +118,103 @@ else:
     assert 'now' in message
 
 
+TEE = """
+class Tee:
+    def write(self, text):
+        return sys.__stdout__.write(text)
+sys.stdout = Tee()
+"""
+
+
+@pytest.mark.parametrize(
+    'replace, mxnet',
+    [
+        ('sys.stdout = None', False),
+        ('sys.stdout.close()', False),
+        ('sys.stderr.close()', False),
+        (TEE, False),
+        long('sys.stdout.close()', True),
+        long(TEE, True),
+    ],
+)
+def test_a_replaced_output_does_not_hide_the_status(job, replace, mxnet):
+    """And what is still in a buffer is printed."""
+    with pytest.raises(JobFailed, match='ended with status 3') as caught:
+        job(
+            JOIN
+            + f"""
+step()
+if store.rank == 1:
+    sys.stderr.write('now\\n')
+    {replace.replace(chr(10), chr(10) + '    ')}
+    if sys.stdout and 'Tee' in repr(sys.stdout):
+        print('in the buffer')
+    sys.exit(3)
+step()
+""",
+            mxnet=mxnet,
+        )
+    assert ('in the buffer' in str(caught.value)) is (replace == TEE)
+    assert 'atexit' not in str(caught.value)  # where MXNet would abort
+
+
+@pytest.mark.parametrize('mxnet', [False, long(True)])
+@pytest.mark.parametrize(
+    'statement, reason',
+    [('sys.exit(0)', 'ended, but'), ('1 / 0', 'ended with an error, but')],
+)
+def test_who_is_kept_alive_by_a_thread_is_named(job, statement, reason, mxnet):
+    """The other one waits at its end, or for a step."""
+    with pytest.raises(JobFailed) as caught:
+        job(
+            JOIN
+            + f"""
+import threading
+step()
+if store.rank == 1:
+    print('now', flush=True)
+    threading.Thread(target=time.sleep, args=[80]).start()
+    {statement}
+if {statement != 'sys.exit(0)'}:
+    step()
+""",
+            mxnet=mxnet,
+        )
+    assert re.match(
+        rf'worker-[01] \(rank 1\) on this machine: its program has {reason}'
+        ' a thread that is not a daemon keeps it alive. End that thread',
+        str(caught.value),
+    )
+
+
+@pytest.mark.parametrize('mxnet', [False, long(True)])
+@pytest.mark.parametrize(
+    'statement, status',
+    [
+        ('sys.exit(3)', 3),
+        ('raise SystemExit(3)', 3),
+        ('1 / 0', 1),
+        ('pass', 0),
+    ],
+)
+def test_a_forked_child_frees_no_store(job, statement, status, mxnet):
+    """It would wait for the other workers, and its parent for it."""
+    lines = job(
+        JOIN
+        + f"""
+step()
+child = os.fork()
+if child == 0:
+    {statement}
+else:
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print('child', status, step(), flush=True)
+""",
+        mxnet=mxnet,
+    )
+    assert sum(f'child {status} [2.0' in line for line in lines) == 2
+
+
 @pytest.mark.parametrize(
     'statement, reason',
     [
@@ -426,7 +523,7 @@ step()
         name, rank, pid = re.match(r'\[(.*), (.*)\] child (.*)', line).groups()
         assert (
             f'{name} ({rank}) on this machine: its child process {pid} was '
-            'killed by SIGKILL (by the system, if memory ran out)'
+            'killed by SIGKILL (by the OOM killer, if memory ran out)'
         ) in rest
     stack = rest.index(f'main thread of {name}, innermost call first:')
     assert 'script.py' in rest[stack + 1] and 'in nap' in rest[stack + 1]
@@ -461,7 +558,7 @@ npx.waitall()
     )
     lines = job(script, restarts=1)
     assert sum('sum' in line for line in lines) == 2
-    assert any('starting again (1 of 1)' in line for line in lines)
+    assert any('restarting (1 of 1)' in line for line in lines)
 
 
 FAKE_SSH = """

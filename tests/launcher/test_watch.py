@@ -149,6 +149,47 @@ def test_who_keeps_the_others_waiting_is_named(tmp_path, places, head):
     assert explain_failure(failure, roles, tmp_path).startswith(head)
 
 
+SHUTDOWN = '/lib/threading.py", line 1583 in _shutdown\n  File "/lib/x.py'
+KEPT = 'its program has ended, but a thread that is not a daemon keeps it'
+
+
+@pytest.mark.parametrize(
+    'known, other, early, head',
+    [
+        ({}, IN_STORE, False, f'{FIRST}: {KEPT} alive: no progress'),
+        ({}, IN_STORE, True, f'{FIRST}: {KEPT} alive. End that thread'),
+        ({}, [ASLEEP], False, f'{FIRST}, {SECOND}: no progress'),
+        (
+            {'ending_since': 1},
+            [ASLEEP],
+            False,
+            f'{FIRST}: {KEPT.replace("ended", "ended with an error")} alive',
+        ),
+    ],
+)
+def test_who_is_kept_alive_by_a_thread_is_named(
+    tmp_path, known, other, early, head
+):
+    kept, waiting = worker(rank=5, **known), worker(number=1)
+    kept.stacks, waiting.stacks = stacks(SHUTDOWN), stacks(*other)
+    roles = [waiting] if early else [kept, waiting]
+    failure = Failure(roles, 'no progress', True, early)
+    message = explain_failure(failure, [kept, waiting], tmp_path)
+    assert message.startswith(head)
+
+
+def test_who_left_is_named_though_another_trains_in_a_thread(tmp_path):
+    trains, gone = worker(rank=5), worker(number=1, status=0, ending_since=1)
+    trains.stacks = stacks(SHUTDOWN)
+    failure = Failure([gone], 'it ended', True, True)
+    message = explain_failure(failure, [trains, gone], tmp_path)
+    assert message.startswith(f'{SECOND}: it ended')
+    gone.status = None
+    trains.stacks[0] = trains.stacks[0].replace('/x/loader', '/mxnet/loader')
+    message = explain_failure(failure, [trains, gone], tmp_path)
+    assert message.startswith(f'{SECOND}: it ended')
+
+
 def test_the_message_shows_stacks_logs_and_killed_children(tmp_path):
     """The main thread first; no child that was ended on purpose."""
     busy, waiting = worker(), worker(number=1, killed={7: 9, 8: 15, 9: 11})

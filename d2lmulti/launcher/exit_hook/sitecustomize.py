@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import _sitebuiltins
 import atexit
+import contextlib
+import ctypes
 import faulthandler
 import importlib.machinery
 import importlib.util
@@ -125,16 +127,13 @@ class Outcome:
         """End at once with a bad status, before a store is freed; otherwise
         free all, also those that something still refers to: with one of them
         MXNet would abort."""
-        if (
-            'mxnet' not in sys.modules
-            or multiprocessing.parent_process()
-            or os.getpid() != self.notes.owner
-        ):
+        if 'mxnet' not in sys.modules or multiprocessing.parent_process():
             return
+        if os.getpid() != self.notes.owner:
+            return end_forked_child() if self.stores else None
         error = fatal_error()
         if self.status or error:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            flush_output()
             if error is KeyboardInterrupt:
                 signal.signal(signal.SIGINT, signal.SIG_DFL)
                 os.kill(os.getpid(), signal.SIGINT)
@@ -143,6 +142,22 @@ class Outcome:
             if store is not None:
                 store.__del__()
         self.notes.mark_exiting(True)
+
+
+def end_forked_child() -> None:
+    """Let a child that may have inherited a store end with its status when
+    Python has finished: MXNet would abort, for its threads are not here."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, 'on_exit'):  # Linux
+        libc.on_exit(libc._exit, None)
+
+
+def flush_output() -> None:
+    """Flush what the program prints to, which it may have replaced or closed:
+    an error here would hide the status."""
+    for name in ('stdout', 'stderr', '__stdout__', '__stderr__'):
+        with contextlib.suppress(Exception):
+            getattr(sys, name).flush()
 
 
 def fatal_error() -> Any:
@@ -185,18 +200,21 @@ class StoreFinder:
 
 def watch_stores(module: Any, outcome: Outcome) -> None:
     """Note the rank when MXNet makes a distributed store, and when it frees
-    one, once, that this process may wait."""
+    one, once, that this process may wait. A forked child frees no store that
+    it inherited: it would wait for the other workers, without end."""
     make, free = module.KVStore.__init__, module.KVStore.__del__
     notes, is_finalizing = outcome.notes, sys.is_finalizing
+    getpid = os.getpid
 
     def noted_make(store: Any, *args: Any) -> None:
+        store.made_by = getpid()
         make(store, *args)
         if 'dist' in store.type:
             outcome.stores.append(weakref.ref(store))
             notes.write('rank', str(store.rank))
 
     def noted_free(store: Any) -> None:
-        if getattr(store, 'is_freed', False):
+        if getattr(store, 'is_freed', False) or store.made_by != getpid():
             return
         store.is_freed = True
         if is_finalizing():  # `at_exit` has noted it, and files are gone
