@@ -76,7 +76,7 @@ def add_train(commands: Any) -> None:
     add_batch_size(add)
     add('--lr', type=float, default=0.2, help='learning rate')
     add('--epochs', type=int, default=10, help='passes over the training set')
-    text = 'of the parameters and of the order of examples'
+    text = 'random seed for the parameters and the order of examples'
     add('--seed', type=int, default=0, help=text)
     add('--full', action='store_true', help='train on all 60,000 images')
     add('--out', default='build/train.png', help='file for the figure')
@@ -103,10 +103,10 @@ def add_launch(commands: Any) -> None:
     add = add_command(commands, 'launch', run_launch, text)
     add_roles(add)
     add_limits(add)
-    text = 'how often a failed job is started again'
+    text = 'how many times to restart a failed job'
     add('--restarts', type=int, default=0, metavar='N', help=text)
     add('--log-dir', metavar='D', help='folder for a log of each role')
-    text = 'of the scheduler; 0 takes a free one'
+    text = 'port of the scheduler; 0 picks a free one'
     add('--port', type=int, default=0, help=text)
     text = 'address of the scheduler, for --print-env'
     add('--root', default='127.0.0.1', help=text)
@@ -123,7 +123,7 @@ def add_roles(add: Callable[..., Any]) -> None:
     """Add the options of `launch` that say what runs where."""
     text = 'processes that compute gradients'
     add('--workers', type=int, default=2, metavar='M', help=text)
-    text = 'processes that sum them'
+    text = 'processes that sum the gradients'
     add('--servers', type=int, default=1, metavar='N', help=text)
     text = (
         'a line for each host: name and slots; without it, everything runs '
@@ -144,7 +144,11 @@ def add_limits(add: Callable[..., Any]) -> None:
             'without output or processor time of any role (a busy loop uses '
             'processor time: only --timeout ends it)',
         ),
-        ('--exit-timeout', LIMITS.exit, 'from the first end to the last'),
+        (
+            '--exit-timeout',
+            LIMITS.exit,
+            'between the first and the last process to exit',
+        ),
     ):
         text = f'seconds {text}'
         add(option, type=float, default=default, metavar='S', help=text)

@@ -53,7 +53,8 @@ def contention(devices, shard_size=256):
     return median_seconds(lambda: compute(len(devices))) / alone
 
 # %% ../notebooks/06b_why_not_faster.ipynb #watched-names
-WAITS = 'MXNDArraySyncCopyToCPU', 'MXNDArrayWaitToRead', 'MXNDArrayWaitAll'
+WAITS = ('MXNDArraySyncCopyToCPU', 'MXNDArrayWaitToRead', 'MXNDArrayWaitAll',
+         'MXNDArraySave', 'MXNDArraySaveRawBytes', 'MXNDArrayWaitToWrite')
 QUEUES = ('MXImperativeInvokeEx', 'MXImperativeInvoke', 'MXNetFuncCall',
           'MXAutogradBackwardEx', 'MXInvokeCachedOpEx', 'MXInvokeCachedOp')
 
@@ -98,9 +99,9 @@ def record_waits(step):
 def find_causes(data_iter, devices, step=None, device_params=None):
     """Return five findings: what keeps `devices` from being faster than one.
 
-    `data_iter`: minibatches (X, y), as for training; up to 20 are taken.
-    `step(X, y)`: takes your training step, on all devices; `device_params`:
-    your replicas. Without them, `train_batch` and LeNet.
+    `data_iter`: minibatches (X, y); up to 20 are taken. `step(X, y)`: your
+    training step, else `train_batch` with LeNet. `device_params`: your
+    replicas; else the exchange, like contention, is measured with LeNet.
 
     Raises ValueError for an empty `data_iter` or fewer than two devices,
     TypeError for a `step` that does not take X and y.
@@ -111,12 +112,11 @@ def find_causes(data_iter, devices, step=None, device_params=None):
                                  for device in devices]
     step = step or (lambda X, y: train_batch(X, y, replicas, devices, 0.001))
     load, (X, y) = seconds_to_load(data_iter)
-    few = slice(len(devices))
-    fixed = median_seconds(lambda: step(X[few], y[few]))
+    fixed = median_seconds(lambda: step(X[:len(devices)], y[:len(devices)]))
     seconds = median_seconds(lambda: step(X, y))
     exchange = median_seconds(lambda: allreduce_gradients(replicas))
     return [input_finding(load, seconds, len(X)),
             contention_finding(contention(devices), devices, load_average),
             wait_finding(*record_waits(lambda: step(X, y))),
-            exchange_finding(exchange, seconds, len(X)),
+            exchange_finding(exchange, seconds, len(X), not device_params),
             size_finding(fixed, seconds, len(X))]

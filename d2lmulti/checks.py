@@ -149,7 +149,7 @@ def check_finite(params: Iterable, lr: float) -> None:
     """
     if not all(onp.isfinite(param.asnumpy()).all() for param in params):
         raise FloatingPointError(
-            'the training diverged, parameters are no '
+            'training diverged: the parameters are no '
             f'longer finite: lr={lr} is too large'
         )
 
@@ -263,10 +263,12 @@ def check_examples(X: Any, y: Any) -> None:
             f'y must have one label for each of {len(X)} '
             f'examples, shape ({len(X)},), not {y.shape}'
         )
-    if not onp.isfinite(X).all():
+    with onp.errstate(over='ignore'):  # training converts to float32
+        finite = onp.isfinite(onp.asarray(X, 'float32'))
+    if not finite.all():
         raise ValueError(
-            'X has pixels that are not finite numbers, the '
-            f'first in example {first_index(~onp.isfinite(X))}: '
+            'X has pixels that are not finite numbers in float32, the '
+            f'first in example {first_index(~finite)}: '
             'repair or remove these examples'
         )
     valid = onp.isin(y, range(10))
@@ -312,7 +314,7 @@ def check_training(
     if last < len(devices):
         raise ValueError(
             f'the last minibatch of {num_examples} examples has {last}, too '
-            f'few for {len(devices)} devices: choose another batch_size than '
+            f'few for {len(devices)} devices: choose a batch_size other than '
             f'{data_iter.batch_size}, or fewer devices'
         )
 
@@ -358,7 +360,7 @@ def check_layers(
     if len(devices) > len(layers):
         raise ValueError(
             f'{len(layers)} layers cannot be split over '
-            f'{len(devices)} devices: use at most a device '
+            f'{len(devices)} devices: use at most one device '
             'for each layer'
         )
 

@@ -41,7 +41,7 @@ def split_batch(X, y, devices):
 class Minibatches:
     """Iterate over minibatches (X, y) on cpu(0); each loop is one epoch.
 
-    `X`: NumPy array (n, 1, 28, 28) of finite numbers; `y`: (n,), 0 to 9.
+    `X`: NumPy array (n, 1, 28, 28), finite in float32; `y`: (n,), 0 to 9.
     The order depends on `seed` and `epoch`, the number of epochs started
     so far; without a seed, rows stay in order. The last may be smaller.
     """

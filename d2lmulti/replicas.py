@@ -27,7 +27,7 @@ def allreduce(data):
     `len(data) - 1` arrays.
 
     Raises TypeError for anything other than arrays, ValueError if there is
-    none, if one appears twice, or if shapes or dtypes differ.
+    none, if one object appears twice, or if shapes or dtypes differ.
     """
     check_allreduce_arrays(data)
     total = data[0]

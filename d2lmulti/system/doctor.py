@@ -49,7 +49,7 @@ def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
         '--quick', action='store_true', help='do not measure the speed'
     )
     parser.add_argument(
-        '--json', action='store_true', help='print the checks for a program'
+        '--json', action='store_true', help='print the checks as JSON'
     )
     parser.add_argument(
         '--devices',

@@ -183,7 +183,7 @@ def diagnose_memory() -> Iterator[Check]:
     if free is None:
         return
     found = f'{free / 2**30:.1f} GiB free'
-    fix = 'ps aux --sort=-rss | head   # close what needs much'
+    fix = 'ps aux --sort=-rss | head   # close what uses a lot of memory'
     if free < 0.5 * 2**30:
         yield Check(
             'memory', RED, f'{found}: training needs about 0.7 GiB', fix

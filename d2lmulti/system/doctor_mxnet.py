@@ -188,7 +188,7 @@ def ask_mxnet(seconds: float = 300) -> Dict[str, Any]:
             timeout=seconds,
         )
     except subprocess.TimeoutExpired:
-        return {'error': f'nothing happens for {seconds} seconds'}
+        return {'error': f'no response within {seconds} seconds'}
     found = re.search(r'^found: (.*)', result.stdout, flags=re.MULTILINE)
     if found:
         return json.loads(found[1])

@@ -56,10 +56,11 @@ def contention_finding(
         name for name, value in SETTINGS.items() if os.getenv(name) != value
     ]
     return Finding(
-        'the devices share something',
-        f'{len(devices)} at once take {slowdown:.2f} times as long as one; '
-        f'{len(os.sched_getaffinity(0))} cores, load {load_average:.1f} '
-        'before',
+        'the devices compete for a resource',
+        f'with LeNet, {len(devices)} at once take {slowdown:.2f} times as '
+        'long as one; '
+        f'{len(os.sched_getaffinity(0))} cores, load average '
+        f'{load_average:.1f} before',
         slowdown > 1.35,
         f'Unset {", ".join(changed)} before Python starts'
         if changed
@@ -79,11 +80,15 @@ def wait_finding(step: float, waited: float, line: str) -> Finding:
     )
 
 
-def exchange_finding(exchange: float, step: float, batch_size: int) -> Finding:
-    """Judge the seconds of allreduce."""
+def exchange_finding(
+    exchange: float, step: float, batch_size: int, of_lenet: bool = False
+) -> Finding:
+    """Judge the seconds of allreduce: of LeNet's gradients, or of yours."""
     return part_finding(
         'the synchronization is too large',
-        f'for allreduce with minibatches of {batch_size}',
+        'for allreduce'
+        + (" of LeNet's gradients" if of_lenet else '')
+        + f' with minibatches of {batch_size}',
         exchange,
         step,
         'Use larger minibatches, or a network with fewer parameters',

@@ -78,8 +78,8 @@ def warn_of_settings(late: List[str], threads: str) -> None:
     """
     if late:
         warnings.warn(
-            'MXNet was imported before d2lmulti, so these settings may come '
-            f'too late: {", ".join(late)}. Two CPU devices may be no faster '
+            'MXNet was imported before d2lmulti, so these settings may have '
+            f'no effect: {", ".join(late)}. Two CPU devices may be no faster '
             'than one. Restart Python and import d2lmulti first.',
             stacklevel=4,
         )

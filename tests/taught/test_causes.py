@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import time
 
 import mxnet as mx
@@ -29,7 +30,7 @@ TWO = d2lmulti.try_devices(2)
         (input_finding(load=0.03, step=0.01, batch_size=32), 'input'),
         (
             contention_finding(slowdown=2.0, devices=TWO, load_average=0.1),
-            'devices share',
+            'devices compete',
         ),
         (
             wait_finding(step=0.1, waited=0.05, line='float(loss)'),
@@ -110,7 +111,7 @@ SECONDS = [0.001, 0.02, 0.001]  # one image per device, a minibatch, allreduce
             SECONDS,
             'the input is too slow',
         ),
-        ({'contention': 1.9}, SECONDS, 'the devices share something'),
+        ({'contention': 1.9}, SECONDS, 'the devices compete for a resource'),
         (
             {'record_waits': (0.02, 0.01, 'print(loss)')},
             SECONDS,
@@ -132,6 +133,18 @@ def test_each_measurement_leads_to_its_own_cause(
     assert [finding.cause for finding in findings if finding.found] == (
         [cause] if cause else []
     )
+
+
+def test_what_is_measured_with_lenet_says_so():
+    loader = [minibatch(8)]
+    replicas = replicas_on(TWO)
+    step = lambda X, y: d2lmulti.train_batch(X, y, replicas, TWO, 0.1)
+    for given, named in (
+        ([step], [False, True, False, True, False]),
+        ([step, replicas], [False, True, False, False, False]),
+    ):
+        findings = d2lmulti.find_causes(loader, TWO, *given)
+        assert ['LeNet' in finding.measured for finding in findings] == named
 
 
 # Hidden synchronization: steps that look at a number, and when
@@ -191,6 +204,10 @@ def test_a_step_that_looks_at_nothing_waits_for_nothing(num_images):
         (dict(loss_of_device=lambda loss: loss.wait_to_read()), 'wait_to_'),
         (dict(gradient_of_device=lambda grad: grad.asnumpy()), 'asnumpy()'),
         (dict(gradient_of_device=lambda grad: npx.waitall()), 'waitall()'),
+        (
+            dict(gradient_of_device=lambda g: npx.save(os.devnull, g)),
+            'npx.save(',
+        ),
     ],
 )
 def test_a_wait_between_the_devices_is_found_with_its_line(looks, line):

@@ -181,9 +181,10 @@ def test_labels_outside_0_to_9(label):
         d2lmulti.Minibatches(X, y, 4)
 
 
-@pytest.mark.parametrize('pixel', [float('nan'), float('inf')])
-def test_pixels_that_are_not_finite(pixel):
+@pytest.mark.parametrize('pixel', [float('nan'), float('inf'), 1e39])
+def test_pixels_that_are_not_finite_in_float32(pixel):
     X, y = examples()
+    X = X.astype('float64')
     X[7, 0, 3, 3] = pixel
     with pytest.raises(ValueError, match='example 7'):
         d2lmulti.Minibatches(X, y, 4)

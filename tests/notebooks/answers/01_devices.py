@@ -8,12 +8,25 @@ INPUTS = (
 CLOCK = '    npx.waitall()\n    start = time.perf_counter()\n'
 MEASURED = 'median_seconds(lambda: [twenty_layers(*arg) for arg in args])'
 
+SERIAL = (  # each device needs the result of the one before
+    HEAD
+    + INPUTS
+    + '    def work():\n'
+    + '        y = args[0][0]\n'
+    + '        for x, W, b in args:\n'
+    + '            y = twenty_layers(x + 0 * y.copyto(x.ctx), W, b)\n'
+    + '    return median_seconds(work)'
+)
+
 WRONG = [
     [
         (HEAD + '    return 1.0', '0 calls'),
         (MEASURED, f'{MEASURED} * 0 + 1000', 'but a round took'),
         (MEASURED, f'k * {MEASURED} / 50', 'is the engine drained'),
         (MEASURED, f'str({MEASURED})', 'return seconds'),
+        (MEASURED, f'{MEASURED} / k', 'but a round took'),
+        (SERIAL, 'result of another'),
+        (SERIAL.replace('b in args', 'b in args[::-1]'), 'result of another'),
         ('range(k)', 'range(1)', 'use 3 devices'),
         ('ctx=mx.cpu(i)', 'ctx=mx.cpu(0)', 'use 3 devices'),
         ('ctx=mx.cpu(i)', 'ctx=mx.cpu(i * (shape[0] == 256))', 'use 3'),
@@ -44,12 +57,13 @@ WRONG = [
         ),
         ('.copyto(device)', '', 'a copy lives on'),
         ('.copyto(device)', '.copyto(mx.cpu(2))', 'a copy lives on'),
-        ('.reshape(x.shape)', '', r'shape \(6,\) came back'),
-        ('start += x.size', 'start += 1', 'values have changed'),
+        ('.copyto(device)', '.copyto(mx.cpu(1))', 'not cpu.2'),
+        ('.reshape(x.shape)', '', r'shape \(6,\) came'),
+        ('start += x.size', 'start += 1', 'values changed'),
         (
             'x.reshape(-1) for x in arrays',
             'x.reshape(-1) for x in arrays * 2',
-            'send 12 numbers',
+            '12 numbers of 4',
         ),
         ('return parts', 'return parts[:-1]', 'as many arrays'),
         ('return parts', 'return joined', 'a list'),
@@ -82,6 +96,11 @@ WRONG = [
         ('sum(sizes) / bandwidth)', 'sizes[0] / bandwidth)', 'how often'),
         ('return many', 'return str(many) or many', 'a number'),
         (
+            'many = sum(',
+            'bandwidth = 1e6\n    many = sum(',
+            'how often',
+        ),
+        (
             'many = sum(latency + size / bandwidth for size in sizes)',
             'many = sum(size / bandwidth for size in sizes)',
             'how often',
@@ -104,6 +123,13 @@ RIGHT = [
         + '        npx.waitall()\n'
         + '        seconds.append(time.perf_counter() - start)\n'
         + '    return min(seconds)',
+        HEAD
+        + INPUTS
+        + '    twenty_layers(*args[0])  # warms up\n'
+        + CLOCK
+        + '    [twenty_layers(*arg) for arg in args]\n'
+        + '    npx.waitall()\n'
+        + '    return time.perf_counter() - start',
         HEAD
         + INPUTS
         + CLOCK

@@ -36,11 +36,12 @@ WRONG = [
             ' + 1e-9)',
             'not the cross-entropy',
         ),
-        (RESULT, f'({RESULT}).asnumpy()', 'an array, not'),
+        (RESULT, f'({RESULT}).asnumpy()', 'an MXNet array, not'),
     ],
     [
         ('n - size + 1', 'n - size', '28 pixels'),
         ('n - size + 1', 'n - 2', 'pixels through'),
+        ('n - size + 1', 'n - size // 2 * 2', 'pixels through'),
         ('n // size', 'n / size', 'half a pixel is none'),
         ('n // size', '-(-n // size)', 'half a pixel is none'),
         ('for kind, size in layers', 'for kind, size in layers[:2]', 'pixels'),

@@ -29,6 +29,7 @@ WRONG = [
         ('(p - 1) / (m + p - 1) >', '(p - 1) / m >', 'of the ideal time'),
         ('return m', 'return m - 1', 'at least 1'),
         ('m += 1', 'm += 2', 'the smallest m'),
+        ('> max_fraction:', '> max_fraction and m < 100:', '295, not 100'),
         ('(p - 1) / (m + p - 1) >', '1 / (m + 1) >', 'p = 1'),
         ('> max_fraction', '> 0.3', '1, not 3'),
         ('return m', 'return float("nan")', 'not nan'),
@@ -105,6 +106,17 @@ WRONG = [
             'split_slices(len(X), num_micro_batches)',
             'split_slices(len(X), num_micro_batches)[1:]',
             'gradients|eight',
+        ),
+        (
+            'split_slices(len(X), num_micro_batches)',
+            'split_slices(len(X) - len(X) % num_micro_batches,'
+            ' num_micro_batches)',
+            'm = 7, first call.* is every example',
+        ),
+        (
+            PHASES,
+            PHASES.replace('range(len(stages))', 'range(2)'),
+            'with 1 stages',
         ),
         (MOVED, LABELS_NOT_MOVED, '0 bytes of labels'),
         (PHASES, ONE_BY_ONE, 'before the last forward pass'),

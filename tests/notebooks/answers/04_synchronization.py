@@ -8,9 +8,9 @@ REFUSAL = """    for array in data:
 """
 TRIED = """kept = a.copy()
     a[:] = 0
-    with_zeros = b.asnumpy()
+    with_zeros = b.asnumpy().tobytes()  # NaN == NaN would be False
     a[:] = 1
-    changed = bool((b.asnumpy() != with_zeros).any())
+    changed = b.asnumpy().tobytes() != with_zeros
     a[:] = kept  # adding and subtracting would round
 """
 
@@ -35,6 +35,25 @@ WRONG = [
         (SUM, 'pass\n', 'array 0 of 2'),
         (
             SUM,
+            'mean = (data[0].copy() + data[-1].copyto(data[0].ctx)) / 2\n'
+            '    for array in data:\n'
+            '        mean.copyto(array)\n',
+            'array 0 of 3 .* not the mean',
+        ),
+        (
+            SUM,
+            'mean = onp.median([x.asnumpy() for x in data], axis=0)\n'
+            '    for array in data:\n'
+            '        array[:] = mean\n',
+            'array 0 of 3 .* not the mean',
+        ),
+        (
+            'not onp.issubdtype(array.dtype, onp.floating)',
+            'array.dtype in (onp.int32, onp.int64)',
+            'raise a TypeError for uint8',
+        ),
+        (
+            SUM,
             SUM + '    for array in data:\n        array[:] = array.mean()\n',
             'not the mean',
         ),
@@ -57,7 +76,7 @@ WRONG = [
         (
             'a[:] = kept  # adding and subtracting would round\n',
             '\n',
-            'the values have changed',
+            'the values changed',
         ),
         (TRIED, 'changed = a is b\n', 'last row: True'),
         (TRIED, 'changed = a.ctx == b.ctx\n', 'two rows of one array: False'),
@@ -75,7 +94,7 @@ WRONG = [
             '    a += 1\n'
             '    changed = bool((b.asnumpy() != before).any())\n'
             '    a -= 1\n',
-            'the values have changed',
+            'the values changed',
         ),
         (
             TRIED,
@@ -86,12 +105,49 @@ WRONG = [
             'last row: True',
         ),
         (
+            TRIED,
+            'kept, before = a.copy(), b.asnumpy()\n'
+            '    a[-1] = 5\n'
+            '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
+            '    a[:] = kept\n',
+            'first row: True',
+        ),
+        (
+            TRIED,
+            'kept, before = a.copy(), b.asnumpy()\n'
+            '    a[(-1,) * a.ndim] = 5\n'
+            '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
+            '    a[:] = kept\n',
+            'first row: True',
+        ),
+        (
+            TRIED,
+            TRIED.replace('b.asnumpy()', 'b[-1].asnumpy()'),
+            'first row of an array, and the array: True',
+        ),
+        (
+            TRIED,
+            'kept, before = a.copy(), b.asnumpy()\n'
+            '    a[:] = 0\n'
+            '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
+            '    a[:] = kept\n',
+            'two views of zeros: True',
+        ),
+        (
+            TRIED,
+            'kept, before = a.copy(), b.asnumpy()\n'
+            '    a[:] = 5\n'
+            '    changed = bool((b.asnumpy() != before).any())\n'
+            '    a[:] = kept\n',
+            'another one with NaN: False',
+        ),
+        (
             'def share_memory(a, b):\n'
             '    return onp.shares_memory(a.asnumpy(), b.asnumpy())\n',
             'an array and itself: True',
         ),
         (
-            'changed = bool((b.asnumpy() != with_zeros).any())',
+            'changed = b.asnumpy().tobytes() != with_zeros',
             'changed = -1',
             'two rows of one array: False',
         ),
@@ -122,26 +178,29 @@ RIGHT = [
     ],
     [
         (
-            'bool((b.asnumpy() != with_zeros).any())',
-            '(b != np.array(with_zeros, ctx=b.ctx)).any()',
+            'b.asnumpy().tobytes() != with_zeros\n',
+            'onp.bool_(b.asnumpy().tobytes() != with_zeros)\n',
         ),
         (
-            'bool((b.asnumpy() != with_zeros).any())',
-            '(b.asnumpy() != with_zeros).any()',
-        ),
-        (
-            TRIED,
-            'kept, before = a.copy(), b.asnumpy()\n'
-            '    a[:] = onp.nan\n'
-            '    changed = bool(onp.isnan(b.asnumpy()).any())\n'
-            '    a[:] = kept\n',
+            'b.asnumpy().tobytes() != with_zeros\n',
+            'np.array(b.asnumpy().tobytes() != with_zeros)\n',
         ),
         (
             TRIED,
-            'kept, before = a.asnumpy(), b.copy()\n'
-            '    a[:] = 2 * a + 1\n'
-            '    changed = onp.bool_((b != before).asnumpy().any())\n'
+            'kept, before = a.asnumpy(), b.asnumpy()\n'
+            '    a[:] = onp.nan_to_num(2 * kept + 1, nan=0)\n'
+            '    changed = not onp.array_equal(\n'
+            '        b.asnumpy(), before, equal_nan=True)\n'
             '    a[:] = np.array(kept)\n',
+        ),
+        (
+            TRIED,
+            'kept, found = a.copy(), []\n'
+            '    for value in (2, 3):\n'
+            '        a[:] = value\n'
+            '        found.append(b.tolist())\n'
+            '    changed = str(found[0]) != str(found[1])\n'
+            '    a[:] = kept\n',
         ),
     ],
 ]

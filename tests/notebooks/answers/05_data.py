@@ -23,6 +23,11 @@ WRONG = [
         ),
         ('size / speed', 'size * speed', 'the last is done after'),
         (TIMES, '1.5', 'the last is done after'),
+        (
+            TIMES,
+            'max(sizes[0] / speeds[0], sizes[-1] / speeds[-1])',
+            'the last is done after',
+        ),
         (TIMES, f'[{TIMES}]', 'return seconds'),
     ],
     [
@@ -74,6 +79,9 @@ RIGHT = [
         'def shard_ends(n, k):\n'
         '    import numpy as onp\n'
         '    return onp.arange(k + 1) * n // k',
+        'def shard_ends(n, k):\n'
+        '    from mxnet import np\n'
+        f'    return np.array({ENDS}, dtype="int32")',
         'def shard_ends(n, k):\n'
         '    ends = [0]\n'
         '    for part in d2lmulti.split_slices(n, k):\n'

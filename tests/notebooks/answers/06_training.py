@@ -103,6 +103,21 @@ WRONG = [
         ('return max(', 'return sum(', 'with the first'),
         ('return max(', 'return min(', 'every number'),
         (DIFFERENCE + '    return 0.0', 'every number'),
+        (
+            'abs(param.asnumpy() - right).max()',
+            'abs(param.asnumpy() - right).ravel()[0]',
+            'every number',
+        ),
+        (
+            'abs(param.asnumpy() - right).max()',
+            'abs(param.asnumpy().sum() - right.sum())',
+            'every number',
+        ),
+        (
+            'abs(param.asnumpy() - right).max()',
+            'onp.linalg.norm(param.asnumpy() - right)',
+            'every number',
+        ),
         (DIFFERENCE + '    return 0.5', '0, not 0.5'),
         ('zip(params, first))', 'zip(params[-1:], first[-1:]))', 'parameter'),
         (
@@ -143,6 +158,10 @@ RIGHT = [
         (
             'float(abs(param.asnumpy() - right).max())',
             'abs(param.asnumpy() - right).max()',
+        ),
+        (
+            'abs(param.asnumpy() - right).max()',
+            'onp.linalg.norm((param.asnumpy() - right).ravel(), onp.inf)',
         ),
         DIFFERENCE
         + '    largest = np.zeros(())\n'

@@ -14,6 +14,11 @@ WRONG = [
         ('(load + compute / k)', 'max(load, compute / k)', 'divided by k'),
         (LOAD + '(load + compute / k) / (load + compute)', 'divided by k'),
         (LOAD + '"fast"[:0] or None', 'not None'),
+        (
+            'return (load + compute) / (load + compute / k)',
+            'return min(4, (load + compute) / (load + compute / k))',
+            'is divided by k',
+        ),
     ],
     [
         ('n = 1\n', 'n = 2\n', 'put your number into'),
@@ -29,6 +34,15 @@ WRONG = [
             + '        / per_image / (1 - wanted / k)))',
             '4 images, not 3',
         ),
+        ('return n\n', 'return n + (n > 1) * n % 2\n', '5 images, not 6'),
+        (
+            BATCH
+            + '    import math\n'
+            + '    factor = 2 if k == 4 else 1 / (1 - wanted / k)\n'
+            + '    return max(1, math.ceil(\n'
+            + '        fixed * (wanted - 1) / per_image * factor))',
+            '5 images, not 3',
+        ),
     ],
     [
         ('.index(True) + 1', '.index(True)', 'in order'),
@@ -42,6 +56,28 @@ WRONG = [
         (
             'holds.index(True) + 1 if',
             '5 - holds[::-1].index(True) if',
+            'in order',
+        ),
+        ('load > 0.2 * step', 'load > 0.25 * step', 'a fifth'),
+        ('waited > 0.2 * step', 'waited > 0.25 * step', 'a fifth'),
+        ('exchange > 0.2 * step', 'exchange > 0.25 * step', 'a fifth'),
+        ('fixed > 0.2 * step', 'fixed > 0.25 * step', 'a fifth'),
+        ('load > 0.2 * step', 'load > 0.2 * (load + step)', 'a fifth'),
+        ('waited > 0.2 * step', 'waited > 0.3', 'a fifth'),
+        (
+            CAUSE
+            + '    holds = {2: slowdown > 1.35, 1: load > step / 5,\n'
+            + '             3: waited > step / 5, 4: exchange > step / 5,\n'
+            + '             5: fixed > step / 5}\n'
+            + '    return next((i for i in holds if holds[i]), 0)',
+            'in order',
+        ),
+        (
+            CAUSE
+            + '    holds = {1: load > step / 5, 2: slowdown > 1.35,\n'
+            + '             4: exchange > step / 5, 3: waited > step / 5,\n'
+            + '             5: fixed > step / 5}\n'
+            + '    return next((i for i in holds if holds[i]), 0)',
             'in order',
         ),
     ],

@@ -43,6 +43,11 @@ def shares(rates, n):
         ),
         (':n - sum(counts)]', ':n - 1 - sum(counts)]', 'has the sum'),
         ('    return counts', '    return [n]', 'devices, but 1 numbers'),
+        (
+            '    return counts',
+            '    return [str(count) for count in counts]',
+            'numbers is needed',
+        ),
         ('    return counts', '    return [233, 23]', 'should take|the sum'),
     ],
     [
@@ -113,6 +118,17 @@ def clipped_step(X, y, net, trainer, devices, max_norm):
 """,
             'after clipping',
         ),
+        (  # leaves the trainer with another learning rate
+            """
+    for param in params:
+        for device in devices:
+            param.grad(device)[:] *= scale
+    trainer.update(len(X))
+""",
+            '\n    trainer.set_learning_rate(trainer.learning_rate * scale)\n'
+            '    trainer.update(len(X))\n',
+            'another learning rate',
+        ),
         (  # the gradients are never summed
             '    trainer.allreduce_grads()\n',
             '',
@@ -139,6 +155,21 @@ def clipped_step(X, y, net, trainer, devices, max_norm):
             'so None',
         ),
         ('len(set(lengths)) > 1', 'len(lengths) > 1', 'how many times'),
+        (
+            'len(set(lengths)) > 1',
+            'sum(lengths) % len(lengths) > 0',
+            'so None',
+        ),
+        (
+            'len(set(lengths)) > 1',
+            'len(set(lengths)) > 1 and lengths != sorted(lengths)',
+            'so None',
+        ),
+        (
+            'len(set(lengths)) > 1',
+            'len(set(lengths)) > 1 and max(lengths) < 60',
+            'so None',
+        ),
     ],
 ]
 
@@ -164,6 +195,18 @@ def shares(rates, n):
     trainer.update(len(X))
 """,
             '\n    trainer.update(len(X) / scale)\n',
+        ),
+        (  # a shorter step, for this minibatch only
+            """
+    for param in params:
+        for device in devices:
+            param.grad(device)[:] *= scale
+    trainer.update(len(X))
+""",
+            '\n    rate = trainer.learning_rate\n'
+            '    trainer.set_learning_rate(rate * scale)\n'
+            '    trainer.update(len(X))\n'
+            '    trainer.set_learning_rate(rate)\n',
         ),
         (
             '        for device in devices:\n'

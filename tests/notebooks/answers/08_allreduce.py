@@ -121,6 +121,11 @@ WRONG = [
             '        ring_allreduce([param.grad for param in params])\n',
             'sent 48 messages',
         ),
+        (  # other arrays in the lists
+            'sgd(params, lr, len(X))',
+            'params[:] = [p - lr / len(X) * p.grad for p in params]',
+            'updated in place',
+        ),
         (  # sums copies of the gradients
             '[[param.grad for param in params]',
             '[[param.grad.copy() for param in params]',
@@ -184,6 +189,14 @@ def ring_seconds(k, n, alpha, betas):
     step = numpy.float64(alpha) + n / k * numpy.array(betas)
     return 2 * (k - 1) * step.max()
 """,
+        """from fractions import Fraction
+def ring_seconds(k, n, alpha, betas):
+    return 2 * (k - 1) * (Fraction(alpha) + Fraction(max(betas) * n) / k)
+""",
+        (
+            'return 2 * (k - 1) * (alpha + max(betas) * n / k)',
+            'return np.array(2 * (k - 1) * (alpha + max(betas) * n / k))',
+        ),
         """import numpy
 def ring_seconds(k, n, alpha, betas):
     return numpy.float32(2 * (k - 1) * (alpha + max(betas) * n / k))
@@ -223,6 +236,10 @@ def ring_seconds(k, n, alpha, betas):
         (
             '    for total in losses:\n        total.backward()\n',
             '    autograd.backward(losses)\n',
+        ),
+        (
+            'sgd(params, lr, len(X))',
+            'for p in params:\n            p[:] = p - lr / len(X) * p.grad',
         ),
         # By hand, the gradients from the last to the first.
         """def train_batch_bucketed(X, y, device_params, devices, lr):

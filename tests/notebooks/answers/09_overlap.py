@@ -39,6 +39,51 @@ def idle_fractions(operators, names):
             'waits for 20% of the time',
         ),
         ('max(o.end for', 'sum(o.end - o.start for', 'waits for'),
+        (
+            """def idle_fractions(operators, names):
+    end, fractions = max(o.end for o in operators), {}
+    for name in names:
+        lane = [o for o in operators if o.device == name]
+        busy = reached = 0
+        for o in sorted(lane, key=lambda o: o.start):
+            busy += max(0, o.end - max(o.start, reached))
+            reached = o.end
+        fractions[name] = 1 - busy / end
+    return fractions
+""",
+            'waits for',
+        ),
+        (
+            """def idle_fractions(operators, names):
+    end, fractions = max(o.end for o in operators), {}
+    for name in names:
+        lane = [o for o in operators if o.device == name]
+        busy = reached = 0
+        for o in lane:
+            busy += max(0, o.end - max(o.start, reached))
+            reached = max(reached, o.end)
+        fractions[name] = 1 - busy / end
+    return fractions
+""",
+            'waits for',
+        ),
+        (
+            """def idle_fractions(operators, names):
+    end, fractions = max(o.end for o in operators), {}
+    for name in names:
+        lane = [o for o in operators if o.device == name]
+        busy = max((o.end for o in lane), default=0) - min(
+            (o.start for o in lane), default=0)
+        fractions[name] = 1 - busy / end
+    return fractions
+""",
+            'waits for',
+        ),
+        (
+            'max(o.end for o in operators)',
+            'max(o.end for o in operators) - min(o.start for o in operators)',
+            'waits for',
+        ),
         ('/ end', '/ 10', 'waits for'),
         ('for name in names}', 'for name in names[:2]}', 'with the keys'),
         (
@@ -186,6 +231,21 @@ def idle_fractions(operators, names):
 
 RIGHT = [
     [
+        """from mxnet import np
+def idle_fractions(operators, names):
+    end = max(o.end for o in operators)
+    return {name: np.array(1 - busy_time([o for o in operators if o.device == name]) / end) for name in names}
+""",
+        """import numpy
+def idle_fractions(operators, names):
+    end = max(o.end for o in operators)
+    return {name: numpy.array(1 - busy_time([o for o in operators if o.device == name]) / end) for name in names}
+""",
+        """from fractions import Fraction
+def idle_fractions(operators, names):
+    end = max(o.end for o in operators)
+    return {name: 1 - Fraction(busy_time([o for o in operators if o.device == name])) / Fraction(end) for name in names}
+""",
         # by hand
         """def idle_fractions(operators, names):
     end = max(o.end for o in operators)

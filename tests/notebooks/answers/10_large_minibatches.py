@@ -9,6 +9,10 @@ WRONG = [
         (SECONDS, 'b / (k * speed) + fixed', 'should be'),  # twice
         (SECONDS, 'k * b / speed', 'should be'),  # serial
         (SECONDS, 'b // (k * speed)', 'should be'),
+        (SECONDS, 'b // k / speed', 'should be 1.0'),
+        (SECONDS, '-(-b // k) / speed', 'should be 1.0'),
+        (SECONDS, 'b / (min(k, 2) * speed)', 'should be 1.0'),
+        (SECONDS, 'round(b / k) / speed', 'should be'),
         ('fixed + b', 'b', 'should be'),
         (
             'steps * (fixed + b / (k * speed))',
@@ -28,7 +32,7 @@ WRONG = [
         ),
         (
             "def seconds_to(steps, b, k, fixed, speed):\n    return '10'",
-            'should be 10',
+            "should be 10, not '10'",
         ),
     ],
     [
@@ -39,6 +43,8 @@ WRONG = [
         (FACTOR, 'return k - 1', 'k = 1 it'),
         (FACTOR, 'return min(k, 8)', 'k = 16 it'),
         (FACTOR, 'return 8', 'k = 1 it'),
+        (FACTOR, 'return 2 ** (k.bit_length() - 1)', 'k = 3 it'),
+        (FACTOR, 'return str(k)', "is not '1'"),
         (FACTOR, 'return [k]', 'k = 1 it'),
     ],
     [
@@ -69,6 +75,7 @@ WRONG = [
 RIGHT = [
     [
         (SECONDS, 'b / k / speed'),
+        'def seconds_to(steps, b, k, fixed, speed):\n    from decimal import Decimal\n    return steps * (Decimal(fixed) + Decimal(b) / (k * speed))',
         (
             'return steps * (fixed + b / (k * speed))',
             'return onp.float32(steps * (fixed + b / (k * speed)))',

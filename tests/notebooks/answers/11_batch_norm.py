@@ -17,6 +17,11 @@ WRONG = [
         ),
         ('variances)) / n', 'variances)) / (n - 1)', 'the variance is'),
         (
+            'n = sum(counts)',
+            'counts = counts[:3]\n    n = sum(counts)',
+            'the mean is 3.625, not 4',
+        ),
+        (
             'def join(counts, means, variances):\n    return 3.5, 35 / 12\n',
             'the mean is 4.333, not 3.5',
         ),
@@ -69,6 +74,12 @@ WRONG = [
         ('L * 3 * 2 * (k - 1)', '6', 'count the calls'),
         ('L * 3 * 2', 'L * 3', 'count the calls'),
         ('(k - 1)', '(k - 1) * k', 'count the calls'),
+        (
+            'L * 3 * 2 * (k - 1)',
+            'onp.array([6 * L * (k - 1)] * 2)',
+            'count the calls',
+        ),
+        ('L * 3 * 2 * (k - 1)', 'str(6 * L * (k - 1))', 'count the calls'),
     ],
 ]
 
@@ -125,6 +136,7 @@ RIGHT = [
     ],
     [
         ('L * 3 * 2 * (k - 1)', 'float(6 * L * (k - 1))'),
+        ('L * 3 * 2 * (k - 1)', 'onp.array([6 * L * (k - 1)])'),
         ('L * 3 * 2 * (k - 1)', 'onp.int64(L) * (6 * k - 6)'),
         (
             'def extra_messages(L, k):\n'

@@ -24,6 +24,12 @@ WRONG = [
         ),
         ('/ len(speeds)', '/ (len(speeds) + 1)', 'which one ends'),
         ('def gain(speeds):\n    return speeds\n', 'return a number'),
+        ('min(speeds)', 'min(speeds[0], speeds[-1])', 'which one ends'),
+        (
+            'sum(speeds) / len(speeds) / min(speeds)',
+            'str(sum(speeds) / len(speeds) / min(speeds))',
+            'return a number',
+        ),
     ],
     [
         (
@@ -59,11 +65,30 @@ WRONG = [
             '[g * n / sum(sizes) for g, n in zip(gradients, sizes)]',
             'an array of shape',
         ),
+        (
+            'def join_means(gradients, sizes):\n'
+            '    return [None] * len(gradients[0])\n',
+            'does each example count the same',
+        ),
+        (
+            'def join_means(gradients, sizes):\n'
+            "    return ['none'] * len(gradients[0])\n",
+            'an array of shape',
+        ),
     ],
     [
         ('exchange * (len(speeds) - 1)', 'exchange', 'and exchange'),
         ('(len(speeds) - 1)', 'len(speeds) ** 2', 'and exchange'),
         (' + exchange * (len(speeds) - 1)', '', 'and exchange'),
+        ('(len(speeds) - 1)', 'onp.log2(len(speeds))', 'and exchange'),
+        (
+            '(len(speeds) - 1)',
+            'onp.ceil(onp.log2(len(speeds)))',
+            'and exchange',
+        ),
+        ('sum(speeds)', '(len(speeds) * speeds[0])', 'compare the times'),
+        ('sum(speeds)', '(len(speeds) * speeds[-1])', 'compare the times'),
+        ('sum(speeds)', '(len(speeds) * max(speeds))', 'compare the times'),
         ('b / sum(speeds)', 'b / max(speeds)', 'compare the times'),
         (
             'b / sum(speeds)',

@@ -17,6 +17,8 @@ WRONG = [
         ('m * B / n', 'm * B // n', 'who pushes'),
         (BOTH, 'return B', 'two numbers'),
         (BOTH, 'return B, None', 'two numbers'),
+        (BOTH, 'return str(B), str(m * B / n)', 'two numbers'),
+        ('m * B / n', 'B * max(m / n, 0.5)', 'who pushes'),
     ],
     [
         ('total / own', 'own / total', 'by what did'),
@@ -27,6 +29,7 @@ WRONG = [
         ('total / own', '1 / own', 'by what did'),
         ('total / own', 'total', 'by what did'),
         ('total / own', "'twice'", 'return a number'),
+        ('total / own', 'str(total / own)', 'return a number'),
     ],
     [
         (SERVER, 'm * B / n', 'which link'),
@@ -45,6 +48,7 @@ WRONG = [
         (RING, '2 * B * beta', 'how many steps'),
         (RING, '2 * m / (m + 1) * B * beta', 'how many'),
         (RING, 'None', 'two numbers'),
+        (RING, f'str({RING})', 'two numbers'),
     ],
 ]
 
@@ -54,6 +58,7 @@ MXNET = 'from mxnet import np\n    return '
 RIGHT = [
     [
         (BOTH, 'return [B, B * (m / n)]'),
+        (BOTH, 'return (B, m * B / n) if m > 1 else (0, 0)'),
         (BOTH, NUMPY + 'onp.array([B, m * B / n])'),
         (BOTH, MXNET + 'np.array([B, m * B / n])'),
         (BOTH, NUMPY + '(onp.float32(B), onp.float32(m * B / n))'),
@@ -66,6 +71,7 @@ RIGHT = [
     ],
     [
         (SERVER, 'B * max(1, m / n)'),
+        (f'return 2 * {SERVER}', f'return (m > 1) * 2 * {SERVER}'),
         (RING, 'sum(B / m * beta for _ in range(2 * (m - 1)))'),
         (f'return 2 * {SERVER}', NUMPY + '2 * onp.maximum(B, m * B / n)'),
         (
