@@ -71,7 +71,7 @@ def allreduce_table(times):
     ]
     return (
         '## Allreduce of one array over two processes, in milliseconds'
-        '\n\nOver the loopback interface, a link made of processor time. '
+        '\n\nOver the loopback interface, where sending takes processor time. '
         f'{DDP} and {HOROVOD} both use gloo.\n\n'
         + table(['', *(f'{size:g} MB' for size in sizes)], rows)
     )

@@ -45,7 +45,7 @@ def others_time():
 def describe_load(others, elapsed):
     """Return a line on how busy others kept the cores meanwhile."""
     fraction = max(0, others) / elapsed / os.cpu_count()
-    busy = ' **The machine was busy**: expect ratios near 1.'
+    busy = ' **The machine was busy**, so speedups may be too small.'
     return (
         f'Other processes took {fraction:.0%} of the processor time.'
         + busy * (fraction > BUSY)

@@ -12,7 +12,7 @@ def write(results, notes, num_rounds, out):
     full = any(task == 'epoch' for _, _, task in results)
     command = 'make bench' if full else 'make bench SUITE=quick'
     parts = [
-        '# How fast, beside its peers',
+        '# Speed, compared with other implementations',
         *notes,
         method(num_rounds, command),
         steps_table(results),

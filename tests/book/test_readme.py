@@ -57,7 +57,7 @@ def test_the_speeds_in_readme_are_those_of_the_stored_results():
         'this project': 'this project',
         "Gluon's `Trainer`, with our settings": 'Gluon Trainer, our settings',
         "Gluon's `Trainer`, by default": 'Gluon Trainer, default settings',
-        "D2L's multi-GPU code": 'D2L recipe',
+        "D2L's multi-GPU recipe": 'D2L recipe',
         "PyTorch's DistributedDataParallel": 'PyTorch DDP',
     }
     assert set(rows) == set(peers)
