@@ -62,6 +62,7 @@ html_theme_options = {
 }  # one search field is enough
 html_context = {'default_mode': 'auto'}  # dark where the system is
 html_show_sphinx = False
+html_scaled_image_link = False  # a PDF would link to a local file
 html_use_index = html_domain_indices = False  # the search does better
 
 

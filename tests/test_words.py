@@ -6,6 +6,7 @@ The field's words stand in book/glossary.md.
 import pathlib
 import re
 import subprocess
+import sys
 
 import nbformat
 import pytest
@@ -100,3 +101,16 @@ def test_no_phrase_came_back(name):
 def test_the_phrases_are_found_where_they_are():
     for text in ('as it comes', 'two device(s)', 'it shall', 'colour'):
         assert any(re.search(phrase, text) for phrase in PHRASES), text
+
+
+def test_no_notebook_has_a_word_that_codespell_knows_to_be_wrong():
+    """Its sources; codespell itself reads the other files."""
+    notebooks = [name for name in TEXTS if name.endswith('.ipynb')]
+    found = subprocess.run(
+        [sys.executable, '-m', 'codespell_lib', '-'],
+        cwd=ROOT,
+        input='\n'.join(map(text_of, notebooks)),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert found.returncode == 0, found.stdout
