@@ -32,7 +32,8 @@ def main():
     start, others = time.monotonic(), others_time()
     results = run_rounds(suite.list_trials(notes), num_rounds, notes)
     elapsed = time.monotonic() - start
-    notes.append(describe_load(others_time() - others, elapsed))
+    if suite.is_timed:
+        notes.append(describe_load(others_time() - others, elapsed))
     notes.append(find_versions(results))
     suite.write(results, notes, num_rounds, suite.out)
     print(suite.out.read_text())

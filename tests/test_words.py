@@ -42,9 +42,8 @@ PHRASES = {
     r'idle share': 'bubble fraction, or idle fraction',
     r'(same|last) bits?': 'bit-identical, bit for bit',
     r'mak(e|es|ing) a step|made a step': 'take a step',
-    r'(image|example|thread|process|shard|worker)s? a '
-    r'(device|worker|step|process)': '... per ...',
-    r'(ms|bytes|seconds|images|examples) a (second|step|device|round)': 'per',
+    r'(images?|examples?|threads?|process|shards?|workers?|ms|bytes|seconds) '
+    r'a (device|worker|step|process|second|round)': '... per ...',
     r'contestants?': 'peer',
     r'that compute and that (add|sum)': 'workers and servers',
     r'train(s|ed|ing)? in parts': 'gradient accumulation',

@@ -27,12 +27,12 @@ def write(results, notes, num_rounds, out):
         int(size): tune([seed['steps'][size] for seed in seeds])
         for size in seeds[0]['steps']
     }
-    path = out.with_suffix('.png').with_name('large_batch.png')
+    path = out.with_name('large_batch.png')
     scale = statistics.mean(column(seeds, 'noise scale'))
     draw(sizes, scale, path)
     parts = [
         '# Large minibatches',
-        *(note for note in notes if 'Other processes' not in note),
+        *notes,
         'Written by `make bench SUITE=large_batch`: the experiments of '
         f'chapter 10, with its own code, for {len(seeds)} seeds. A number '
         'is the median over the seeds, with the smallest and the largest in '
@@ -73,7 +73,11 @@ def tune(seeds):
     medians = {lr: statistics.median(steps) for lr, steps in rates.items()}
     best = min(medians, key=medians.get)
     close = [lr for lr in medians if medians[lr] <= 1.1 * medians[best]]
-    return {'steps': rates[best], 'rate': best, 'close': close}
+    return {
+        'steps': rates[best],
+        'rate': best,
+        'close': f'{close[0]}–{close[-1]}',
+    }
 
 
 def sizes_section(sizes, scale, scales, path):
@@ -84,7 +88,7 @@ def sizes_section(sizes, scale, scales, path):
         [
             size,
             found['rate'],
-            f'{found["close"][0]}–{found["close"][-1]}',
+            found['close'],
             spread(found['steps']),
             f'{base / statistics.median(found["steps"]):.2f}',
             f'{(1 + scale / smallest) / (1 + scale / size):.2f}',
@@ -114,8 +118,8 @@ def updates_section(seeds):
     rows = []
     for name in seeds[0]['updates']:
         found = tune([seed['updates'][name] for seed in seeds])
-        close = f'{found["close"][0]}–{found["close"][-1]}'
-        rows.append([name, found['rate'], close, spread(found['steps'])])
+        steps = spread(found['steps'])
+        rows.append([name, found['rate'], found['close'], steps])
     return (
         '## Momentum and LARS, 2,048 examples\n\nSteps to 75 % test '
         'accuracy, each at its best rate; inf is more than 1.5 times the '

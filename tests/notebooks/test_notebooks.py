@@ -1,6 +1,7 @@
 """The notebooks as stored: what a reader or nbval would trip over."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -15,12 +16,13 @@ each_notebook = pytest.mark.parametrize(
 )
 
 
+@functools.lru_cache(maxsize=None)
+def cells_of(path):
+    return nbformat.read(path, 4).cells
+
+
 def code_cells(path):
-    return [
-        cell
-        for cell in nbformat.read(path, 4).cells
-        if cell.cell_type == 'code'
-    ]
+    return [cell for cell in cells_of(path) if cell.cell_type == 'code']
 
 
 def tagged(path, tag):
@@ -84,7 +86,7 @@ def test_every_figure_has_a_text_for_those_who_do_not_see_it(path):
     for cell in code_cells(path):
         if any('image/png' in o.get('data', {}) for o in cell.outputs):
             assert len(cell.metadata.mystnb.image.alt) > 40
-    for cell in nbformat.read(path, 4).cells:
+    for cell in cells_of(path):
         if cell.cell_type == 'markdown':
             for text in re.findall(r'!\[(.*?)\]', cell.source):
                 assert len(text) > 40
@@ -124,7 +126,7 @@ def test_each_exercise_has_a_check_and_then_a_solution(path):
         # JupyterLab shows the first line of a folded cell.
         assert cell.source.startswith(f'# Our solution to exercise {number}\n')
         assert cell.source.endswith(f'\n\ncheck_{number}()')
-    *_, question, answer = nbformat.read(path, 4).cells
+    *_, question, answer = cells_of(path)
     assert 'To think about' in question.source
     assert answer.metadata.tags == ['solution']
     assert answer.source.startswith('<details>')
@@ -167,6 +169,7 @@ def test_the_module_is_what_the_notebook_exports(path, tmp_path):
         ), 'run make export'
 
 
+@functools.lru_cache(maxsize=None)
 def exporters():
     """Return {public or module name: the chapter that exports it}."""
     found = {}
@@ -201,6 +204,7 @@ def chapter_of(path):
     return path.stem.split('_')[0].lstrip('0')
 
 
+@functools.lru_cache(maxsize=None)
 def stated_chapters(path):
     """Return the chapters that the first cell names, and what they need."""
     order = [chapter_of(p) for p in NOTEBOOKS]
@@ -208,7 +212,7 @@ def stated_chapters(path):
     stated = set()
     for found in re.findall(
         rf'chapters? ({number}(?:(?:,| and|, and| to) {number})*)',
-        nbformat.read(path, 4).cells[0].source,
+        cells_of(path)[0].source,
         re.IGNORECASE,
     ):
         for first, last in re.findall(
