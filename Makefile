@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help env train lab lint check test test-all test-long test-as-gpus \
 	test-hosts test-gpu-build bench export execute sphinx book pdf slides \
-	student figures horovod lock clean
+	student grade figures horovod lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-10s%s\n", $$1, $$2}' \
@@ -32,9 +32,13 @@ env:  ## set up .venv; PYTHON=/path/to/python3.10 chooses the interpreter
 train: env  ## train on one and two devices; options in ARGS='--full'
 	$(python) -m d2lmulti train $(ARGS)
 
+# JupyterLab asks for it where root is the only user, as in a container.
+as_root = $(if $(filter 0,$(shell id -u)),--allow-root)
+
 # From the project folder, because the chapters show figures in img/.
 lab: env  ## open the notebooks in JupyterLab
-	$(python) -m jupyterlab --LabApp.default_url=/lab/tree/notebooks $(ARGS)
+	$(python) -m jupyterlab --LabApp.default_url=/lab/tree/notebooks \
+	    $(as_root) $(ARGS)
 
 lint: env
 	$(python) -m ruff check
@@ -119,6 +123,9 @@ slides: sphinx  ## make slides of each chapter in build/slides
 student: env  ## the edition without solutions: build/student and a zip
 	@$(python) book/make_student.py build/student
 	@echo 'The edition is in build/student and build/student.zip'
+
+grade: env  ## grade the notebooks in SUBMISSIONS=folder into build/grades
+	@cd book && ../$(python) -m grading $(abspath $(SUBMISSIONS)) $(ARGS)
 
 figures: env  ## draw the figures in img/
 	@for script in img/*.py; do \

@@ -10,6 +10,7 @@ import shutil
 import sys
 
 import nbformat
+from grading.exercises import read_chapters, write_chapters
 from nbconvert.preprocessors import TagRemovePreprocessor
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -42,6 +43,15 @@ def make_student(folder):
             without_solutions(nbformat.read(path, 4)),
             folder / 'notebooks' / path.name,
         )
+    shutil.copytree(
+        ROOT / 'book' / 'grading',
+        folder / 'grading',
+        ignore=shutil.ignore_patterns('__pycache__', 'hidden'),
+    )
+    write_chapters(
+        read_chapters(ROOT / 'notebooks'),
+        folder / 'grading' / 'chapters.json',
+    )
     return shutil.make_archive(folder, 'zip', folder.parent, folder.name)
 
 

@@ -1,0 +1,1 @@
+"""Grade the exercises of students' notebooks: `make grade`."""

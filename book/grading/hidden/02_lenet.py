@@ -1,0 +1,30 @@
+"""Hidden checks of chapter 2."""
+
+import mxnet as mx
+from compare import assert_same
+
+
+def hidden_1(rng, answer, solution):
+    for num in (1, 2, 4):
+        shapes = [
+            shape
+            for _ in range(num)
+            for shape in (tuple(rng.randint(1, 9, 2)), (rng.randint(1, 9),))
+        ]
+        assert_same(answer, solution, [mx.np.zeros(shape) for shape in shapes])
+
+
+def hidden_2(rng, answer, solution):
+    for n, classes, scale in ((1, 2, 1), (5, 3, 200), (8, 10, 1e4)):
+        y_hat = mx.np.array(scale * rng.randn(n, classes))
+        y = mx.np.array(rng.randint(0, classes, n))
+        assert_same(answer, solution, y_hat, y)
+
+
+def hidden_3(rng, answer, solution):
+    for _ in range(4):
+        layers = [
+            (kind, int(rng.randint(1, 4)))
+            for kind in rng.choice(['convolution', 'pooling'], 3)
+        ]
+        assert_same(answer, solution, int(rng.randint(40, 99)), layers)

@@ -1,0 +1,160 @@
+"""grades.csv, a page for each student, and a summary for the class."""
+
+import collections
+import csv
+import dataclasses
+import hashlib
+import re
+
+import jinja2
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto;
+    max-width: 60rem; padding: 0 1rem; color: #222; }
+table { border-collapse: collapse; width: 100%; }
+th, td { border-bottom: 1px solid #ddd; padding: .4rem .6rem;
+    text-align: left; vertical-align: top; }
+td.number, th.number { text-align: right; }
+.passed { color: #00694f; }
+.failed { color: #a33f00; }
+.scroll { overflow-x: auto; }
+@media print { body { margin: 0; } }
+"""
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{{ title }}</title>
+<style>{{ style }}</style>
+<h1>{{ title }}</h1>
+{% block body %}{% endblock %}
+"""
+STUDENT = """{% extends 'page' %}{% block body %}
+<p>{{ points }} of {{ possible }} points.</p>
+<div class="scroll"><table>
+<tr><th>exercise<th class="number">points<th>result<th>what the check says
+{% for r in results %}
+<tr><td>{{ r.exercise or r.file }}
+<td class="number">{{ '%g' % (r.points if r.passed else 0) }} of
+{{ '%g' % r.points }}
+<td class="{{ 'passed' if r.passed else 'failed' }}">
+{{ 'passed' if r.passed else 'not passed' }}
+<td>{{ r.message }}
+{% endfor %}
+</table></div>
+{% endblock %}"""
+CLASS = """{% extends 'page' %}{% block body %}
+<p>{{ rows | length }} students, {{ exercises | length }} exercises.
+<a href="grades.csv">grades.csv</a> has every result.</p>
+{% if warning %}<p class="failed">{{ warning }}</p>{% endif %}
+<h2>Students</h2>
+<div class="scroll"><table>
+<tr><th>student<th class="number">points<th>not graded
+{% for row in rows %}
+<tr><td><a href="{{ row.page }}">{{ row.student }}</a>
+<td class="number">{{ row.points }} of {{ row.possible }}
+<td>{{ row.problems | join('; ') }}
+{% endfor %}
+</table></div>
+<h2>Exercises</h2>
+<div class="scroll"><table>
+<tr><th>exercise<th class="number">passed<th>most frequent message
+{% for e in exercises %}
+<tr><td>{{ e.id }}<td class="number">{{ e.passed }} of {{ e.answers }}
+<td>{{ e.message }}
+{% endfor %}
+</table></div>
+{% endblock %}"""
+pages = jinja2.Environment(
+    loader=jinja2.DictLoader(
+        {'page': PAGE, 'student': STUDENT, 'class': CLASS}
+    ),
+    autoescape=True,
+    trim_blocks=True,
+)
+
+
+def write_report(results, folder, warning=''):
+    """Write grades.csv, index.html and students/*.html into a folder."""
+    (folder / 'students').mkdir(parents=True, exist_ok=True)
+    for old in (folder / 'students').glob('*.html'):
+        old.unlink()
+    write_csv(results, folder / 'grades.csv')
+    of_students = group(results, lambda r: r.student)
+    rows = []
+    for student, own in of_students.items():
+        page = f'students/{file_name(student)}.html'
+        totals = {
+            'student': student,
+            'points': f'{sum(r.points for r in own if r.passed):g}',
+            'possible': f'{sum(r.points for r in own):g}',
+        }
+        render('student', folder / page, student, results=own, **totals)
+        problems = [f'{r.file}: {r.message}' for r in own if not r.exercise]
+        rows.append({**totals, 'page': page, 'problems': problems})
+    render(
+        'class',
+        folder / 'index.html',
+        'Grades',
+        rows=rows,
+        exercises=per_exercise(results),
+        warning=warning,
+    )
+
+
+def write_csv(results, path):
+    """Write a row for each student and exercise."""
+    fields = [field.name for field in dataclasses.fields(results[0])]
+    with open(path, 'w', newline='') as file:
+        table = csv.writer(file)
+        table.writerow(fields)
+        for result in results:
+            table.writerow(
+                [as_cell(value) for value in dataclasses.astuple(result)]
+            )
+
+
+def as_cell(value):
+    """Return a value that no spreadsheet takes for a formula."""
+    if isinstance(value, str) and value[:1] in ('=', '+', '-', '@'):
+        return f"'{value}"
+    return value
+
+
+def per_exercise(results):
+    """Return what the class did in each exercise."""
+    rows = []
+    graded = [result for result in results if result.exercise]
+    for name, own in sorted(group(graded, lambda r: r.exercise).items()):
+        messages = collections.Counter(r.message for r in own if not r.passed)
+        rows.append(
+            {
+                'id': name,
+                'passed': sum(r.passed for r in own),
+                'answers': len(own),
+                'message': messages.most_common(1)[0][0] if messages else '',
+            }
+        )
+    return rows
+
+
+def group(results, key):
+    """Return {key: its results}, in the order of the first of each."""
+    groups = {}
+    for result in results:
+        groups.setdefault(key(result), []).append(result)
+    return groups
+
+
+def file_name(student):
+    """Return a name for a file, different for different students."""
+    plain = re.sub(r'[^\w.-]+', '-', student)[:60]
+    return f'{plain}-{hashlib.sha256(student.encode()).hexdigest()[:6]}'
+
+
+def render(template, path, title, **values):
+    """Write a page."""
+    text = pages.get_template(template).render(
+        title=title, style=STYLE, **values
+    )
+    path.write_text(text)

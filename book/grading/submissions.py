@@ -1,0 +1,149 @@
+"""What students handed in: notebooks of any name, in folders and zips."""
+
+import dataclasses
+import io
+import pathlib
+import re
+import zipfile
+
+import nbformat
+
+from .cells import code_cells, names_in, needed_for, tags
+
+MAX_BYTES = 50_000_000  # of a notebook; a zip bomb is larger
+MAX_DEPTH = 3  # zips in zips
+IGNORED = re.compile(r'(^|/)(\.ipynb_checkpoints|__MACOSX|\.[^/]*)(/|$)')
+
+
+@dataclasses.dataclass
+class File:
+    """A notebook of a student: its content, or what is wrong with it."""
+
+    student: str
+    name: str
+    content: bytes = b''
+    problem: str = ''
+
+
+@dataclasses.dataclass
+class Answer:
+    """What a student wrote for an exercise: the sources of cells, in order.
+
+    The last one is the answer; those before define names that it uses.
+    """
+
+    exercise: object
+    sources: list
+
+
+def find_files(folder):
+    """Yield a `File` for each notebook under a folder, or in a zip file.
+
+    The first folder or zip below `folder` names the student; a notebook that
+    lies in `folder` itself is named after its student.
+    """
+    folder = pathlib.Path(folder)
+    if folder.is_file():
+        yield from from_zip(folder.read_bytes(), '', folder.name, 0)
+        return
+    for path in sorted(folder.rglob('*')):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and not IGNORED.search(name):
+            yield from from_file(name, path.read_bytes())
+
+
+def from_file(name, content, depth=0):
+    """Yield the `File`s in a file: itself, or what is in a zip."""
+    first, _, rest = name.partition('/')
+    student = pathlib.PurePath(first).stem if not rest else first
+    if name.lower().endswith('.zip'):
+        yield from from_zip(content, student, name, depth)
+    elif name.lower().endswith('.ipynb'):
+        yield File(student, name, content)
+
+
+def from_zip(content, student, name, depth):
+    """Yield the notebooks in a zip; nothing is written to the disk."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for info in archive.infolist():
+                if IGNORED.search(info.filename) or info.is_dir():
+                    continue
+                if not info.filename.lower().endswith(('.ipynb', '.zip')):
+                    continue
+                inside = f'{student}/{info.filename}'.lstrip('/')
+                if info.file_size > MAX_BYTES or depth >= MAX_DEPTH:
+                    yield File(student, inside, problem='too large')
+                    continue
+                yield from from_file(inside, archive.read(info), depth + 1)
+    except (zipfile.BadZipFile, RuntimeError, OSError, ValueError) as error:
+        # RuntimeError: it has a password
+        yield File(student, name, problem=f'cannot be unzipped: {error}')
+
+
+def read_notebook(file):
+    """Return the notebook of a `File`; raise ValueError if it is none."""
+    if file.problem:
+        raise ValueError(file.problem)
+    if len(file.content) > MAX_BYTES:
+        raise ValueError('too large')
+    try:
+        notebook = nbformat.reads(file.content.decode(), 4)
+        nbformat.validate(notebook)
+    except Exception as error:  # of JSON, of its schema, of its encoding
+        line = (str(error).splitlines() or [''])[0]
+        raise ValueError(f'not a notebook: {line[:100]}') from None
+    return notebook
+
+
+def match(notebook, chapters):
+    """Return (chapter, answers) of the chapter that a notebook answers.
+
+    Neither names nor checks count: an exercise is known by its id, its cell
+    or its function. Raises ValueError if no exercise is found.
+    """
+    found = {
+        chapter.stem: (chapter, find_answers(notebook, chapter))
+        for chapter in chapters
+    }
+    chapter, answers = max(found.values(), key=lambda pair: len(pair[1]))
+    if not answers:
+        raise ValueError('no exercise of the book is in it')
+    return chapter, answers
+
+
+def find_answers(notebook, chapter):
+    """Return an `Answer` for each exercise of a chapter that was found."""
+    answers = []
+    cells = [
+        cell for cell in code_cells(notebook) if not is_solution(cell, chapter)
+    ]
+    theirs = [cell for cell in cells if cell['source'] not in chapter.ours]
+    for exercise in chapter.exercises:
+        own = [c['source'] for c in theirs if is_answer(c, exercise)]
+        stubs = [c['source'] for c in cells if is_answer(c, exercise)]
+        if stubs:
+            last = (own or stubs)[-1]
+            others = [c['source'] for c in theirs if c['source'] not in own]
+            sources = [*needed_for([last], others), last]
+            answers.append(Answer(exercise, sources))
+    return answers
+
+
+def is_solution(cell, chapter):
+    """Return whether a cell is a solution of ours, as the book has it."""
+    return 'solution' in tags(cell) or cell['source'] in [
+        exercise.solution for exercise in chapter.exercises
+    ]
+
+
+def is_answer(cell, exercise):
+    """Return whether a cell is there to answer an exercise."""
+    metadata = cell.get('metadata', {}).get('nbgrader', {})
+    if 'check' in tags(cell) or metadata.get('grade'):
+        return False
+    return (
+        metadata.get('grade_id') == exercise.id
+        or exercise.function in names_in(cell['source'])[0]
+        or f'def {exercise.function}(' in cell['source']  # not Python, yet
+    )

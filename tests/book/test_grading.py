@@ -1,0 +1,465 @@
+"""`make grade`: a class of twelve, graded in one command."""
+
+import csv
+import json
+import pathlib
+import subprocess
+import sys
+import types
+import zipfile
+
+import nbformat
+import numpy as onp
+import pytest
+from grading import grading, runner, sandbox, submissions
+from grading.exercises import read_chapters, write_chapters
+from grading.sandbox import run_answers
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+ROOT = pathlib.Path(__file__).parents[2]
+NOTEBOOKS = ROOT / 'notebooks'
+STUBS = [
+    "def double(n):\n    raise NotImplementedError('add it to itself')",
+    "def total(values):\n    raise NotImplementedError('add them all')",
+]
+CHECKS = [
+    """def check_1():
+    for n in (1, 3):
+        assert close(double(n), 2 * n), f'{n} twice is {2 * n}'
+    print('Exercise 1: passed')
+
+check_1()""",
+    """def check_2():
+    assert close(total([1, 2, 4]), 7), '1, 2 and 4 are 7'
+    print('Exercise 2: passed')
+
+check_2()""",
+]
+SOLUTIONS = [
+    'def double(n):\n    return 2 * n',
+    'def total(values):\n    return sum(values)',
+]
+
+
+def exercise_cells(number):
+    """Return the three cells of an exercise."""
+    name = f'ch99-exercise-{number + 1}'
+    stub = new_code_cell(STUBS[number])
+    stub.metadata.update(
+        tags=['exercise'], nbgrader={'grade_id': name, 'solution': True}
+    )
+    check = new_code_cell(CHECKS[number])
+    check.metadata.update(
+        tags=['check', 'raises-exception'],
+        nbgrader={'grade_id': f'{name}-check', 'grade': True, 'points': 2},
+    )
+    solution = new_code_cell(f'{SOLUTIONS[number]}\n\ncheck_{number + 1}()')
+    solution.metadata.tags = ['solution']
+    return [stub, check, solution]
+
+
+def chapter():
+    """Return a small chapter of two exercises, with solutions."""
+    return new_notebook(
+        cells=[
+            new_markdown_cell('# A chapter'),
+            new_code_cell('%matplotlib inline\nimport math'),
+            new_code_cell('def close(a, b):\n    return math.isclose(a, b)'),
+            new_code_cell("raise ValueError('not needed by any exercise')"),
+            *exercise_cells(0),
+            *exercise_cells(1),
+        ]
+    )
+
+
+def handed_in(first=SOLUTIONS[0], second=SOLUTIONS[1], *more, checks=True):
+    """Return a student's notebook with these answers, and more cells."""
+    notebook = chapter()
+    answers = [first, second]
+    cells = []
+    for cell in notebook.cells:
+        tags = cell.metadata.get('tags', [])
+        if 'exercise' in tags:
+            cell.source = answers.pop(0)
+        if 'solution' not in tags and (checks or 'check' not in tags):
+            cells.append(cell)
+    notebook.cells = cells + [new_code_cell(source) for source in more]
+    return notebook
+
+
+def without_metadata():
+    """Return right answers as a tool leaves them that knows no metadata."""
+    notebook = handed_in()
+    for number, cell in enumerate(notebook.cells):
+        cell.metadata, cell.id = {}, f'new-{number}'
+    return notebook
+
+
+HANG = 'def double(n):\n    while True:\n        pass'
+FAKE = """def double(n):
+    return 0
+
+def check_1():
+    print('Exercise 1: passed')
+
+def close(a, b):
+    return True"""
+# Each student's notebook, and what becomes of the two exercises: '' for a
+# right answer, else a part of the message.
+CLASS = {
+    'right/99.ipynb': (handed_in(), '', ''),
+    'wrong/99.ipynb': (
+        handed_in('def double(n):\n    return n + 1'),
+        '3 twice is 6',
+        '',
+    ),
+    'stubs/99.ipynb': (handed_in(*STUBS), 'add it to', 'add them all'),
+    'hanging/99.ipynb': (handed_in(HANG), 'longer than 5 s', ''),
+    'leaving/99.ipynb': (
+        handed_in(SOLUTIONS[0] + '\nimport os\nos._exit(0)'),
+        'ended the process',
+        '',
+    ),
+    'full/99.ipynb': (
+        handed_in(SOLUTIONS[0], "x = b'1' * 10**9\n" + SOLUTIONS[1]),
+        '',
+        'MB of memory',
+    ),
+    'fake/99.ipynb': (handed_in(FAKE), '1 twice is 2', ''),
+    'no-checks/99.ipynb': (handed_in(checks=False), '', ''),
+    'renamed/my homework (1).ipynb': (without_metadata(), '', ''),
+    'helper/99.ipynb': (
+        handed_in(
+            'def double(n):\n    return times(n, 2)',
+            SOLUTIONS[1],
+            'def times(a, b):\n    return a * b',
+            "raise RuntimeError('an experiment that failed')",
+        ),
+        '',
+        '',
+    ),
+    'syntax/99.ipynb': (
+        handed_in('def double(n:\n    return 2 * n'),
+        'SyntaxError',
+        '',
+    ),
+    'thief/99.ipynb': (
+        handed_in(
+            'import pathlib\n'
+            f'text = pathlib.Path({str(NOTEBOOKS)!r}, "02_lenet.ipynb")'
+            '.read_text()\n' + SOLUTIONS[0]
+        ),
+        'FileNotFoundError',
+        '',
+    ),
+}
+
+
+@pytest.fixture(scope='module')
+def graded(tmp_path_factory):
+    """Return (folder of the report, rows of grades.csv by student)."""
+    folder = tmp_path_factory.mktemp('class')
+    (folder / 'chapters').mkdir()
+    nbformat.write(chapter(), folder / 'chapters' / '99_small.ipynb')
+    for name, (notebook, *_) in CLASS.items():
+        path = folder / 'handed-in' / name
+        path.parent.mkdir(parents=True)
+        nbformat.write(notebook, path)
+    (folder / 'handed-in' / 'damaged.ipynb').write_text('{"cells": [')
+    (folder / 'handed-in' / 'broken.zip').write_bytes(b'PK, but not a zip')
+    with zipfile.ZipFile(folder / 'handed-in' / 'zipped.zip', 'w') as file:
+        file.writestr('a/b/99.ipynb', nbformat.writes(handed_in()))
+        file.writestr('__MACOSX/99.ipynb', 'not this one')
+        file.writestr('.ipynb_checkpoints/99.ipynb', 'nor this one')
+    run = grade(
+        folder / 'handed-in',
+        *('--chapters', folder / 'chapters', '--out', folder / 'out'),
+        *('--seconds', '5', '--memory', '600', '--jobs', '2'),
+    )
+    assert run.returncode == 0, run.stderr
+    with open(folder / 'out' / 'grades.csv', newline='') as file:
+        rows = list(csv.DictReader(file))
+    students = {}
+    for row in rows:
+        students.setdefault(row['student'], []).append(row)
+    return folder / 'out', students, run
+
+
+def grade(*arguments):
+    return subprocess.run(
+        [sys.executable, '-m', 'grading', *map(str, arguments)],
+        cwd=ROOT / 'book',
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+
+
+@pytest.mark.parametrize('name', CLASS)
+def test_every_answer_is_graded_by_the_check_of_the_book(name, graded):
+    _, students, _ = graded
+    student = name.split('/')[0]
+    messages = [row['message'] for row in students[student]]
+    passed = [row['passed'] == 'True' for row in students[student]]
+    wanted = list(CLASS[name][1:])
+    if student == 'thief' and not sandbox.can_isolate():
+        wanted = ['', '']  # the command has warned
+    assert passed == [message == '' for message in wanted]
+    assert all(a in b for a, b in zip(wanted, messages)), messages
+
+
+def test_files_that_cannot_be_read_stop_nothing(graded):
+    _, students, _ = graded
+    assert 'not a notebook' in students['damaged'][0]['message']
+    assert 'cannot be unzipped' in students['broken'][0]['message']
+    assert [row['passed'] for row in students['zipped']] == ['True', 'True']
+
+
+def test_there_is_a_page_for_the_class_and_one_for_each_student(graded):
+    folder, students, run = graded
+    index = (folder / 'index.html').read_text()
+    assert len(list((folder / 'students').glob('*.html'))) == len(students)
+    for student in students:
+        assert f'>{student}</a>' in index
+    assert 'right</a>\n<td class="number">4 of 4' in index
+    assert '15 students' in run.stdout
+    assert (
+        sandbox.can_isolate()
+        or 'container' in run.stderr
+        and 'container' in index
+    )
+
+
+def test_what_a_student_writes_is_no_html_and_no_formula(tmp_path):
+    from grading.report import write_report
+
+    bad = grading.Result(
+        '=cmd()', 'x', 'c', 'e', 1, False, '<script>alert(1)</script>'
+    )
+    write_report([bad], tmp_path)
+    assert "'=cmd()" in (tmp_path / 'grades.csv').read_text()
+    for page in tmp_path.rglob('*.html'):
+        assert '<script>' not in page.read_text()
+
+
+def answer(source, check='', function='f', used=()):
+    return {
+        'id': source,
+        'function': function,
+        'sources': [source],
+        'checks': [check],
+        'used': list(used),
+    }
+
+
+ATTACKS = {
+    'def f():\n    raise SystemExit(0)': 'SystemExit',
+    'def f():\n    raise KeyboardInterrupt': 'KeyboardInterrupt',
+    'def f():\n    f()': 'RecursionError',
+    'def f():\n    import ctypes; ctypes.string_at(0)': 'ended the process',
+    'f = None': 'TypeError',
+    'pass': 'f is not defined',
+    'def f():\n    print("x" * 10**7)': '',
+    'import os\ndef f():\n    os.fork()': '',
+}
+
+
+def test_whatever_an_answer_does_the_next_one_is_graded():
+    answers = [answer(source, 'f()') for source in ATTACKS]
+    results = run_answers([], answers, 5, 1500)
+    for source, message in ATTACKS.items():
+        found = results[source][0]
+        assert message in found if message else not found, (source, found)
+
+
+def test_an_answer_has_no_network_and_cannot_write_elsewhere(tmp_path):
+    if not sandbox.can_isolate():
+        return  # the command warns: see above
+    elsewhere = tmp_path / 'file'
+    write = f'def f():\n    open({str(elsewhere)!r}, "w")'
+    connect = (
+        'import socket\ndef f():\n'
+        '    socket.create_connection(("127.0.0.1", 9), timeout=1)'
+    )
+    results = run_answers(
+        [], [answer(write, 'f()'), answer(connect, 'f()')], 5, 1500
+    )
+    assert not elsewhere.exists() and 'OSError' in results[write][0]
+    assert 'OSError' in results[connect][0]
+
+
+def test_a_check_uses_the_names_of_the_book():
+    cheat = 'def f():\n    return 0\ndef close(a, b):\n    return True'
+    before = ['def close(a, b):\n    return a == b']
+    job = answer(cheat, "assert close(f(), 1), 'no'", used=['close'])
+    assert run_answers(before, [job], 5, 1500) == {cheat: ('no', 0.0)}
+    job['used'] = []  # the bug
+    assert run_answers(before, [job], 5, 1500) == {cheat: ('', 0.0)}
+
+
+def test_a_line_without_the_secret_counts_nothing():
+    lines = [b'["guess", "e", "", 0]', b'passed', b'{}', b'["s", "e", "", 1]']
+    assert list(sandbox.parse(lines, 's')) == [['e', '', 1]]
+
+
+def test_an_error_in_our_own_cells_is_no_students_fault():
+    with pytest.raises(RuntimeError, match='own cells fail: NameError'):
+        run_answers(['nothing_of_this_name'], [answer('f = 1')], 5, 1500)
+
+
+def test_the_message_says_where():
+    names = {}
+    message = runner.grade(
+        answer('def f():\n    a = 1\n    return a / 0', 'f()'), names, {}
+    )
+    assert (
+        message == 'ZeroDivisionError: division by zero (line 3 of the cell)'
+    )
+
+
+@pytest.mark.parametrize(
+    'files, students',
+    [
+        ({'ann/1.ipynb': b'', 'ann/x/2.ipynb': b''}, ['ann', 'ann']),
+        ({'bob.ipynb': b''}, ['bob']),
+        ({'eve/notes.txt': b'', 'eve/.hidden/1.ipynb': b''}, []),
+        ({'a.ipynb': b'', 'b/c.ipynb': b''}, ['a', 'b']),
+    ],
+)
+def test_the_first_folder_or_the_file_names_the_student(
+    files, students, tmp_path
+):
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    found = submissions.find_files(tmp_path)
+    assert [file.student for file in found] == students
+
+
+def test_a_zip_bomb_is_not_unpacked(monkeypatch, tmp_path):
+    monkeypatch.setattr(submissions, 'MAX_BYTES', 1000)
+    with zipfile.ZipFile(
+        tmp_path / 'ann.zip', 'w', zipfile.ZIP_DEFLATED
+    ) as file:
+        file.writestr('1.ipynb', b'0' * 10**6)
+    (found,) = submissions.find_files(tmp_path)
+    assert found.student == 'ann' and found.problem == 'too large'
+
+
+def test_the_best_of_several_files_counts():
+    results = [
+        grading.Result('ann', 'a', 'c', 'e1', 1, False, 'no'),
+        grading.Result('ann', 'b', 'c', 'e1', 1, True),
+        grading.Result('bob', 'b', 'c', 'e1', 1, False, 'no'),
+    ]
+    best = grading.best_of(results)
+    assert [r.passed for r in best] == [True, False]
+
+
+# The book itself
+
+
+@pytest.fixture(scope='module')
+def chapters():
+    return read_chapters(NOTEBOOKS)
+
+
+def test_every_exercise_has_a_stable_id_and_points(chapters):
+    names = [e.id for chapter in chapters for e in chapter.exercises]
+    assert len(set(names)) == len(names) >= 40
+    for chapter in chapters:
+        number = chapter.stem.split('_')[0]
+        assert [e.id for e in chapter.exercises] == [
+            f'ch{number}-exercise-{i + 1}'
+            for i in range(len(chapter.exercises))
+        ]
+        assert all(e.points > 0 for e in chapter.exercises)
+
+
+def test_a_chapter_of_the_book_is_graded(chapters):
+    chapter = next(c for c in chapters if c.stem == '02_lenet')
+    notebook = nbformat.read(NOTEBOOKS / '02_lenet.ipynb', 4)
+    solutions = [e.solution.split('\n\ncheck_')[0] for e in chapter.exercises]
+    solutions[2] = 'def side_after(n, layers):\n    return 4'
+    for cell in notebook.cells:
+        if 'exercise' in cell.metadata.get('tags', []):
+            cell.source = solutions.pop(0)
+    file = submissions.File('ann', 'x', nbformat.writes(notebook).encode())
+    results = grading.grade_file(file, chapters, (60, 6000), 'a secret')
+    assert [result.passed for result in results] == [True, True, False]
+    assert all(result.chapter == '02_lenet' for result in results)
+
+
+def test_our_solutions_in_a_submission_are_not_answers(chapters):
+    notebook = nbformat.read(NOTEBOOKS / '02_lenet.ipynb', 4)
+    chapter, answers = submissions.match(notebook, chapters)
+    assert chapter.stem == '02_lenet'
+    for found in answers:
+        assert 'NotImplementedError' in found.sources[-1]
+    with pytest.raises(ValueError, match='no exercise'):
+        submissions.match(new_notebook(), chapters)
+
+
+def test_what_the_student_edition_has_holds_no_solution(chapters, tmp_path):
+    path = tmp_path / 'chapters.json'
+    write_chapters(chapters, path)
+    text = path.read_text()
+    assert 'Our solution' not in text
+    assert [e['solution'] for c in json.loads(text) for e in c['exercises']]
+    (again, *_) = read_chapters(path)
+    assert again.before == chapters[0].before
+    assert not any(e.solution for e in again.exercises)
+
+
+HIDDEN = ROOT / 'book' / 'grading' / 'hidden'
+
+
+def hidden_names(source):
+    """Return what a hidden check sees, with the names it defines."""
+    names = {}
+    exec((HIDDEN / 'compare.py').read_text(), names)
+    exec(source.replace('from compare import', '# from compare import'), names)
+    return names
+
+
+def test_a_hidden_check_sees_what_the_book_does_not_show():
+    names = hidden_names((HIDDEN / '05_data.py').read_text())
+
+    def right(sizes, speeds):
+        return max(size / speed for size, speed in zip(sizes, speeds))
+
+    def learned_by_heart(sizes, speeds):
+        return {(150, 150): 1.5}.get(tuple(sizes), 1.0)
+
+    rng = onp.random.RandomState
+    names['hidden_1'](rng(0), right, right)
+    with pytest.raises(AssertionError, match='hidden check: learned'):
+        names['hidden_1'](rng(0), learned_by_heart, right)
+
+
+@pytest.mark.parametrize(
+    'value, right, same',
+    [
+        ([1, 2.0], (1, 2), True),
+        (onp.float32(2), 2, True),
+        (True, onp.bool_(True), True),
+        (None, None, True),
+        (None, 1, False),
+        ([1], [1, 2], False),
+        (onp.ones(2), onp.ones((1, 2)), False),
+        ('x', 1, False),
+        (1.01, 1, False),
+    ],
+)
+def test_hidden_checks_compare_values_not_types(value, right, same):
+    is_close = hidden_names('')['is_close']
+    try:
+        assert bool(is_close(value, right)) == same
+    except (TypeError, ValueError):
+        assert not same
+
+
+def test_the_runner_runs_alone():
+    module = types.ModuleType('alone')
+    exec(pathlib.Path(runner.__file__).read_text(), vars(module))
+    assert module.main
