@@ -35,13 +35,13 @@ def test_a_bare_python_is_the_one_that_runs_the_launcher(command, runs):
 
 def test_a_file_of_hosts(tmp_path):
     path = tmp_path / 'hosts'
-    path.write_text('node1 2\n\n# not this one\nnode2   # one slot\n')
-    assert read_hosts(path) == [('node1', 2), ('node2', 1)]
+    path.write_text('node1 2\n\n# not this one\nnode2   # one slot\nbig 1 4')
+    assert read_hosts(path) == [('node1', 2), ('node2', 1), ('big', 1, 4)]
 
 
 @pytest.mark.parametrize(
     'content',
-    ['', '# nothing', 'node1 two', 'node1 1 2', 'node1 -1', '-oProxy 1'],
+    ['', '# no', 'node1 two', 'node1 1 2 3', 'node1 1 -1', '-oProxy 1'],
 )
 def test_a_bad_file_of_hosts_is_refused(tmp_path, content):
     path = tmp_path / 'hosts'
