@@ -373,25 +373,28 @@ def join(
             stack.callback(member.end)
             member.start(node.first_worker + i, workers, job)
             members.append(member)
-        wait_for_end(members, on_line)
-    for member in members:
-        if member.outcome:
-            raise JobFailed(member.outcome)
+        outcome = wait_for_end(members, on_line)
+    if outcome:
+        raise JobFailed(outcome)
 
 
 def wait_for_end(
     members: list[Member], on_line: Callable[[str], object]
-) -> None:
-    """Return when the first node has told all members the outcome, or is
-    gone."""
+) -> str:
+    """Return why the job failed, or a member was refused; '' if all went
+    well."""
     told = False
-    while any(member.thread.is_alive() for member in members):
+    while all(member.thread.is_alive() for member in members):
         time.sleep(0.1)
         for member in members:
             member.check_heartbeat()
         if not told and all(member.is_welcome for member in members):
             told = True
             on_line('launch: joined; the first node prints all output')
+    for member in members:
+        member.thread.join(1)  # all hear it at the same time
+    ended = [member for member in members if not member.thread.is_alive()]
+    return next(filter(None, (member.outcome for member in ended)), '')
 
 
 def find_first_node(
@@ -456,8 +459,7 @@ class Member:
         self.devices = devices
         self.agent: subprocess.Popen[str] | None = None
         self.last_heard, self.is_welcome = time.monotonic(), False
-        host, port = connection.getpeername()
-        self.outcome = f'the first node, {host}, port {port}, is gone'
+        self.outcome = 'the first node is gone, or is another program'
         self.thread = threading.Thread(target=self.obey, daemon=True)
 
     def start(self, number: int, workers: int, job: str) -> None:
@@ -484,8 +486,8 @@ class Member:
             elif isinstance(message, dict) and 'variables' in message:
                 self.start_agent(message)
             else:
-                if isinstance(message, dict):
-                    self.outcome = str(message.get('end'))
+                if isinstance(message, dict) and 'end' in message:
+                    self.outcome = str(message['end'])
                 return
 
     def start_agent(self, order: dict[str, Any]) -> None:

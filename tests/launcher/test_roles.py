@@ -1,11 +1,12 @@
 """Roles: the hosts that run them, and the variables that tell each its own."""
 
 import re
+import socket
 import subprocess
 import sys
 
 import pytest
-from helpers import JOIN
+from helpers import JOIN, put_in
 
 from d2lmulti.launcher import launch
 from d2lmulti.launcher.agent import free_port
@@ -48,6 +49,36 @@ def test_a_bad_file_of_hosts_is_refused(tmp_path, content):
     path.write_text(content)
     with pytest.raises(ValueError, match='hosts'):
         read_hosts(path)
+
+
+def numbers_of_devices(**options):
+    """Return the number that each worker finds, None without one."""
+    options = {'workers': 3, 'servers': 1, 'hosts': None, **options}
+    roles = make_roles(['python'], **options)
+    assert not any('D2LMULTI_NUM_DEVICES' in r.variables for r in roles[:2])
+    return [role.variables.get('D2LMULTI_NUM_DEVICES') for role in roles[2:]]
+
+
+def test_each_worker_has_its_own_number_of_devices(monkeypatch):
+    monkeypatch.setattr(socket, 'gethostbyname', lambda name: '10.0.0.1')
+    assert numbers_of_devices(devices=[1, 2, 1]) == ['1', '2', '1']
+    assert numbers_of_devices(hosts=[('a', 1, 4), ('b', 2)]) == [
+        '4',
+        None,
+        None,
+    ]
+    assert numbers_of_devices(hosts=[('a', 1), ('b', 4, 2)]) == [
+        None,
+        '2',
+        '2',
+    ]
+    assert numbers_of_devices() == [None] * 3
+
+
+def test_numbers_that_are_given_to_the_wrong_workers_are_noticed(monkeypatch):
+    put_in(monkeypatch, make_roles, 'numbers[number] if', 'numbers[0] if')
+    with pytest.raises(AssertionError):
+        test_each_worker_has_its_own_number_of_devices(monkeypatch)
 
 
 def test_variables_are_printed_for_each_role():
