@@ -34,7 +34,8 @@ DEFAULTS = {
     # An array of so many numbers is split over the servers.
     'MXNET_KVSTORE_BIGARRAY_BOUND': '10000',
 }
-SERVE = [sys.executable, '-c', 'import mxnet']  # the scheduler's, servers'
+# What the scheduler and the servers run.
+SERVE = [sys.executable, str(pathlib.Path(__file__).with_name('serve.py'))]
 TAIL = 15  # lines of a log that are shown when its role fails
 
 Event = Dict[str, Any]  # what the agent of a role says
