@@ -47,7 +47,7 @@ class Channel:
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection, self.lock = connection, threading.Lock()
-        self.lines = connection.makefile('r', encoding='utf-8')
+        self.lines = connection.makefile('r', errors='replace')
         self.stdin = self.stdout = self
         self.host, self.devices = '', None  # of the other node
         self.is_running = self.is_lost = False

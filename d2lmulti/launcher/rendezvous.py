@@ -33,6 +33,7 @@ from .connection import (
 )
 from .report import JobFailed, plural
 from .roles import (
+    DEFAULTS,
     Devices,
     Role,
     find_address,
@@ -132,8 +133,10 @@ def open_meeting(node: Node, workers: int) -> Iterator[Meeting]:
         try:
             yield meeting
         except BaseException as error:
-            reason = str(error) or type(error).__name__
-            meeting.end(f'{reason.splitlines()[0]} (see the first node)')
+            reason = f'it was ended by {type(error).__name__}'
+            if isinstance(error, JobFailed):
+                reason = str(error).splitlines()[0]
+            meeting.end(f'{reason} (see the first node)')
             raise
         meeting.end('')
 
@@ -492,10 +495,16 @@ class Member:
 
     def start_agent(self, order: dict[str, Any]) -> None:
         """Start the worker here, with this node's command and address."""
-        address = self.channel.connection.getsockname()[0]
-        order['variables'].update(
-            worker_variables(self.devices), DMLC_NODE_HOST=address
-        )
+        here = self.channel.connection.getsockname()[0]
+        order['variables'] = {
+            **{  # nothing else, or it could run what it likes here
+                name: value
+                for name, value in order['variables'].items()
+                if name.startswith('DMLC_') or name in DEFAULTS
+            },
+            **worker_variables(self.devices),
+            'DMLC_NODE_HOST': os.environ.get('DMLC_NODE_HOST', here),
+        }
         order.update(command=self.command, folder=os.getcwd())
         self.agent = agent = start_process(agent_command(None, ''))
         send_line(agent, order)

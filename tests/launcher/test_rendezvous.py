@@ -504,3 +504,35 @@ def test_a_refusal_that_is_missing_is_noticed(
     put_in_method(monkeypatch, Meeting, 'find_refusal', line, 'False')
     with pytest.raises(AssertionError):
         test(tmp_path)
+
+
+def test_a_first_node_sets_no_other_variables_of_a_node(monkeypatch):
+    """Or it could make the node's command run what it likes."""
+    started = []
+    monkeypatch.setattr(rendezvous, 'start_process', started.append)
+    monkeypatch.setattr(rendezvous, 'start_thread', lambda *args: None)
+    orders = []
+    monkeypatch.setattr(
+        rendezvous, 'send_line', lambda _, order: orders.append(order)
+    )
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        connection = socket.create_connection(server.getsockname())
+        member = rendezvous.Member(connection, ['python', 'own.py'], 2)
+        variables = {'DMLC_ROLE': 'worker', 'LD_PRELOAD': 'x', 'PATH': 'x'}
+        member.start_agent(
+            {'variables': variables, 'command': ['rm'], 'port': None}
+        )
+        connection.close()
+    (order,) = orders
+    assert order['command'] == ['python', 'own.py']
+    assert (
+        order['variables']
+        .pop('PYTHONPATH')
+        .split(os.pathsep)[0]
+        .endswith('exit_hook')
+    )
+    assert order['variables'] == {
+        'DMLC_ROLE': 'worker',
+        'D2LMULTI_NUM_DEVICES': '2',
+        'DMLC_NODE_HOST': '127.0.0.1',
+    }
