@@ -133,10 +133,11 @@ def open_meeting(node: Node, workers: int) -> Iterator[Meeting]:
         try:
             yield meeting
         except BaseException as error:
-            reason = f'it was ended by {type(error).__name__}'
+            reason = f'the first node was ended by {type(error).__name__}'
             if isinstance(error, JobFailed):
-                reason = str(error).splitlines()[0]
-            meeting.end(f'{reason} (see the first node)')
+                head = str(error).splitlines()[0]
+                reason = f'{head} (see the first node)'
+            meeting.end(reason)
             raise
         meeting.end('')
 

@@ -409,6 +409,30 @@ def start_unusual(tmp_path_factory, stand_in_path):
         process.wait()
 
 
+@pytest.mark.long  # chapter 13 does the same
+def test_servers_apply_the_optimizer_that_a_worker_sends(job):
+    """They begin without MXNet's Python part, which has optimizers."""
+    lines = job(
+        """
+import mxnet as mx
+from mxnet import np, npx
+npx.set_np()
+store = mx.kv.create('dist_sync')
+store.init('w', np.zeros(3))
+store.set_optimizer(mx.optimizer.SGD(learning_rate=1.0, momentum=0.5))
+w = np.zeros(3)
+for i in range(3):
+    store.push('w', -np.ones(3))
+    store.pull('w', out=w)
+print('w', w.tolist(), flush=True)
+npx.waitall()
+""",
+        mxnet=True,
+        servers=2,
+    )
+    assert sum('w [8.5, 8.5, 8.5]' in line for line in lines) == 2
+
+
 def test_a_worker_that_fails_before_it_joins_ends_the_job(job):
     with pytest.raises(JobFailed, match='status 1(?s:.)*no_such_module'):
         job('import no_such_module')

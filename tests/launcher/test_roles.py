@@ -110,9 +110,16 @@ def test_variables_are_printed_for_each_role():
         shell_lines(0, 2, 1, '10.0.0.1', 0)
 
 
-def test_the_printed_variables_run_a_job(tmp_path):
+@pytest.mark.parametrize(
+    'mxnet', [False, pytest.param(True, marks=pytest.mark.long)]
+)
+def test_the_printed_variables_run_a_job(
+    tmp_path, monkeypatch, stand_in_path, mxnet
+):
     """As Slurm or Kubernetes start it: every process runs the same."""
     port = free_port(0)
+    if not mxnet:
+        monkeypatch.setenv('PYTHONPATH', stand_in_path)
     (tmp_path / 'script.py').write_text(JOIN + 'print(step())\nnpx.waitall()')
     run = f'DMLC_NODE_HOST=127.0.0.1 exec {sys.executable} script.py'
     processes = []
