@@ -134,7 +134,7 @@ def test_the_printed_variables_run_a_job(
             )
         )
     try:
-        outputs = [process.communicate(timeout=40)[0] for process in processes]
+        outputs = [process.communicate(timeout=80)[0] for process in processes]
     finally:
         for process in processes:
             process.kill()
