@@ -17,7 +17,7 @@ if sys.argv[1:2] == ['doctor']:  # which must not even need psutil
 
     sys.exit(doctor.main(sys.argv[2:]))
 
-from .launcher import JobFailed, Limits, launch
+from .launcher import JobFailed, Limits, Node, launch
 from .launcher.agent import END_SIGNALS, exit_on_signal
 from .launcher.connection import SSH
 from .launcher.roles import read_hosts, shell_lines
@@ -102,6 +102,7 @@ def add_launch(commands: Any) -> None:
     text = 'run a script in several processes or on many hosts'
     add = add_command(commands, 'launch', run_launch, text)
     add_roles(add)
+    add_node(add)
     add_limits(add)
     text = 'how many times to restart a failed job'
     add('--restarts', type=int, default=0, metavar='N', help=text)
@@ -126,11 +127,36 @@ def add_roles(add: Callable[..., Any]) -> None:
     text = 'processes that sum the gradients'
     add('--servers', type=int, default=1, metavar='N', help=text)
     text = (
-        'a line for each host: name and slots; without it, everything runs '
-        'on this machine'
+        'a line for each host: name, slots, and perhaps the devices of each '
+        'worker there; without it, everything runs on this machine'
     )
     add('--hosts', metavar='FILE', help=text)
     add('--ssh', default=SSH, metavar='COMMAND', help='how to reach the hosts')
+    text = 'devices of each worker that is started here, such as 1,2,1'
+    add('--devices', type=parse_numbers, metavar='K,...', help=text)
+
+
+def add_node(add: Callable[..., Any]) -> None:
+    """Add the options of `launch` for nodes that are started by hand."""
+    text = (
+        'start only this node of the job; all nodes name the same place: '
+        'tcp://host:port of the first one, or file:///path in a shared folder'
+    )
+    add('--rendezvous', metavar='URL', help=text)
+    text = 'number of the first worker here; 0 makes this the first node'
+    add('--first-worker', type=int, default=0, metavar='I', help=text)
+    text = 'how many of the workers run here; --devices implies it'
+    add('--node-workers', type=int, metavar='K', help=text)
+
+
+def parse_numbers(text: str) -> list[int]:
+    """Return the numbers in a text such as 1,2,1."""
+    try:
+        return [int(number) for number in text.split(',')]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'write a number for each worker, such as 1,2,1, not {text!r}'
+        ) from None
 
 
 def add_limits(add: Callable[..., Any]) -> None:
@@ -174,8 +200,25 @@ def run_launch(options: argparse.Namespace) -> None:
         options.restarts,
         options.port,
         options.ssh,
-        on_line=functools.partial(print, flush=True),
+        functools.partial(print, flush=True),
+        options.devices,
+        make_node(options),
     )
+
+
+def make_node(options: argparse.Namespace) -> Node | None:
+    """Return the node that the options describe, None if there is none."""
+    if options.rendezvous is None:
+        if options.first_worker or options.node_workers:
+            raise ValueError(
+                '--first-worker and --node-workers are for nodes that are '
+                'started by hand: give --rendezvous too'
+            )
+        return None
+    workers = options.node_workers
+    if workers is None:
+        workers = len(options.devices or [1])
+    return Node(options.rendezvous, options.first_worker, workers)
 
 
 def make_limits(options: argparse.Namespace) -> Limits:

@@ -11,15 +11,16 @@ import os
 import pathlib
 import queue
 import shlex
+import socket
 import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import psutil
 
-from .agent import GRACE, HEARTBEAT_TIMEOUT
+from .agent import GRACE, HEARTBEAT_TIMEOUT, MAX_LINE
 from .roles import Event, Role
 
 if TYPE_CHECKING:  # Python 3.8 knows no queue.Queue[...]
@@ -34,6 +35,64 @@ SSH = (
 PASSED_ON = ('D2LMULTI_', 'DMLC_', 'MXNET_', 'OMP_', 'PS_', 'PYTHON')
 
 
+class Channel:
+    """A connection between the launchers of two nodes, for one worker.
+
+    On the first node it takes the place of the agent's process: what is
+    written into it reaches the agent, and its lines are the agent's.
+    """
+
+    GONE = '"gone"\n'  # what the other node sends when the agent has ended
+    pid = None
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection, self.lock = connection, threading.Lock()
+        self.lines = connection.makefile('r', errors='replace')
+        self.stdin = self.stdout = self
+        self.host, self.devices = '', None  # of the other node
+        self.is_running = self.is_lost = False
+
+    def write(self, text: str) -> None:
+        """Send a text; OSError if the other side is gone."""
+        with self.lock:
+            self.connection.sendall(text.encode())
+
+    def flush(self) -> None:
+        """Do nothing: all has been sent."""
+
+    close = flush  # the agent ends, the connection stays
+
+    def receive(self) -> Any:
+        """Return the next message; None: there is none, or no such."""
+        try:
+            return json.loads(self.lines.readline(MAX_LINE))
+        except (OSError, ValueError):
+            return None
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the lines of the agent that runs."""
+        with contextlib.suppress(OSError, ValueError):
+            for line in self.lines:
+                if line == self.GONE:
+                    break
+                yield line
+            else:
+                self.is_lost = True
+        self.is_running = False
+
+    def poll(self) -> int | None:
+        """Return 0 unless an agent runs, as if it were its process."""
+        return None if self.is_running else 0
+
+    wait = poll
+
+    def kill(self) -> None:
+        """End the connection, and so the agent."""
+        self.is_running, self.is_lost = False, True
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+
 def start_agent(
     role: Role, events: Events, port: int | None, ssh: str
 ) -> None:
@@ -41,8 +100,30 @@ def start_agent(
 
     `port`: for the scheduler; None: the role's variables have it.
     """
-    process = subprocess.Popen(
-        agent_command(role.host, ssh),
+    agent: subprocess.Popen[str] | Channel
+    order: dict[str, Any]
+    if role.channel:  # the other node fills in the rest
+        agent, role.channel.is_running = role.channel, True
+        order = {'variables': role.variables, 'port': port}
+    else:
+        agent = start_process(agent_command(role.host, ssh))
+        order = {
+            'command': role.command,
+            'folder': os.getcwd(),
+            'variables': {**passed_on(role.host), **role.variables},
+            'port': port,
+        }
+    send_line(agent, order)
+    role.agent = agent  # not before, or a ping could be its first line
+    role.listener = threading.Thread(target=listen, args=[role, events])
+    role.listener.daemon = True
+    role.listener.start()
+
+
+def start_process(command: list[str]) -> subprocess.Popen[str]:
+    """Start the process of an agent, here or through ssh."""
+    return subprocess.Popen(
+        command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -50,17 +131,6 @@ def start_agent(
         errors='replace',
         start_new_session=True,  # Ctrl-C is for this process alone
     )
-    order = {
-        'command': role.command,
-        'folder': os.getcwd(),
-        'variables': {**passed_on(role.host), **role.variables},
-        'port': port,
-    }
-    send_line(process, order)
-    role.agent = process  # not before, or a ping could be its first line
-    role.listener = threading.Thread(target=listen, args=[role, events])
-    role.listener.daemon = True
-    role.listener.start()
 
 
 def agent_command(host: str | None, ssh: str) -> list[str]:
@@ -84,7 +154,7 @@ def send(role: Role, message: str) -> None:
         send_line(role.agent, message)
 
 
-def send_line(agent: subprocess.Popen[str], message: object) -> None:
+def send_line(agent: subprocess.Popen[str] | Channel, message: object) -> None:
     """Send a message as a line; if the agent is gone, `listen` tells why."""
     assert agent.stdin
     with contextlib.suppress(OSError, ValueError):
@@ -182,15 +252,16 @@ def drain(events: Events, seconds: float, done: Callable[[], bool]) -> None:
             pass
 
 
-def has_ended(agent: subprocess.Popen[str]) -> bool:
+def has_ended(agent: subprocess.Popen[str] | Channel) -> bool:
     """Return whether the agent's process has ended."""
     return agent.poll() is not None
 
 
-def kill_agent(agent: subprocess.Popen[str]) -> None:
+def kill_agent(agent: subprocess.Popen[str] | Channel) -> None:
     """End an agent that does not answer. Below ours are its processes; that
-    of a cut-off host ends them itself."""
+    of a cut-off host or of another node ends them itself."""
     with contextlib.suppress(psutil.Error):
-        for process in psutil.Process(agent.pid).children(recursive=True):
-            process.kill()
+        if agent.pid:
+            for process in psutil.Process(agent.pid).children(recursive=True):
+                process.kill()
     agent.kill()

@@ -20,8 +20,9 @@ import time
 from typing import IO, Any, Callable, Dict, Iterator, Sequence
 
 from .connection import SSH, end_roles, pinging, poll, send, start_agent
-from .report import explain_failure
-from .roles import Event, Hosts, Role, make_roles
+from .rendezvous import Meeting, Node, check_node, join, open_meeting
+from .report import JobFailed, explain_failure, plural
+from .roles import Devices, Event, Hosts, Role, make_roles
 from .watch import LIMITS, Limits, Watch, exceeds
 
 STACKS_TIMEOUT = 3  # seconds in which agents send where their threads are
@@ -30,10 +31,6 @@ NOTICE = re.compile(r'\[[\d:]+\] \S*storage\.cc:\d+: Using .* StorageManager ')
 
 
 Logs = Dict[Role, IO[str]]
-
-
-class JobFailed(RuntimeError):
-    """A role of the job ended badly or too early, or a limit passed."""
 
 
 def launch(
@@ -47,24 +44,48 @@ def launch(
     port: int = 0,
     ssh: str = SSH,
     on_line: Callable[[str], object] = print,
+    devices: Devices | None = None,
+    node: Node | None = None,
 ) -> None:
     """Run `command` in every worker of a distributed job, to the end.
 
-    `command`: a list of strings; a bare `python` is the one that runs this.
-    `hosts`: a list of (name, slots), which are reached with `ssh` and have
-    this package, Python and the current folder at the same places; by
-    default, this machine. `log_dir`: for a log of each role. `on_line` gets
-    each line of output. `restarts`: how often a failed job is started
-    again; the command continues from a checkpoint, if it wrote one.
+    `command`: strings; a bare `python` is the one that runs this. `hosts`:
+    (name, slots[, devices]), reached with `ssh`, with Python, this package
+    and the current folder at the same places; None: this machine. `devices`:
+    how many each worker has (D2LMULTI_NUM_DEVICES). `node`: see `Node`.
+    `log_dir`: for a log of each role. `on_line` gets each line of output.
+    `restarts`: how often a failed job is started again; the command goes on
+    from a checkpoint, if it wrote one. Raises TypeError or ValueError for
+    arguments that cannot work, JobFailed if the job failed. In every case,
+    no process of it remains."""
+    roles = command, workers, servers, hosts, devices
+    run_job(node, roles, limits, log_dir, restarts, port, ssh, on_line)
 
-    Raises TypeError or ValueError for arguments that cannot work, JobFailed
-    if the job failed. In every case, no process of it remains.
-    """
+
+def run_job(
+    node: Node | None,
+    roles: tuple[Sequence[str], int, int, Hosts | None, Devices | None],
+    limits: Limits,
+    log_dir: str | os.PathLike[str] | None,
+    restarts: int,
+    port: int,
+    ssh: str,
+    on_line: Callable[[str], object],
+) -> None:
+    """Run the job that the arguments of `launch` describe."""
+    command, workers, servers, hosts, devices = roles
     check_arguments(command, workers, servers, hosts, limits, restarts, port)
-    new_roles = functools.partial(make_roles, command, workers, servers, hosts)
+    check_node(node, workers, hosts)
+    check_devices(devices, node.workers if node else workers, hosts)
+    if node and node.first_worker:
+        return join(node, command, workers, devices, limits.startup, on_line)
+    new_roles = functools.partial(make_roles, *roles)
     new_roles()  # raises if it cannot
-    with log_folder(log_dir) as folder:
-        Job(new_roles, limits, folder, port, ssh, on_line).run(restarts)
+    with contextlib.ExitStack() as stack:
+        meeting = node and stack.enter_context(open_meeting(node, workers))
+        folder = stack.enter_context(log_folder(log_dir))
+        job = Job(new_roles, limits, folder, port, ssh, on_line, meeting)
+        job.run(restarts)
 
 
 @contextlib.contextmanager
@@ -91,9 +112,11 @@ class Job:
         port: int,
         ssh: str,
         on_line: Callable[[str], object],
+        meeting: Meeting | None = None,
     ) -> None:
         self.new_roles, self.limits, self.folder = new_roles, limits, folder
         self.port, self.ssh, self.on_line = int(port), ssh, on_line
+        self.meeting = meeting  # with the nodes that are started by hand
         self.launched = time.monotonic()
 
     def run(self, restarts: int) -> None:
@@ -114,9 +137,10 @@ class Job:
     def run_once(self) -> None:
         """Start the roles and watch them; return when all ended well.
 
-        Raises JobFailed. In every case, no process of theirs remains.
-        """
+        Raises JobFailed. In every case, no process of theirs remains."""
         roles = self.new_roles()
+        if self.meeting:
+            self.meeting.assign(roles, self.limits.startup)
         events: queue.Queue[tuple[Role, Event]] = queue.Queue(10_000)
         with contextlib.ExitStack() as stack:
             logs = {
@@ -148,6 +172,9 @@ class Job:
         watch.handle_event(role, event)
         if event['event'] == 'output':
             self.write(role, event['line'], logs[role])
+        elif event['event'] == 'rank' and role.devices:
+            have = plural(role.devices, 'device')
+            self.on_line(f'launch: {role.name} has rank {role.rank}, {have}')
         elif event['event'] == 'stacks':
             print(*event['stacks'], sep='\n', file=logs[role], flush=True)
 
@@ -256,18 +283,39 @@ def check_limits(limits: Any) -> None:
 def check_hosts(hosts: Any, workers: int) -> None:
     """Raise TypeError or ValueError unless the hosts have enough slots."""
     try:
-        slots = [(name, count) for name, count in hosts]
+        slots = [(name, count, *devices) for name, count, *devices in hosts]
     except (TypeError, ValueError):
         slots = [(None, None)]
-    if not all(isinstance(name, str) for name, _ in slots):
+    if not all(isinstance(host[0], str) and len(host) < 4 for host in slots):
         raise TypeError(
             f"hosts must be a list such as [('node1', 2)], not {hosts!r}"
         )
-    for name, count in slots:
+    for name, count, *devices in slots:
         check_integer(0, **{f'the slots of {name}': count})
-    total = sum(count for _, count in slots)
+        check_integer(1, **{f'the devices of {name}': n for n in devices})
+    total = sum(host[1] for host in slots)
     if workers > total:
         raise ValueError(
             f'workers must be at most {total}, the slots of all '
             f'hosts, not {workers}: add hosts or slots'
         )
+
+
+def check_devices(devices: Any, workers: int, hosts: Any) -> None:
+    """Raise TypeError or ValueError unless each worker has a device."""
+    if devices is None:
+        return
+    if not isinstance(devices, (list, tuple)):
+        raise TypeError(
+            'devices must be a list such as [1, 2, 1], a number for each '
+            f'worker, not {devices!r}'
+        )
+    for i, number in enumerate(devices):
+        check_integer(1, **{f'devices[{i}]': number})
+    if len(devices) != workers:
+        raise ValueError(
+            'devices must be a number for each worker that is started here, '
+            f'{workers}, not {list(devices)}'
+        )
+    if any(len(host) > 2 for host in hosts or ()):
+        raise ValueError('give devices or the third column of hosts, not both')

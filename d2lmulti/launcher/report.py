@@ -18,6 +18,15 @@ FRAMES = (8, 3, 3)  # at most: of the main thread, of two others
 CRASHES = ('SIGKILL', 'SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE')
 
 
+class JobFailed(RuntimeError):
+    """A role of the job ended badly or too early, or a limit passed."""
+
+
+def plural(number: int, noun: str) -> str:
+    """Return `1 device`, `2 devices`."""
+    return f'{number} {noun}{"" if number == 1 else "s"}'
+
+
 def explain_failure(
     failure: Failure, roles: list[Role], folder: pathlib.Path
 ) -> str:

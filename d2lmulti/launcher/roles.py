@@ -11,9 +11,22 @@ import socket
 import subprocess
 import sys
 import threading
-from typing import Any, Callable, Dict, Iterable, Iterator, Sequence, Tuple
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 from ..system import runtime
+
+if TYPE_CHECKING:
+    from .connection import Channel
 
 EXIT_HOOK = pathlib.Path(__file__).with_name('exit_hook')
 DEFAULTS = {
@@ -21,11 +34,14 @@ DEFAULTS = {
     # An array of so many numbers is split over the servers.
     'MXNET_KVSTORE_BIGARRAY_BOUND': '10000',
 }
-SERVE = [sys.executable, '-c', 'import mxnet']  # the scheduler's, servers'
+# What the scheduler and the servers run.
+SERVE = [sys.executable, str(pathlib.Path(__file__).with_name('serve.py'))]
 TAIL = 15  # lines of a log that are shown when its role fails
 
 Event = Dict[str, Any]  # what the agent of a role says
-Hosts = Sequence[Tuple[str, int]]  # names and slots
+# Names and slots, and maybe how many devices each worker has there.
+Hosts = Sequence[Union[Tuple[str, int], Tuple[str, int, int]]]
+Devices = Sequence[int]  # how many each worker has
 
 
 def field(factory: Callable[[], Any]) -> Any:
@@ -45,7 +61,10 @@ class Role:
     host: str | None  # None: this machine
     command: list[str]
     variables: dict[str, str]  # of the environment
-    agent: subprocess.Popen[str] | None = None  # the process that runs it
+    devices: int | None = None  # how many it has; None: its own choice
+    channel: Channel | None = None  # to another node, started by hand
+    # The process that runs it.
+    agent: subprocess.Popen[str] | Channel | None = None
     listener: threading.Thread | None = None  # the one that hears it
     last_heard: float | None = None  # when its agent last said something
     joined: bool = False  # the scheduler
@@ -79,29 +98,30 @@ class Role:
         return f'{self.name}{rank} on {self.host or "this machine"}'
 
 
-def read_hosts(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
-    """Return (name, slots) for each line of a file: `name [slots]`.
+def read_hosts(path: str | os.PathLike[str]) -> Hosts:
+    """Return (name, slots) or (name, slots, devices) for each line of a file:
+    `name [slots [devices]]`.
 
     Raises OSError if it cannot be read, ValueError for a line that is
     something else, and if there is none.
     """
-    hosts = []
+    hosts: list[Any] = []
     for number, line in enumerate(
         pathlib.Path(path).read_text().splitlines(), 1
     ):
-        name, *slots = line.partition('#')[0].split() or ['']
+        name, *counts = line.partition('#')[0].split() or ['']
         if not name:
             continue
         if (
-            len(slots) > 1
-            or not ''.join(slots or '1').isdecimal()
+            len(counts) > 2
+            or not ''.join(counts or '1').isdecimal()
             or name.startswith('-')
         ):
             raise ValueError(
-                f'{path}, line {number}: {line!r} is not a host; write a '
-                'name and its slots, such as "node1 2"'
+                f'{path}, line {number}: {line!r} is not a host; write name '
+                'and slots, "node1 2", or with devices, "node1 2 4"'
             )
-        hosts.append((name, int(slots[0]) if slots else 1))
+        hosts.append((name, *(int(count) for count in counts or ['1'])))
     if not hosts:
         raise ValueError(
             f'{path} names no host: write one per line, with its slots, '
@@ -111,25 +131,52 @@ def read_hosts(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
 
 
 def make_roles(
-    command: Sequence[str], workers: int, servers: int, hosts: Hosts | None
+    command: Sequence[str],
+    workers: int,
+    servers: int,
+    hosts: Hosts | None,
+    devices: Devices | None = None,
 ) -> list[Role]:
-    """Return the roles: the scheduler, the servers, the workers.
+    """Return the roles: the scheduler, the servers, the workers, of which the
+    first have so many `devices`.
 
     Raises ValueError for a host that the others cannot reach.
     """
-    slots: Sequence[tuple[str | None, int]] = hosts or [(None, workers)]
+    slots: Sequence[tuple[str | None, int]]
+    slots = [(host[0], host[1]) for host in hosts or ()] or [(None, workers)]
+    numbers = devices or devices_of_hosts(hosts or ())
     addresses = find_addresses(name for name, _ in slots)
     root = addresses[slots[0][0]]
     roles: list[Role] = []
     for kind, number, host in place_roles(workers, servers, slots):
         variables = role_variables(len(roles), workers, servers, root)
         variables['DMLC_NODE_HOST'] = addresses[host]
+        runs, own = SERVE, None
         if kind == 'worker':
-            path = [str(EXIT_HOOK), os.environ.get('PYTHONPATH')]
-            variables['PYTHONPATH'] = os.pathsep.join(filter(None, path))
-        runs = with_this_python(command) if kind == 'worker' else SERVE
-        roles.append(Role(kind, number, host, runs, variables))
+            own = numbers[number] if number < len(numbers) else None
+            variables.update(worker_variables(own))
+            runs = with_this_python(command)
+        roles.append(Role(kind, number, host, runs, variables, own))
     return roles
+
+
+def devices_of_hosts(hosts: Hosts) -> list[int | None]:
+    """Return how many devices each worker has, by the third column; None
+    where there is none."""
+    return [
+        host[2] if len(host) > 2 else None
+        for host in hosts
+        for _ in range(host[1])
+    ]
+
+
+def worker_variables(devices: int | None) -> dict[str, str]:
+    """Return the variables of a worker that depend on where it runs."""
+    path = [str(EXIT_HOOK), os.environ.get('PYTHONPATH')]
+    variables = {'PYTHONPATH': os.pathsep.join(filter(None, path))}
+    if devices:
+        variables['D2LMULTI_NUM_DEVICES'] = str(devices)
+    return variables
 
 
 def with_this_python(command: Sequence[str]) -> list[str]:

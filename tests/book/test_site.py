@@ -28,6 +28,7 @@ CHAPTERS = [path.stem for path in CHAPTER_FILES]
 PAGES = [
     'index',
     'running',
+    'hetseq',
     'glossary',
     'api',
     'references',

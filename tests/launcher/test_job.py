@@ -48,6 +48,23 @@ def test_a_job_ends_well_and_keeps_a_log_of_each_role(job, tmp_path, mxnet):
     assert 'sum' in (tmp_path / 'logs' / 'worker-0.log').read_text()
 
 
+def test_the_rank_of_each_number_of_devices_is_printed(job):
+    """A number belongs to a process, not to the rank that it will have."""
+    lines = job(
+        JOIN
+        + """
+print('has', store.rank, os.environ['D2LMULTI_NUM_DEVICES'], flush=True)
+step()
+""",
+        workers=3,
+        devices=[1, 2, 4],
+    )
+    for i, text in enumerate(('1 device', '2 devices', '4 devices')):
+        (told,) = [line for line in lines if f'launch: worker-{i} ' in line]
+        rank = re.match(f'launch: worker-. has rank (.), {text}$', told)[1]
+        assert f'[worker-{i}, rank {rank}] has {rank} {text[0]}' in lines
+
+
 WORKER_FAULTS = {
     'raises': ('raise KeyError("oh no")', 'ended with status 1'),
     'exits with 3': ('sys.exit(3)', 'ended with status 3'),
@@ -392,6 +409,30 @@ def start_unusual(tmp_path_factory, stand_in_path):
         process.wait()
 
 
+@pytest.mark.long  # chapter 13 does the same
+def test_servers_apply_the_optimizer_that_a_worker_sends(job):
+    """They begin without MXNet's Python part, which has optimizers."""
+    lines = job(
+        """
+import mxnet as mx
+from mxnet import np, npx
+npx.set_np()
+store = mx.kv.create('dist_sync')
+store.init('w', np.zeros(3))
+store.set_optimizer(mx.optimizer.SGD(learning_rate=1.0, momentum=0.5))
+w = np.zeros(3)
+for i in range(3):
+    store.push('w', -np.ones(3))
+    store.pull('w', out=w)
+print('w', w.tolist(), flush=True)
+npx.waitall()
+""",
+        mxnet=True,
+        servers=2,
+    )
+    assert sum('w [8.5, 8.5, 8.5]' in line for line in lines) == 2
+
+
 def test_a_worker_that_fails_before_it_joins_ends_the_job(job):
     with pytest.raises(JobFailed, match='status 1(?s:.)*no_such_module'):
         job('import no_such_module')
@@ -659,6 +700,19 @@ raise SystemExit(5)
         ({'hosts': [('a', -1)]}, ValueError, 'slots of a must be at least 0'),
         ({'hosts': ['a', 'b']}, TypeError, 'hosts must be a list'),
         ({'hosts': [('a', '2')]}, TypeError, 'slots of a must be an integer'),
+        ({'devices': 2}, TypeError, r'devices must be a list such as \[1, 2'),
+        ({'devices': [1]}, ValueError, r'number for each worker .* 2, not \['),
+        ({'devices': []}, ValueError, 'devices must be a number for each'),
+        ({'devices': [1, 0]}, ValueError, r'devices\[1\] must be at least 1'),
+        ({'devices': [1, 1.5]}, TypeError, r'devices\[1\] must be an integ'),
+        ({'devices': '1,2'}, TypeError, 'devices must be a list'),
+        ({'hosts': [('a', 2, 0)]}, ValueError, 'devices of a must be at lea'),
+        ({'hosts': [('a', 2, 1, 1)]}, TypeError, 'hosts must be a list'),
+        (
+            {'hosts': [('a', 2, 1)], 'devices': [1, 1]},
+            ValueError,
+            'not both',
+        ),
         ({'command': 'python x.py'}, TypeError, 'must be a list'),
         ({'command': ['python', 3]}, TypeError, 'must be a list'),
         ({'command': []}, ValueError, 'must name a program'),

@@ -1,11 +1,12 @@
 """Roles: the hosts that run them, and the variables that tell each its own."""
 
 import re
+import socket
 import subprocess
 import sys
 
 import pytest
-from helpers import JOIN
+from helpers import JOIN, put_in
 
 from d2lmulti.launcher import launch
 from d2lmulti.launcher.agent import free_port
@@ -35,19 +36,49 @@ def test_a_bare_python_is_the_one_that_runs_the_launcher(command, runs):
 
 def test_a_file_of_hosts(tmp_path):
     path = tmp_path / 'hosts'
-    path.write_text('node1 2\n\n# not this one\nnode2   # one slot\n')
-    assert read_hosts(path) == [('node1', 2), ('node2', 1)]
+    path.write_text('node1 2\n\n# not this one\nnode2   # one slot\nbig 1 4')
+    assert read_hosts(path) == [('node1', 2), ('node2', 1), ('big', 1, 4)]
 
 
 @pytest.mark.parametrize(
     'content',
-    ['', '# nothing', 'node1 two', 'node1 1 2', 'node1 -1', '-oProxy 1'],
+    ['', '# no', 'node1 two', 'node1 1 2 3', 'node1 1 -1', '-oProxy 1'],
 )
 def test_a_bad_file_of_hosts_is_refused(tmp_path, content):
     path = tmp_path / 'hosts'
     path.write_text(content)
     with pytest.raises(ValueError, match='hosts'):
         read_hosts(path)
+
+
+def numbers_of_devices(**options):
+    """Return the number that each worker finds, None without one."""
+    options = {'workers': 3, 'servers': 1, 'hosts': None, **options}
+    roles = make_roles(['python'], **options)
+    assert not any('D2LMULTI_NUM_DEVICES' in r.variables for r in roles[:2])
+    return [role.variables.get('D2LMULTI_NUM_DEVICES') for role in roles[2:]]
+
+
+def test_each_worker_has_its_own_number_of_devices(monkeypatch):
+    monkeypatch.setattr(socket, 'gethostbyname', lambda name: '10.0.0.1')
+    assert numbers_of_devices(devices=[1, 2, 1]) == ['1', '2', '1']
+    assert numbers_of_devices(hosts=[('a', 1, 4), ('b', 2)]) == [
+        '4',
+        None,
+        None,
+    ]
+    assert numbers_of_devices(hosts=[('a', 1), ('b', 4, 2)]) == [
+        None,
+        '2',
+        '2',
+    ]
+    assert numbers_of_devices() == [None] * 3
+
+
+def test_numbers_that_are_given_to_the_wrong_workers_are_noticed(monkeypatch):
+    put_in(monkeypatch, make_roles, 'numbers[number] if', 'numbers[0] if')
+    with pytest.raises(AssertionError):
+        test_each_worker_has_its_own_number_of_devices(monkeypatch)
 
 
 def test_variables_are_printed_for_each_role():
@@ -79,9 +110,16 @@ def test_variables_are_printed_for_each_role():
         shell_lines(0, 2, 1, '10.0.0.1', 0)
 
 
-def test_the_printed_variables_run_a_job(tmp_path):
+@pytest.mark.parametrize(
+    'mxnet', [False, pytest.param(True, marks=pytest.mark.long)]
+)
+def test_the_printed_variables_run_a_job(
+    tmp_path, monkeypatch, stand_in_path, mxnet
+):
     """As Slurm or Kubernetes start it: every process runs the same."""
     port = free_port(0)
+    if not mxnet:
+        monkeypatch.setenv('PYTHONPATH', stand_in_path)
     (tmp_path / 'script.py').write_text(JOIN + 'print(step())\nnpx.waitall()')
     run = f'DMLC_NODE_HOST=127.0.0.1 exec {sys.executable} script.py'
     processes = []
@@ -96,7 +134,7 @@ def test_the_printed_variables_run_a_job(tmp_path):
             )
         )
     try:
-        outputs = [process.communicate(timeout=40)[0] for process in processes]
+        outputs = [process.communicate(timeout=80)[0] for process in processes]
     finally:
         for process in processes:
             process.kill()

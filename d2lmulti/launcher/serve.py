@@ -1,0 +1,77 @@
+"""Be the scheduler or a server of a job, as `import mxnet` would be.
+
+The launcher starts this file as a script. It uses MXNet's library alone,
+which loads in a tenth of a second; MXNet's Python part, which takes two, is
+imported only when a worker sends an optimizer for the server to apply.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import importlib.util
+import os
+import pathlib
+import pickle
+import sys
+
+CONTROLLER = ctypes.CFUNCTYPE(
+    None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
+)
+
+
+def main() -> None:
+    """Serve until the workers have ended."""
+    library = load_library()
+    if library is None:
+        importlib.import_module('mxnet')  # serves, and ends there
+        return
+    store = ctypes.c_void_p()
+    check(library, library.MXKVStoreCreate(b'dist', ctypes.byref(store)))
+
+    def control(command: int, body: bytes, _: object) -> None:
+        if command == 0:
+            set_optimizer(store, body)
+
+    controller = CONTROLLER(control)
+    check(library, library.MXKVStoreRunServer(store, controller, None))
+    sys.stdout.flush()
+    os._exit(0)  # the job is over, and MXNet's own end may crash
+
+
+def load_library() -> ctypes.CDLL | None:
+    """Return MXNet's library; None if only MXNet itself can load it."""
+    if 'MXNET_LIBRARY_PATH' in os.environ:
+        return None
+    spec = importlib.util.find_spec('mxnet')
+    for folder in spec and spec.submodule_search_locations or ():
+        try:
+            return ctypes.CDLL(str(pathlib.Path(folder) / 'libmxnet.so'))
+        except OSError:  # elsewhere, or it needs others
+            continue
+    return None
+
+
+def check(library: ctypes.CDLL, status: int) -> None:
+    """Raise RuntimeError unless a call of the library went well."""
+    if status:
+        library.MXGetLastError.restype = ctypes.c_char_p
+        raise RuntimeError(library.MXGetLastError().decode())
+
+
+def set_optimizer(store: ctypes.c_void_p, body: bytes) -> None:
+    """Let the server apply the pickled optimizer that a worker has sent."""
+    role = os.environ['DMLC_ROLE']
+    os.environ['DMLC_ROLE'] = 'worker'  # else the import would serve
+    try:
+        kvstore = importlib.import_module('mxnet').kvstore.KVStore(store)
+    finally:
+        os.environ['DMLC_ROLE'] = role
+    kvstore.set_optimizer(pickle.loads(body))
+    kept.append(kvstore)
+
+
+kept: list[object] = []  # MXNet's objects for the store, which would free it
+
+if __name__ == '__main__':
+    main()

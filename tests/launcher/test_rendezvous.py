@@ -1,0 +1,538 @@
+"""Nodes that are started by hand: they meet, at an address or a file, run one
+job, and whatever fails on one of them ends it on all."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from helpers import (
+    JOB_LIMITS,
+    JOIN,
+    STEPS,
+    left_behind,
+    put_in,
+    put_in_method,
+    wait_until,
+)
+
+from d2lmulti.launcher import JobFailed, Node, launch, rendezvous
+from d2lmulti.launcher.agent import free_port
+from d2lmulti.launcher.rendezvous import (
+    Meeting,
+    announced,
+    find_first_node,
+    own_address,
+    parse_rendezvous,
+    read_note,
+)
+
+pytestmark = pytest.mark.timeout(90)
+SUM = JOIN + (
+    "print('sum', step(), store.rank, os.environ['D2LMULTI_NUM_DEVICES'])\n"
+    'npx.waitall()'
+)
+
+
+@pytest.fixture
+def nodes(tmp_path, monkeypatch, stand_in_path):
+    """Return a function that starts a node for each dictionary of options,
+    and returns the lines of each, or the error. Afterwards no process of the
+    job may be left."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv('D2LMULTI_TEST', str(tmp_path))
+    monkeypatch.setenv('DMLC_NODE_HOST', '127.0.0.1')
+    monkeypatch.setenv('PYTHONPATH', stand_in_path)
+
+    def run_node(results, i, **options):
+        lines = []
+        try:
+            launch(
+                ['python', 'script.py'],
+                **{
+                    'on_line': lines.append,
+                    'limits': JOB_LIMITS,
+                    'log_dir': tmp_path / 'log',
+                    **options,
+                },
+            )
+            results[i] = lines
+        except (JobFailed, ValueError) as error:
+            results[i] = error
+
+    def run(script, *options):
+        (tmp_path / 'script.py').write_text(script)
+        results = [None] * len(options)
+        threads = [
+            threading.Thread(target=run_node, args=[results, i], kwargs=own)
+            for i, own in enumerate(options)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert left_behind(tmp_path) == []
+        return results
+
+    return run
+
+
+@pytest.fixture(params=['tcp', 'file'])
+def url(request, tmp_path):
+    """Return a place where nodes can meet."""
+    if request.param == 'file':
+        return f'file://{tmp_path}/meet'
+    return f'tcp://127.0.0.1:{free_port(0)}'
+
+
+@pytest.fixture
+def file_url(tmp_path):
+    return f'file://{tmp_path}/meet'
+
+
+def test_two_nodes_run_one_job(nodes, url, tmp_path):
+    first, second = nodes(
+        SUM,
+        {'workers': 3, 'node': Node(url), 'devices': [4]},
+        {'workers': 3, 'node': Node(url, 1, workers=2), 'devices': [1, 2]},
+    )
+    assert second == ['launch: joined; the first node prints all output']
+    found = {}
+    for line in first:
+        told = re.match(
+            r'launch: worker-(.) has rank (.), (.) devices?$', line
+        )
+        if told:
+            found[told[1]] = told.groups()[1:]
+    assert {worker: devices for worker, (_, devices) in found.items()} == {
+        '0': '4',
+        '1': '1',
+        '2': '2',
+    }
+    assert sorted(line for line in first if 'sum' in line) == sorted(
+        f'[worker-{worker}, rank {rank}] sum [3.0, 3.0, 3.0] {rank} {devices}'
+        for worker, (rank, devices) in found.items()
+    )
+    assert not (tmp_path / 'meet').exists()  # another job may meet there
+
+
+def test_a_node_uses_its_own_command_and_folder(tmp_path, stand_in_path):
+    """As on two machines: each is started in a separate process."""
+    port, processes = free_port(0), []
+    for i, name in enumerate(('here', 'there')):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / 'script.py').write_text(
+            JOIN + 'print(os.path.basename(os.getcwd()), sys.argv[1], step())'
+        )
+        command = (
+            f'-m d2lmulti launch --rendezvous tcp://127.0.0.1:{port} '
+            f'--first-worker {i} -- python script.py {name}'
+        )
+        processes.append(
+            subprocess.Popen(
+                [sys.executable, *command.split()],
+                cwd=folder,
+                env={
+                    **os.environ,
+                    'PYTHONPATH': stand_in_path,
+                    'D2LMULTI_TEST': str(tmp_path),
+                },
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        )
+    outputs = [process.communicate(timeout=60)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    for name in ('here', 'there'):
+        assert f'{name} {name} [2.0, 2.0, 2.0]' in outputs[0]
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize('number', [0, 1])
+def test_a_worker_that_fails_ends_the_job_on_all_nodes(nodes, url, number):
+    first, second = nodes(
+        JOIN
+        + f"""
+step()
+if os.environ['D2LMULTI_NUM_DEVICES'] == '{number + 1}':
+    sys.exit(3)
+step()
+""",
+        {'node': Node(url), 'devices': [1]},
+        {'node': Node(url, 1), 'devices': [2]},
+    )
+    assert isinstance(first, JobFailed) and isinstance(second, JobFailed)
+    reason = str(first).splitlines()[0]
+    assert re.match(rf'worker-{number} \(rank .\) on .* status 3$', reason)
+    assert str(second) == f'{reason} (see the first node)'
+
+
+@pytest.mark.parametrize('victim', [0, 1])
+def test_a_node_that_dies_ends_the_job(
+    nodes, tmp_path, file_url, stand_in_path, victim
+):
+    """Its launcher is killed while the job runs; here, it is a process."""
+    (tmp_path / 'script.py').write_text(STEPS)
+    command = (
+        f'-m d2lmulti launch --rendezvous {file_url} --first-worker {victim} '
+        '-- python script.py'
+    )
+    process = subprocess.Popen(
+        [sys.executable, *command.split()],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, 'D2LMULTI_TEST': ''},
+    )
+
+    def kill():
+        with contextlib.suppress(AssertionError):
+            wait_until(lambda: left_behind(tmp_path, DMLC_ROLE='worker'), 30)
+            time.sleep(0.5)
+        os.kill(process.pid, signal.SIGKILL)
+
+    threading.Thread(target=kill).start()
+    (result,) = nodes(STEPS, {'node': Node(file_url, 1 - victim)})
+    process.wait(10)
+    reason = 'the first node is gone' if victim == 0 else 'its agent is gone'
+    assert isinstance(result, JobFailed) and reason in str(result)
+    assert (tmp_path / 'meet').exists() is (victim == 0)  # nobody could
+    wait_until(lambda: not left_behind(''))
+
+
+def test_a_job_over_two_nodes_starts_again(nodes, url):
+    first, second = nodes(
+        JOIN
+        + """
+if store.rank == 0 and not os.path.exists('tried'):
+    open('tried', 'w').close()
+    raise KeyError
+print('sum', step())
+""",
+        {'node': Node(url), 'restarts': 1},
+        {'node': Node(url, 1)},
+    )
+    assert sum('sum [2.0' in line for line in first) == 2
+    assert any('restarting (1 of 1)' in line for line in first)
+    assert isinstance(second, list)
+
+
+# Who does not come, and who should not
+
+
+SOON = JOB_LIMITS._replace(startup=1)
+
+
+def test_a_node_that_does_not_come_is_named(nodes, url, tmp_path):
+    (first,) = nodes(
+        SUM, {'workers': 4, 'node': Node(url, 0, 2), 'limits': SOON}
+    )
+    assert re.match(
+        r'not joined after 1 seconds: workers \[2, 3\]. Start .*'
+        '--first-worker 2$',
+        str(first),
+    )
+    assert not (tmp_path / 'meet').exists()
+
+
+def test_a_first_node_that_does_not_come_is_named(nodes, url):
+    (second,) = nodes(SUM, {'node': Node(url, 1), 'limits': SOON})
+    assert isinstance(second, JobFailed)
+    place = url.replace('file://', '')
+    assert f'no first node at {place} after 1 seconds: start' in str(second)
+
+
+@contextlib.contextmanager
+def meeting_at(url, here=1, workers=2):
+    """The first node of a job that waits for the others."""
+    with rendezvous.open_meeting(Node(url, 0, here), workers) as meeting:
+        yield meeting
+
+
+@pytest.mark.parametrize(
+    'options, reason',
+    [
+        ({'workers': 3, 'node': 1}, 'has --workers 2, this one 3: give all'),
+        ({'workers': 2, 'node': 1}, 'worker 1 has joined already, from'),
+    ],
+)
+def test_a_node_that_does_not_fit_is_refused(nodes, url, options, reason):
+    """And the one that has joined stays."""
+    with meeting_at(url) as meeting:
+        joined = hello(url, worker=1, workers=2)
+        wait_until(lambda: meeting.has_joined(1))
+        options = {**options, 'node': Node(url, options['node'])}
+        (refused,) = nodes(SUM, options)
+        assert isinstance(refused, JobFailed) and reason in str(refused)
+        assert meeting.has_joined(1)
+        joined.close()
+        wait_until(lambda: not meeting.has_joined(1))
+
+
+def hello(url, **words):
+    """Return a connection that has asked to join the meeting."""
+    connection, job = find_first_node(parse_rendezvous(url), 5)
+    connection.settimeout(10)
+    connection.sendall(json.dumps({'job': job, **words}).encode() + b'\n')
+    return connection
+
+
+def test_a_number_is_given_once(tmp_path):
+    url = f'file://{tmp_path}/meet'
+    with meeting_at(url), hello(url, worker=1, workers=2) as first:
+        assert first.recv(999) == b'"ping"\n'
+        with hello(url, worker=1, workers=2) as second:
+            assert b'worker 1 has joined already' in second.recv(999)
+
+
+def test_a_node_that_left_may_come_again(url):
+    with meeting_at(url) as meeting:
+        for _ in range(2):
+            with hello(url, worker=1, workers=2):
+                wait_until(lambda: meeting.has_joined(1))
+            wait_until(lambda: not meeting.has_joined(1))
+
+
+@pytest.mark.parametrize(
+    'words',
+    [b'', b'GET / HTTP/1.1\n', b'[]\n', b'"ping"\n', b'{}\n', b'\xff\n'],
+)
+def test_strangers_do_not_disturb(url, words):
+    with meeting_at(url) as meeting:
+        stranger, _ = find_first_node(parse_rendezvous(url), 5)
+        stranger.sendall(words)
+        with hello(url, worker=1, workers=2):
+            wait_until(lambda: meeting.has_joined(1))
+        stranger.close()
+
+
+@pytest.mark.parametrize('words', [b'SSH-2.0\n', b'[]\n', b'', b'{"a": 1}\n'])
+def test_another_program_at_the_address_is_noticed(nodes, monkeypatch, words):
+    monkeypatch.setattr(rendezvous, 'HEARTBEAT_TIMEOUT', 1)
+    with socket.create_server(('127.0.0.1', 0)) as server:
+
+        def serve():
+            connection = server.accept()[0]
+            connection.sendall(words)
+            time.sleep(2)
+
+        threading.Thread(target=serve, daemon=True).start()
+        url = f'tcp://127.0.0.1:{server.getsockname()[1]}'
+        (result,) = nodes(SUM, {'node': Node(url, 1)})
+    assert 'the first node is gone, or is another program' in str(result)
+
+
+def test_two_jobs_do_not_meet_at_one_place(nodes, url):
+    with meeting_at(url):
+        (other,) = nodes(SUM, {'node': Node(url)})
+        assert isinstance(other, ValueError)
+        what = 'in use by another job' if 'file' in url else 'cannot be used'
+        assert what in str(other)
+
+
+def leave_stale(path, port):
+    """Write the file of a job that is dead."""
+    note = {'address': ['127.0.0.1', port], 'job': 'dead'}
+    path.write_text(json.dumps(note))
+    return note
+
+
+@pytest.mark.parametrize('port_is_in_use', [False, True])
+def test_a_first_node_refuses_a_stale_file(
+    nodes, file_url, tmp_path, port_is_in_use
+):
+    """Also if the port now belongs to another job."""
+    tcp = f'tcp://127.0.0.1:{free_port(0)}'
+    with meeting_at(tcp) if port_is_in_use else contextlib.nullcontext():
+        note = leave_stale(tmp_path / 'meet', parse_rendezvous(tcp).port)
+        (result,) = nodes(SUM, {'node': Node(file_url)})
+    assert isinstance(result, ValueError)
+    assert 'left over from a job that is dead' in str(result)
+    assert 'Delete it' in str(result)
+    assert json.loads((tmp_path / 'meet').read_text()) == note  # untouched
+
+
+def test_another_node_refuses_a_stale_file(
+    nodes, file_url, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(rendezvous, 'STALE_AFTER', 1)
+    leave_stale(tmp_path / 'meet', free_port(0))
+    (result,) = nodes(SUM, {'node': Node(file_url, 1)})
+    assert isinstance(result, JobFailed)
+    assert 'left over from a job that is dead' in str(result)
+
+
+def test_a_node_does_not_join_another_job(tmp_path):
+    """Its file is stale, but the port has been given to another job."""
+    tcp = f'tcp://127.0.0.1:{free_port(0)}'
+    with meeting_at(tcp):
+        leave_stale(tmp_path / 'meet', parse_rendezvous(tcp).port)
+        with hello(f'file://{tmp_path}/meet', worker=1, workers=2) as node:
+            assert b'another job meets here' in node.recv(999)
+
+
+@pytest.mark.parametrize('first_worker', [0, 1])
+def test_a_file_of_another_kind_is_refused(
+    nodes, file_url, tmp_path, first_worker
+):
+    (tmp_path / 'meet').write_text('my notes')
+    (result,) = nodes(SUM, {'node': Node(file_url, first_worker)})
+    assert isinstance(result, ValueError)
+    assert 'is not a rendezvous file' in str(result)
+    assert (tmp_path / 'meet').read_text() == 'my notes'
+
+
+def test_the_file_appears_whole_and_once(tmp_path):
+    """Of several first nodes at once, one gets it; nobody reads a part."""
+    path, winners, seen, start = tmp_path / 'meet', [], [], threading.Event()
+
+    def announce(i):
+        start.wait()
+        with contextlib.suppress(ValueError):
+            with announced(path, ('127.0.0.1', 9), f'job{i}'):
+                winners.append(f'job{i}')
+                time.sleep(0.5)
+
+    def read():
+        while not seen:
+            seen.extend(filter(None, [read_note(path)]))
+
+    works = [threading.Thread(target=announce, args=[i]) for i in range(8)]
+    works.append(threading.Thread(target=read))
+    for work in works:
+        work.start()
+    start.set()
+    for work in works:
+        work.join(20)
+    assert len(winners) == 1 and seen[0][2] == winners[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_another_job_has_put_there_stays(tmp_path):
+    path = tmp_path / 'meet'
+    with announced(path, ('127.0.0.1', 9), 'ours'):
+        leave_stale(path, 9)
+    assert read_note(path)[2] == 'dead'
+
+
+def test_the_address_in_a_file_is_ours(monkeypatch):
+    monkeypatch.delenv('DMLC_NODE_HOST', raising=False)
+    with socket.create_server((own_address(), 0)):
+        pass
+    monkeypatch.setenv('DMLC_NODE_HOST', 'localhost')
+    assert own_address() == '127.0.0.1'
+
+
+@pytest.mark.parametrize(
+    'options, error, message',
+    [
+        ({'node': 'tcp://a:1'}, TypeError, 'node must be like Node'),
+        ({'node': Node('tcp://a')}, ValueError, 'must be tcp://host:port'),
+        ({'node': Node('tcp://:80')}, ValueError, 'must be tcp://host:port'),
+        ({'node': Node('tcp://a:port')}, ValueError, 'must be tcp://host:'),
+        ({'node': Node('tcp://a:99999')}, ValueError, 'must be tcp://host:'),
+        ({'node': Node('a:80')}, ValueError, 'must be tcp://host:port'),
+        ({'node': Node('file://meet')}, ValueError, 'file:///path in a fold'),
+        ({'node': Node('file:///')}, ValueError, 'file:///path in a folder'),
+        ({'node': Node(80)}, ValueError, 'must be tcp://host:port'),
+        ({'node': Node('file:///no/a')}, ValueError, 'does not exist: make'),
+        ({'node': Node('tcp://a:1', -1)}, ValueError, 'first_worker .* least'),
+        ({'node': Node('tcp://a:1', 0, 0)}, ValueError, 'workers of node'),
+        ({'node': Node('tcp://a:1', '1')}, TypeError, 'first_worker of node'),
+        (
+            {'node': Node('tcp://a:1', 2)},
+            ValueError,
+            'too many for a job of 2',
+        ),
+        ({'node': Node('tcp://a:1', 0, 3)}, ValueError, '3 workers from numb'),
+        (
+            {'node': Node('tcp://192.0.2.1:80')},
+            ValueError,
+            'must be an address of this machine',
+        ),
+        (
+            {'node': Node('tcp://a:1'), 'hosts': [('a', 2)]},
+            ValueError,
+            'not both',
+        ),
+        (
+            {'node': Node('tcp://a:1'), 'devices': [1, 1]},
+            ValueError,
+            'each worker that is started here, 1',
+        ),
+    ],
+)
+def test_a_node_that_cannot_work_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        launch(['true'], limits=SOON, **options)
+
+
+# Mutations: each property above is lost with the line that makes it.
+
+
+def test_a_file_that_is_replaced_is_noticed(tmp_path, monkeypatch):
+    put_in(
+        monkeypatch,
+        announced,
+        'os.link(part, path)',
+        'os.replace(part, path); part.touch()',
+    )
+    with pytest.raises(AssertionError):
+        test_the_file_appears_whole_and_once(tmp_path)
+
+
+@pytest.mark.parametrize(
+    'line, test',
+    [
+        (
+            "hello.get('job') != self.job",
+            test_a_node_does_not_join_another_job,
+        ),
+        ('self.has_joined(number)', test_a_number_is_given_once),
+    ],
+)
+def test_a_refusal_that_is_missing_is_noticed(
+    tmp_path, monkeypatch, line, test
+):
+    put_in_method(monkeypatch, Meeting, 'find_refusal', line, 'False')
+    with pytest.raises(AssertionError):
+        test(tmp_path)
+
+
+def test_a_first_node_sets_no_other_variables_of_a_node(monkeypatch):
+    """Or it could make the node's command run what it likes."""
+    started = []
+    monkeypatch.setattr(rendezvous, 'start_process', started.append)
+    monkeypatch.setattr(rendezvous, 'start_thread', lambda *args: None)
+    orders = []
+    monkeypatch.setattr(
+        rendezvous, 'send_line', lambda _, order: orders.append(order)
+    )
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        connection = socket.create_connection(server.getsockname())
+        member = rendezvous.Member(connection, ['python', 'own.py'], 2)
+        variables = {'DMLC_ROLE': 'worker', 'LD_PRELOAD': 'x', 'PATH': 'x'}
+        member.start_agent(
+            {'variables': variables, 'command': ['rm'], 'port': None}
+        )
+        connection.close()
+    (order,) = orders
+    assert order['command'] == ['python', 'own.py']
+    assert (
+        order['variables']
+        .pop('PYTHONPATH')
+        .split(os.pathsep)[0]
+        .endswith('exit_hook')
+    )
+    assert order['variables'] == {
+        'DMLC_ROLE': 'worker',
+        'D2LMULTI_NUM_DEVICES': '2',
+        'DMLC_NODE_HOST': '127.0.0.1',
+    }
