@@ -6,7 +6,6 @@ __all__ = ['split_by_cost', 'split_layers', 'gpipe_schedule', 'pipeline_gradient
 
 # %% ../notebooks/03_parallelism.ipynb #2
 import functools
-import numpy as onp
 from mxnet import autograd, np, npx
 from .checks import check_costs, check_layers, check_micro_batches
 from .checks import check_outputs, check_schedule

@@ -40,9 +40,7 @@ def draw():
     for group, y in enumerate(ROWS):
         label(ax, 52, y + 20, f'group {group}', weight='bold')
         for i in range(2):
-            example(
-                ax, 37 + 30 * i, y - 8, 2 * group + i, 2 * group
-            )
+            example(ax, 37 + 30 * i, y - 8, 2 * group + i, 2 * group)
         arrow(ax, (67 + SQUARE / 2 + 2, y - 8), (COLUMNS[0] - 69, y - 8))
         for column, x in enumerate(COLUMNS):
             device = 2 * group + column
