@@ -20,7 +20,7 @@ WRONG = [
         (
             'largest = max(largest, len(live))',
             'largest += 1',
-            'at once|one instr',
+            'too many',
         ),
         ('live.remove(i)', 'pass', 'how many at once'),
         ('live, largest = set(), 0', 'live, largest = set(), 1', "'': not 1"),
@@ -40,7 +40,7 @@ WRONG = [
             "        run = run + 1 if phase == 'forward' else 0\n"
             '        most = max(most, run)\n'
             '    return most\n',
-            'F0 F1 B0 F2',
+            'F0 F1 B1 F2',
         ),
         ('live.remove(i)', 'live.clear()', 'not 1|not 3|not 2'),
     ],
@@ -148,7 +148,7 @@ RIGHT = [
         ),
         (
             'def order_1f1b(s, p, m):\n'
-            '    return one_f_one_b_schedule(p, m)[s]\n'
+            '    return d2lmulti.one_f_one_b_schedule(p, m)[s]\n'
         ),
     ],
     [
