@@ -425,7 +425,7 @@ def check_progress(orders: Sequence) -> None:
         ready = [
             (s, *instruction)
             for s, instruction in waiting.items()
-            if is_ready(s, *instruction, done, len(orders))
+            if is_ready(s, instruction, done, len(orders))
         ]
         if not ready:
             found = [f'stage {s} for {waiting[s]}' for s in waiting]
@@ -440,8 +440,9 @@ def check_progress(orders: Sequence) -> None:
         done |= set(ready)
 
 
-def is_ready(s: int, phase: str, i: int, done: set, num_stages: int) -> bool:
-    """Return whether what an instruction needs has been done."""
+def is_ready(s: int, instruction: tuple, done: set, num_stages: int) -> bool:
+    """Return whether what an instruction of stage `s` needs is done."""
+    phase, i = instruction
     if phase == 'forward':
         return s == 0 or (s - 1, phase, i) in done
     last = s == num_stages - 1
