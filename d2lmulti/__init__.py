@@ -13,7 +13,10 @@ __all__ = [
     'lenet',
     'loss',
     # 3 Model parallelism
+    'split_by_cost',
     'split_layers',
+    'gpipe_schedule',
+    'one_f_one_b_schedule',
     'pipeline_gradients',
     'shard_params',
     'tensor_parallel_gradients',
@@ -118,8 +121,11 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
     )
     from .launcher import launch
     from .model_parallel import (
+        gpipe_schedule,
+        one_f_one_b_schedule,
         pipeline_gradients,
         shard_params,
+        split_by_cost,
         split_layers,
         tensor_parallel_gradients,
     )

@@ -347,8 +347,23 @@ def check_causes(
 # Chapter 3: pipelines and tensor parallelism
 
 
+def check_costs(costs: Sequence, k: Any) -> None:
+    """Raise TypeError or ValueError unless `costs` can be cut for k stages."""
+    check_positive_int(**{'k, the number of stages,': k})
+    for cost in costs:
+        if not is_number(cost):
+            raise TypeError(f'costs must be numbers, not {cost!r}')
+        if not 0 <= cost < math.inf:
+            raise ValueError(f'costs must be finite, from 0, not {cost}')
+    if k > len(costs):
+        raise ValueError(
+            f'{len(costs)} layers cannot be split into {k} stages: use at '
+            'most one stage for each layer'
+        )
+
+
 def check_layers(
-    params: Sequence, devices: Sequence, layers: Sequence
+    params: Sequence, devices: Sequence, layers: Sequence, costs: Sequence
 ) -> None:
     """Raise ValueError unless the layers can be split over the devices."""
     check_devices(devices)
@@ -363,6 +378,75 @@ def check_layers(
             f'{len(devices)} devices: use at most one device '
             'for each layer'
         )
+    if len(costs) != len(layers):
+        raise ValueError(
+            f'{len(layers)} layers need {len(layers)} costs, not {len(costs)}'
+        )
+
+
+def check_schedule(orders: Sequence, num_stages: int, m: int) -> None:
+    """Raise ValueError unless each stage runs the forward and the backward
+    pass of each of `m` micro-batches once, and none waits forever."""
+    if len(orders) != num_stages:
+        raise ValueError(
+            f'a schedule for {num_stages} stages has {num_stages} lists of '
+            f'instructions, not {len(orders)}'
+        )
+    needed = [
+        (phase, i) for phase in ('forward', 'backward') for i in range(m)
+    ]
+    for s, order in enumerate(orders):
+        for instruction in order:
+            if instruction not in needed:
+                raise ValueError(
+                    f'stage {s} has the instruction {instruction!r}; there '
+                    "are 'forward' and 'backward' of the micro-batches 0 to "
+                    f'{m - 1}'
+                )
+        for instruction in needed:
+            if order.count(instruction) != 1:
+                raise ValueError(
+                    f'stage {s} has {order.count(instruction)} instructions '
+                    f'{instruction!r}: each must be there once'
+                )
+    check_progress(orders)
+
+
+def check_progress(orders: Sequence) -> None:
+    """Raise ValueError if a stage of a schedule would wait forever."""
+    done: set = set()
+    num_done = [0] * len(orders)
+    while any(n < len(order) for n, order in zip(num_done, orders)):
+        waiting = {
+            s: order[n]
+            for s, (n, order) in enumerate(zip(num_done, orders))
+            if n < len(order)
+        }
+        ready = [
+            (s, *instruction)
+            for s, instruction in waiting.items()
+            if is_ready(s, instruction, done, len(orders))
+        ]
+        if not ready:
+            found = [f'stage {s} for {waiting[s]}' for s in waiting]
+            raise ValueError(
+                f'this schedule never ends: {", ".join(found)} would wait '
+                'forever. A forward pass needs that of the stage before; a '
+                'backward pass needs the forward pass of its stage and the '
+                'backward pass of the next stage'
+            )
+        for s, *_ in ready:
+            num_done[s] += 1
+        done |= set(ready)
+
+
+def is_ready(s: int, instruction: tuple, done: set, num_stages: int) -> bool:
+    """Return whether what an instruction of stage `s` needs is done."""
+    phase, i = instruction
+    if phase == 'forward':
+        return s == 0 or (s - 1, phase, i) in done
+    last = s == num_stages - 1
+    return (s, 'forward', i) in done and (last or (s + 1, phase, i) in done)
 
 
 def check_micro_batches(num_examples: int, num_micro_batches: Any) -> None:

@@ -15,15 +15,17 @@ from style import (
     frame,
     label,
     parameters,
+    rule,
     save,
 )
 
-HEIGHT = 198
-LANES = (148, 50)  # y of devices 0 and 1
+HEIGHT = 224
+LANES = (174, 76)  # y of devices 0 and 1
 MIDDLE_Y = sum(LANES) / 2
 LANE_X, LANE_WIDTH, LANE_HEIGHT = 258, 400, 72
 LAYER_X = (112, 222, 332, 408)
 SUM_X, SUM_DIAMETER = 490, 24
+KIND_Y = 22  # y of the names of the two ways to split a layer
 NAMES = ('conv 1', 'conv 2', 'dense', 'output')
 
 DESCRIPTION = (
@@ -32,7 +34,8 @@ DESCRIPTION = (
     'half. After conv 1 and after conv 2, each device sends its channels to '
     'the other, so that both have all of them. After dense nothing is '
     'exchanged: each device multiplies its units by its rows of the last '
-    'weight, and the two partial scores are summed.'
+    'weight, and the two partial scores are summed. Conv 1, conv 2 and dense '
+    'are column-parallel, output is row-parallel.'
 )
 
 
@@ -62,9 +65,21 @@ def draw():
     for x, name in zip(LAYER_X, NAMES):
         label(ax, x, MIDDLE_Y - 1, name, SMALL)
     label(ax, MARGIN, MIDDLE_Y - 1, 'images', SMALL, 'left')
+    kind(ax, LAYER_X[0], LAYER_X[2], 'column-parallel: some outputs')
+    kind(ax, LAYER_X[3], LAYER_X[3], 'row-parallel')
     disc(ax, SUM_X, MIDDLE_Y, SUM_DIAMETER, '+')
     label(ax, WIDTH - MARGIN, MIDDLE_Y + 30, 'scores', SMALL, 'right')
     return fig
+
+
+def kind(ax, left, right, text):
+    """Write below the layers from `left` to `right` how they are split."""
+    ends = [
+        (left - PARAMETERS / 2, KIND_Y + 9),
+        (right + PARAMETERS / 2, KIND_Y + 9),
+    ]
+    rule(ax, *ends)
+    label(ax, (left + right) / 2, KIND_Y - 3, text, SMALL)
 
 
 def exchange(ax, left, right):

@@ -29,11 +29,7 @@ def pipeline_works(devices):
     """Return what to time with a stack of convolutions as a pipeline."""
     from mxnet import np
 
-    from d2lmulti.model_parallel import (
-        conv_stack,
-        pipeline_gradients,
-        split_layers,
-    )
+    from d2lmulti.model_parallel import pipeline_gradients, split_layers
 
     layers, params = conv_stack()
     X, y = np.ones((64, 32, 28, 28)), np.zeros(64, dtype='int32')
@@ -46,6 +42,30 @@ def pipeline_works(devices):
         'pipeline, 1 micro-batch': lambda: pipeline_gradients(X, y, two, 1),
         'pipeline, 4 micro-batches': lambda: pipeline_gradients(X, y, two, 4),
     }
+
+
+def conv_stack(num_layers=8, channels=32):
+    """Return (layers, params) of chapter 3's stack of equal convolutions."""
+    from mxnet import np, npx
+
+    def layer(h, W, b):
+        return npx.activation(
+            npx.convolution(
+                h, W, b, kernel=(3, 3), pad=(1, 1), num_filter=len(W)
+            ),
+            'relu',
+        )
+
+    def top(h, W, b):
+        h = layer(h, W, b).reshape(len(h), len(W), -1)
+        return h.mean(axis=2)  # mean(axis=(2, 3)) crashes in MXNet 2.0.0b1
+
+    std = (2 / 9 / channels) ** 0.5
+    params = []
+    for _ in range(num_layers):
+        params.append(np.random.normal(0, std, (channels, channels, 3, 3)))
+        params.append(np.zeros(channels))
+    return [layer] * (num_layers - 1) + [top], params
 
 
 def tensor_works(devices):

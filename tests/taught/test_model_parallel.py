@@ -1,5 +1,11 @@
 """Pipeline and tensor parallelism give the gradients of one device."""
 
+import functools
+import gc
+import itertools
+import weakref
+from unittest import mock
+
 import mxnet as mx
 import numpy as onp
 import pytest
@@ -71,14 +77,35 @@ def reference(X, y, params):
     return [param.grad.asnumpy() for param in params]
 
 
-def pipeline(X, y, params, k, num_micro_batches=1):
+SCHEDULES = [d2lmulti.gpipe_schedule, d2lmulti.one_f_one_b_schedule]
+each_schedule = pytest.mark.parametrize('schedule', SCHEDULES)
+
+
+def pipeline(
+    X, y, params, k, num_micro_batches=1, schedule=SCHEDULES[0], costs=None
+):
     devices = [mx.cpu(i) for i in range(k)]
-    stages = d2lmulti.split_layers(params, devices)
+    stages = d2lmulti.split_layers(params, devices, costs=costs)
     for _ in range(2):  # the second time nothing is left of the first
         gradients = d2lmulti.pipeline_gradients(
-            X, y, stages, num_micro_batches
+            X, y, stages, num_micro_batches, schedule
         )
+    assert [gradient.ctx for gradient in gradients] == [
+        device
+        for stage, device in zip(stages, devices)
+        for _ in range(2 * len(stage))
+    ]
     return [gradient.asnumpy() for gradient in gradients]
+
+
+def join(device_parts):
+    """Return whole arrays from the shards of all devices."""
+    joined, last = [], len(device_parts[0]) - 2
+    for j, parts in enumerate(zip(*device_parts)):
+        arrays = [part.asnumpy() for part in parts if part is not None]
+        axis = 1 if arrays[0].ndim == 2 and j != last else 0
+        joined.append(onp.concatenate(arrays, axis))
+    return joined
 
 
 def tensor_parallel(X, y, params, k):
@@ -90,7 +117,7 @@ def tensor_parallel(X, y, params, k):
         gradients = d2lmulti.tensor_parallel_gradients(
             X, y, parts, LAYERS[:-1]
         )
-    return model_parallel.join_parts(gradients)
+    return join(gradients)
 
 
 def assert_equal(found, expected):
@@ -99,10 +126,11 @@ def assert_equal(found, expected):
         assert abs(gradient - right).max() <= 1e-5 * abs(right).max() + 1e-6
 
 
-def assert_pipeline_equals_one_device(n, k, num_micro_batches):
+def assert_pipeline_equals_one_device(n, k, num_micro_batches, *options):
     params, (X, y) = make_params(), minibatch(n)
     expected = reference(X, y, params)
-    assert_equal(pipeline(X, y, params, k, num_micro_batches), expected)
+    found = pipeline(X, y, params, k, num_micro_batches, *options)
+    assert_equal(found, expected)
     assert min(abs(right).max() for right in expected) > 1e-2
 
 
@@ -119,8 +147,19 @@ def assert_tensor_parallel_equals_one_device(n, k, **widths):
 @pytest.mark.parametrize(
     'n, num_micro_batches', [(12, 1), (12, 4), (13, 4), (5, 5)]
 )
-def test_a_pipeline_gives_the_gradients_of_one_device(n, num_micro_batches, k):
-    assert_pipeline_equals_one_device(n, k, num_micro_batches)
+@each_schedule
+def test_a_pipeline_gives_the_gradients_of_one_device(
+    n, num_micro_batches, k, schedule
+):
+    assert_pipeline_equals_one_device(n, k, num_micro_batches, schedule)
+
+
+def test_a_part_of_the_minibatch_gives_other_gradients():
+    params, (X, y) = make_params(), minibatch(12)
+    with pytest.raises(AssertionError):
+        assert_equal(
+            pipeline(X[:6], y[:6], params, 2, 2), reference(X, y, params)
+        )
 
 
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
@@ -144,10 +183,14 @@ def test_any_widths_and_any_number_of_devices(k, data):
 
 
 @few
-@given(st.integers(1, 4), st.data())
-def test_any_micro_batches(k, data):
+@given(st.integers(1, 4), st.sampled_from(SCHEDULES), st.data())
+def test_any_micro_batches(k, schedule, data):
     n = data.draw(st.integers(1, 9))
-    assert_pipeline_equals_one_device(n, k, data.draw(st.integers(1, n)))
+    m = data.draw(st.integers(1, n))
+    costs = data.draw(
+        st.none() | st.lists(st.floats(0, 9), min_size=4, max_size=4)
+    )
+    assert_pipeline_equals_one_device(n, k, m, schedule, costs)
 
 
 def test_a_network_without_hidden_dense_layer():
@@ -165,9 +208,7 @@ def test_a_network_without_hidden_dense_layer():
     ]
     parts = d2lmulti.shard_params(params, [mx.cpu(i) for i in range(3)])
     assert_equal(
-        model_parallel.join_parts(
-            d2lmulti.tensor_parallel_gradients(X, y, parts, layers)
-        ),
+        join(d2lmulti.tensor_parallel_gradients(X, y, parts, layers)),
         expected,
     )
 
@@ -190,7 +231,7 @@ def test_no_device_holds_everything_and_together_they_hold_it_once(k):
             sum(array.size for array in arrays) for arrays in device_arrays
         ]
         assert sum(sizes) == total and max(sizes) < total
-    joined = model_parallel.join_parts(d2lmulti.shard_params(params, devices))
+    joined = join(d2lmulti.shard_params(params, devices))
     for whole, param in zip(joined, params):
         assert (whole == param.asnumpy()).all()
 
@@ -207,6 +248,224 @@ def test_what_crosses_in_a_pipeline_does_not_depend_on_micro_batches():
     total = [sum(num_bytes for _, _, num_bytes in copies) for copies in sent]
     assert total == [4 * (12 + 2 * 80 * 12)] * 2  # labels, activations
     assert [len(copies) for copies in sent] == [1 + 2, 1 + 2 * 4]
+
+
+# Stages by cost
+
+
+def every_cut(costs, k):
+    """Yield the parts of each way to cut costs into k parts, none empty."""
+    for cuts in itertools.combinations(range(1, len(costs)), k - 1):
+        ends = [0, *cuts, len(costs)]
+        yield [costs[a:b] for a, b in zip(ends, ends[1:])]
+
+
+def assert_largest_stage_is_least(costs, k):
+    parts = [costs[part] for part in d2lmulti.split_by_cost(costs, k)]
+    assert sum(parts, []) == costs and len(parts) == k and all(parts)
+    least = min(max(map(sum, cut)) for cut in every_cut(costs, k))
+    assert max(map(sum, parts)) == least
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=8), st.data())
+@settings(max_examples=100, deadline=None)
+def test_no_cut_has_a_cheaper_largest_stage(costs, data):
+    k = data.draw(st.integers(1, len(costs)))
+    assert_largest_stage_is_least(costs, k)
+
+
+def test_many_layers_are_cut_in_time():
+    parts = d2lmulti.split_by_cost([1.0, 2.0, 3.0] * 40, 16)
+    assert parts[0].start == 0 and parts[-1].stop == 120
+
+
+def test_stages_follow_the_costs():
+    params, devices = make_params(), [mx.cpu(0), mx.cpu(1)]
+    lengths = [
+        [
+            len(stage)
+            for stage in d2lmulti.split_layers(params, devices, costs=costs)
+        ]
+        for costs in (None, [9, 1, 1, 1], [1.5, 9, 9, 20.0])
+    ]
+    assert lengths == [[2, 2], [1, 3], [3, 1]]
+
+
+@pytest.mark.parametrize(
+    'costs, k, error, message',
+    [
+        ([1, 2], 3, ValueError, '2 layers cannot be split into 3 stages'),
+        ([1, 2], 0, ValueError, 'at least 1'),
+        ([1, 2], 1.0, TypeError, 'integer'),
+        ([1, 'a'], 1, TypeError, 'numbers'),
+        ([1, -1], 1, ValueError, 'from 0'),
+        ([1, float('nan')], 1, ValueError, 'finite'),
+    ],
+)
+def test_invalid_costs_are_refused(costs, k, error, message):
+    with pytest.raises(error, match=message):
+        d2lmulti.split_by_cost(costs, k)
+
+
+def test_as_many_costs_as_layers():
+    with pytest.raises(ValueError, match='4 layers need 4 costs, not 3'):
+        d2lmulti.split_layers(make_params(), TWO, costs=[1, 2, 3])
+
+
+# Schedules
+
+
+def scale(h, W, b):
+    """A layer of no cost, for runs that are only logged."""
+    return h * W + b
+
+
+def log_run(p, m, schedule):
+    """Run a tiny pipeline. Return the calls as (time step, stage, phase,
+    micro-batch), and the most that each stage held after any of them."""
+    params = [np.ones(3) for _ in range(2 * p)]
+    devices = [mx.cpu(s) for s in range(p)]
+    stages = d2lmulti.split_layers(params, devices, [scale] * p)
+    calls, held = [], [0] * p
+    waitall = mock.Mock(side_effect=npx.waitall)
+
+    def logged(run, phase):
+        @functools.wraps(run)
+        def run_and_log(stages, s, i, arrived, live, y):
+            calls.append((waitall.call_count, s, phase, i))
+            run(stages, s, i, arrived, live, y)
+            held[s] = max(held[s], sum(stage == s for stage, _ in live))
+
+        return run_and_log
+
+    with mock.patch.object(npx, 'waitall', waitall), mock.patch.multiple(
+        model_parallel,
+        forward_stage=logged(model_parallel.forward_stage, 'forward'),
+        backward_stage=logged(model_parallel.backward_stage, 'backward'),
+    ):
+        d2lmulti.pipeline_gradients(
+            np.ones((m, 3)), np.zeros(m), stages, m, schedule
+        )
+    return calls, held
+
+
+def assert_bubble(p, m, schedule):
+    calls, _ = log_run(p, m, schedule)
+    num_steps = max(step for step, *_ in calls) + 1
+    assert len({call[:2] for call in calls}) == len(calls) == 2 * p * m
+    assert num_steps == 2 * (m + p - 1)  # idle: (p - 1) / (m + p - 1)
+    done = {(s, phase, i): step for step, s, phase, i in calls}
+    for (s, phase, i), step in done.items():
+        before = s - 1 if phase == 'forward' else s + 1
+        assert not 0 <= before < p or done[before, phase, i] < step
+        assert phase == 'forward' or done[s, 'forward', i] < step
+
+
+def assert_live(p, m, schedule, expected):
+    assert log_run(p, m, schedule)[1] == expected
+
+
+@each_schedule
+@pytest.mark.parametrize('p', [1, 2, 3, 4])
+def test_the_bubble_is_that_of_the_formula(p, schedule):
+    for m in (1, 2, 3, 5, 8, 16):
+        assert_bubble(p, m, schedule)
+
+
+@pytest.mark.parametrize('p', [1, 2, 3, 4])
+def test_live_micro_batches(p):
+    for m in (1, 3, 8):
+        assert_live(p, m, d2lmulti.gpipe_schedule, [m] * p)
+        assert_live(
+            p,
+            m,
+            d2lmulti.one_f_one_b_schedule,
+            [min(p - s, m) for s in range(p)],
+        )
+
+
+def most_alive(schedule, m=8, p=2):
+    """Return how many activations of stage 0 exist at once, at most, as
+    Python sees it: a layer's output lives as long as it can be reached."""
+    alive = weakref.WeakSet()
+    counts = []
+
+    class Activation:
+        """A weak set needs an object that can be in it."""
+
+    def layer(h, W, b):
+        h = h * W + b
+        if h.ctx == mx.cpu(0):
+            h.mark = Activation()
+            alive.add(h.mark)
+            counts.append(len(alive))
+        return h
+
+    params = [np.ones(3) for _ in range(2 * p)]
+    stages = d2lmulti.split_layers(
+        params, [mx.cpu(s) for s in range(p)], [layer] * p
+    )
+    gc.collect()
+    d2lmulti.pipeline_gradients(
+        np.ones((m, 3)), np.zeros(m), stages, m, schedule
+    )
+    gc.collect()
+    assert not alive  # all are freed at the end
+    return max(counts)
+
+
+def assert_freed():
+    assert most_alive(d2lmulti.gpipe_schedule) == 8
+    assert most_alive(d2lmulti.one_f_one_b_schedule) <= 3  # one in the call
+
+
+def test_activations_are_freed_after_the_backward_pass():
+    assert_freed()
+
+
+def by_hand(num_stages, m):
+    """Return a schedule that is neither: backward passes last first."""
+    forward = [('forward', i) for i in range(m)]
+    return [forward + [('backward', i) for i in reversed(range(m))]] * (
+        num_stages
+    )
+
+
+def test_any_schedule_can_be_run():
+    assert_pipeline_equals_one_device(7, 3, 3, by_hand)
+    assert_pipeline_equals_one_device(
+        7, 2, 3, lambda p, m: (iter(map(list, o)) for o in by_hand(p, m))
+    )
+
+
+F0, B0, F1, B1 = [
+    (phase, i) for i in (0, 1) for phase in ('forward', 'backward')
+]
+
+
+@pytest.mark.parametrize(
+    'orders, message',
+    [
+        ([[F0, F1, B0, B1]], 'has 2 lists of instructions, not 1'),
+        ([[F0, F1, B0], [F0, F1, B0, B1]], 'stage 0 has 0 instructions'),
+        ([[F0, F1, B0, B1], [F0, F0, F1, B0, B1]], 'stage 1 has 2 instr'),
+        ([[F0, F1, B0, B1], [F0, F1, B0, ('forward', 2)]], "'forward', 2"),
+        ([[F0, F1, B0, B1], [F0, F1, B0, ('back', 1)]], "'back', 1"),
+        ([[B0, F0, F1, B1], [F0, F1, B0, B1]], 'never ends: stage 0 for'),
+        ([[F0, F1, B0, B1], [B0, F0, F1, B1]], 'stage 1 for'),
+        ([[F0, B0, F1, B1], [F0, F1, B0, B1]], 'never ends'),
+    ],
+)
+def test_a_schedule_that_cannot_end_is_refused(orders, message):
+    params, (X, y) = make_params(), minibatch(4)
+    stages = d2lmulti.split_layers(params, TWO)
+    with pytest.raises(ValueError, match=message):
+        d2lmulti.pipeline_gradients(X, y, stages, 2, lambda p, m: orders)
+    found = d2lmulti.pipeline_gradients(X, y, stages, 2)  # nothing is left
+    assert_equal([g.asnumpy() for g in found], reference(X, y, params))
+
+
+# What is refused
 
 
 TWO = [mx.cpu(0), mx.cpu(1)]
@@ -260,27 +519,116 @@ def test_a_device_twice_is_refused(split):
 PIPELINE_BUGS = {
     'a micro-batch left out': (
         d2lmulti.pipeline_gradients,
-        'enumerate(micro_batches)',
-        'enumerate(micro_batches[:-1])',
+        'X[part] for i,',
+        '0 * X[part] if i == 1 else X[part] for i,',
+    ),
+    'labels of another micro-batch': (
+        d2lmulti.pipeline_gradients,
+        'live, labels[i])',
+        'live, labels[i - 1])',
+    ),
+    'activations of another micro-batch': (
+        model_parallel.backward_stage,
+        'live.pop((s, i))',
+        'live.pop((s, i if s else max(j for t, j in live if t == 0)))',
+    ),
+    'gradient of another micro-batch': (
+        model_parallel.backward_stage,
+        "arrived.pop((s, 'backward', i))",
+        "arrived.get((s, 'backward', max(i - 1, 0)), "
+        "arrived.get((s, 'backward', i)))",
     ),
     'the gradient does not come back': (
         model_parallel.backward_stage,
-        '.backward(gradient)',
-        '.backward()',
+        "h.backward(arrived.pop((s, 'backward', i)))",
+        "arrived.pop((s, 'backward', i)); h.backward()",
+    ),
+    'a gradient scaled by the number of micro-batches': (
+        model_parallel.forward_stage,
+        'loss(h, y).sum()',
+        'loss(h, y).mean()',
+    ),
+    'gradients overwrite each other': (
+        model_parallel.copy_with_gradient,
+        "attach_grad('add')",
+        'attach_grad()',
     ),
     'a gradient added to that of the last step': (
         model_parallel.take_gradients,
         'param.grad[:] = 0',
         'pass',
     ),
+    'a bias of the next layer': (
+        d2lmulti.split_layers,
+        'biases[part])]',
+        'biases[part][::-1])]',
+    ),
 }
 
 
+@each_schedule
 @pytest.mark.parametrize('bug', PIPELINE_BUGS)
-def test_bug_in_the_pipeline_is_caught(bug, monkeypatch):
+def test_bug_in_the_pipeline_is_caught(bug, schedule, monkeypatch):
     put_in(monkeypatch, *PIPELINE_BUGS[bug])
-    with pytest.raises(AssertionError):
-        assert_pipeline_equals_one_device(12, 2, 4)
+    with pytest.raises((AssertionError, KeyError, mx.MXNetError)):
+        assert_pipeline_equals_one_device(12, 2, 4, schedule)
+
+
+SCHEDULE_BUGS = {
+    'a live micro-batch too many': (
+        d2lmulti.one_f_one_b_schedule,
+        'num_stages - s)',
+        'num_stages - s + 1)',
+        lambda: assert_live(
+            3, 8, model_parallel.one_f_one_b_schedule, [3, 2, 1]
+        ),
+    ),
+    'a warm-up too short': (
+        d2lmulti.one_f_one_b_schedule,
+        'num_stages - s)',
+        'max(1, num_stages - s - 1))',
+        lambda: assert_bubble(3, 8, model_parallel.one_f_one_b_schedule),
+    ),
+    'a backward pass before its forward pass': (
+        model_parallel.stage_order,
+        "[('backward', i), ('forward', i + max_live)]",
+        "[('backward', i + 1), ('forward', i + max_live)]",
+        lambda: assert_bubble(2, 4, model_parallel.gpipe_schedule),
+    ),
+    'one time step for each instruction': (
+        d2lmulti.pipeline_gradients,
+        'for s, phase, i in ready:',
+        'for s, phase, i in ready[:1]:',
+        lambda: assert_bubble(2, 4, model_parallel.gpipe_schedule),
+    ),
+    'activations are kept': (
+        model_parallel.backward_stage,
+        'live.pop((s, i))',
+        'live[s, i]',
+        assert_freed,
+    ),
+    'stages of equally many layers': (
+        d2lmulti.split_by_cost,
+        'ends = best(0, k)[1]',
+        'ends = [part.stop for part in split_slices(n, k)]',
+        lambda: assert_largest_stage_is_least([3, 9, 1, 1], 2),
+    ),
+    'the sum of the stages, not the largest': (
+        d2lmulti.split_by_cost,
+        '(max(sum(costs[start:end]), best(end, k - 1)[0])',
+        '(sum([sum(costs[start:end]), best(end, k - 1)[0]])',
+        lambda: assert_largest_stage_is_least([1, 1, 9, 1], 2),
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', SCHEDULE_BUGS)
+def test_bug_in_a_schedule_is_caught(bug, monkeypatch):
+    *change, assert_property = SCHEDULE_BUGS[bug]
+    assert_property()
+    put_in(monkeypatch, *change)
+    with pytest.raises((AssertionError, ValueError)):
+        assert_property()
 
 
 TENSOR_BUGS = {
@@ -295,12 +643,17 @@ TENSOR_BUGS = {
         'for part in partial_scores[:1])',
     ),
     'gradient from the first device only': (
-        model_parallel.all_gather_backward,
-        'for whole in wholes:',
-        'for whole in wholes[:1]:',
+        model_parallel.all_gather_channels_backward,
+        'for whole in wholes)',
+        'for whole in wholes[:1])',
+    ),
+    'a shard of another device': (
+        model_parallel.shard_param,
+        'split_slices(num_outputs, k)[i]',
+        'split_slices(num_outputs, k)[k - 1 - i if last else i]',
     ),
     'channels in the wrong order': (
-        model_parallel.all_gather,
+        model_parallel.all_gather_channels,
         'for part in parts],',
         'for part in parts[::-1]],',
     ),

@@ -1,23 +1,5 @@
 """Answers to the exercises of 03_parallelism, right and wrong, in order."""
 
-PHASES = """    for micro_batch in micro_batches:
-        for s in range(len(stages)):
-            forward_stage(micro_batch, stages, stage_devices, s)
-    for micro_batch in micro_batches:
-        for s in reversed(range(len(stages))):
-            backward_stage(micro_batch, stages, stage_devices, s)
-"""
-ONE_BY_ONE = """    for micro_batch in micro_batches:
-        for s in range(len(stages)):
-            forward_stage(micro_batch, stages, stage_devices, s)
-        for s in reversed(range(len(stages))):
-            backward_stage(micro_batch, stages, stage_devices, s)
-"""
-RETURN = """return take_gradients([param for stage in stages
-                           for layer, W, b in stage for param in (W, b)])"""
-LABELS_NOT_MOVED = 'X = X.as_in_ctx(stage_devices[0])'
-MOVED = 'X, y = X.as_in_ctx(stage_devices[0]), y.as_in_ctx(stage_devices[-1])'
-
 WRONG = [
     [
         (
@@ -35,22 +17,69 @@ WRONG = [
         ('return m', 'return float("nan")', 'not nan'),
     ],
     [
-        ('return n + n % 2', 'return n', 'must be even'),
         (
-            '-(-num_params // activations)',
-            'num_params // activations',
-            '10 must be even',
+            'largest = max(largest, len(live))',
+            'largest += 1',
+            'too many',
         ),
-        ('-(-num_params', '-(-2 * num_params', 'the smallest'),
-        ('return n + n % 2', 'return n + 2 - n % 2', 'the smallest'),
-        ('return n + n % 2', 'return 162', '10 activations'),
+        ('live.remove(i)', 'pass', 'how many at once'),
+        ('live, largest = set(), 0', 'live, largest = set(), 1', "'': not 1"),
         (
-            'return n + n % 2',
-            'return n - n % 2',
-            'the 2 . 10 . 10 activations',
+            'return largest',
+            'return largest + 1',
+            'a live micro-batch too many',
         ),
-        ('num_params // activations', '129_068 // activations', '100 param'),
-        ('return n + n % 2', 'return str(n + n % 2)', 'is it a number'),
+        ('return largest', 'return len(live)', "'F0 B0': not 0"),
+        ('return largest', 'return str(largest)', "not '0'"),
+        ('return largest', 'return [largest]', 'not .0.;'),
+        ('return largest', 'return len(order) // 2', 'how many at once'),
+        (
+            'def max_live(order):\n'
+            '    run = most = 0\n'
+            '    for phase, i in order:\n'
+            "        run = run + 1 if phase == 'forward' else 0\n"
+            '        most = max(most, run)\n'
+            '    return most\n',
+            'F0 F1 B1 F2',
+        ),
+        ('live.remove(i)', 'live.clear()', 'not 1|not 3|not 2'),
+    ],
+    [
+        (
+            'min(p - s - 1, m)',
+            'min(p - s, m)',
+            'a live micro-batch too many: 2',
+        ),
+        ('min(p - s - 1, m)', 'p - s - 1', 'should be there once'),
+        ('min(p - s - 1, m)', 'max(0, min(p - s - 2, m))', 'long enough'),
+        ('min(p - s - 1, m)', '0', 'never ends|long enough'),
+        ('min(p - s - 1, m)', 'm', 'a live micro-batch too many'),
+        ('min(p - s - 1, m)', 'min(s, m)', 'too many|long enough'),
+        (
+            "[('forward', warmup + i), ('backward', i)]",
+            "[('backward', i), ('forward', warmup + i)]",
+            'before its forward pass',
+        ),
+        ('range(m - warmup, m)', 'range(m - warmup)', 'the backward passes'),
+        ('range(m - warmup, m)', 'range(m - warmup, m)[::-1]', 'in order'),
+        (
+            "return order + [('backward', i) for i in range(m - warmup, m)]",
+            'return order',
+            'the backward passes',
+        ),
+        ("('backward', i)]", "('back', i)]", 'the backward passes'),
+        (
+            "('forward', warmup + i), ('backward', i)]",
+            "('forward', warmup + i), ('send', i), ('backward', i)]",
+            'other instructions',
+        ),
+        ('return order +', 'return [] and order +', 'the forward passes'),
+        ('    return order', '    order', 'return a list'),
+        (
+            'def order_1f1b(s, p, m):\n'
+            "    return ['forward', 'backward'] * m\n",
+            'return a list',
+        ),
     ],
     [
         (
@@ -78,61 +107,6 @@ WRONG = [
         (') + b\n', ').sum(axis=0) + b\n', 'a row of three scores'),
         ('    return sum', '    sum', 'a row of three scores'),
     ],
-    [
-        (
-            '    for micro_batch in micro_batches:\n        for s in reversed',
-            '    npx.waitall()\n    for micro_batch in micro_batches:\n'
-            '        for s in reversed',
-            'this waits',
-        ),
-        (
-            '    for micro_batch in micro_batches:\n        for s in reversed',
-            '    micro_batches[0].outputs[-1].asnumpy()\n'
-            '    for micro_batch in micro_batches:\n        for s in reversed',
-            'this waits',
-        ),
-        (
-            '    for micro_batch in micro_batches:\n        for s in reversed',
-            '    float(micro_batches[0].outputs[-1])\n'
-            '    for micro_batch in micro_batches:\n        for s in reversed',
-            'this waits',
-        ),
-        (
-            'split_slices(len(X), num_micro_batches)',
-            'split_slices(len(X), 1)',
-            'activations and gradients',
-        ),
-        (
-            'split_slices(len(X), num_micro_batches)',
-            'split_slices(len(X), num_micro_batches)[1:]',
-            'gradients|eight',
-        ),
-        (
-            'split_slices(len(X), num_micro_batches)',
-            'split_slices(len(X) - len(X) % num_micro_batches,'
-            ' num_micro_batches)',
-            'm = 7, first call.* is every example',
-        ),
-        (
-            PHASES,
-            PHASES.replace('range(len(stages))', 'range(2)'),
-            'with 1 stages',
-        ),
-        (MOVED, LABELS_NOT_MOVED, '0 bytes of labels'),
-        (PHASES, ONE_BY_ONE, 'before the last forward pass'),
-        (
-            'take_gradients([param for stage in stages',
-            '([param.grad for stage in stages',
-            'second call',
-        ),
-        (RETURN, RETURN.replace('in stages', 'in stages[:1]'), 'eight param'),
-        (RETURN, RETURN[7:], 'a list of MXNet arrays, not None'),
-        (
-            'def engine_order(X, y, stages, num_micro_batches):\n'
-            '    return pipeline_gradients(X, y, stages, num_micro_batches)\n',
-            'this waits',
-        ),
-    ],
 ]
 
 RIGHT = [
@@ -144,15 +118,38 @@ RIGHT = [
         ('return m', 'return np.array(m)'),
     ],
     [
-        'def images_needed(activations, num_params):\n'
-        '    n = 2\n'
-        '    while 2 * activations * n < 2 * num_params:\n'
-        '        n += 2\n'
-        '    return n\n',
-        'def images_needed(activations, num_params):\n'
-        '    return 2 * onp.ceil(num_params / activations / 2)\n',
-        ('return n + n % 2', 'return onp.int32(n + n % 2)'),
-        ('return n + n % 2', 'return onp.float32(n + n % 2)'),
+        (
+            'def max_live(order):\n'
+            '    live = most = 0\n'
+            '    for phase, _ in order:\n'
+            "        live += 1 if phase == 'forward' else -1\n"
+            '        most = max(most, live)\n'
+            '    return most\n'
+        ),
+        ('return largest', 'return float(largest)'),
+        ('return largest', 'return onp.int64(largest)'),
+        ('return largest', 'return np.array(largest)'),
+    ],
+    [
+        (
+            'def order_1f1b(s, p, m):\n'
+            '    order, live = [], []\n'
+            '    for i in range(m):\n'
+            "        order.append(('forward', i))\n"
+            '        live.append(i)\n'
+            '        if len(live) == p - s:\n'
+            "            order.append(('backward', live.pop(0)))\n"
+            "    return order + [('backward', i) for i in live]\n"
+        ),
+        (
+            "return order + [('backward', i) for i in range(m - warmup, m)]",
+            "return tuple(order + [['backward', onp.int64(i)]\n"
+            '                  for i in range(m - warmup, m)])',
+        ),
+        (
+            'def order_1f1b(s, p, m):\n'
+            '    return d2lmulti.one_f_one_b_schedule(p, m)[s]\n'
+        ),
     ],
     [
         'def scores_from(units, weights, b):\n'
@@ -168,30 +165,5 @@ RIGHT = [
         '    parts = [h.asnumpy() @ W.asnumpy()\n'
         '             for h, W in zip(units, weights)]\n'
         '    return (sum(parts) + b.asnumpy()).tolist()\n',
-    ],
-    [
-        (
-            '    for micro_batch in micro_batches:\n        for s in reversed',
-            '    for micro_batch in micro_batches[::-1]:\n'
-            '        for s in reversed',
-        ),
-        (RETURN, f'return tuple({RETURN[7:]})'),
-        (
-            PHASES,
-            '    for s in range(len(stages)):\n'
-            '        for micro_batch in micro_batches:\n'
-            '            forward_stage(micro_batch, stages, stage_devices, s)'
-            '\n'
-            '    for s in reversed(range(len(stages))):\n'
-            '        for micro_batch in micro_batches:\n'
-            '            backward_stage(micro_batch, stages, stage_devices, s)'
-            '\n',
-        ),
-        (
-            MOVED + '\n    micro_batches = [MicroBatch(X[part], y[part])',
-            'X = X.as_in_ctx(stage_devices[0])\n'
-            '    micro_batches = [MicroBatch('
-            'X[part], y[part].as_in_ctx(stage_devices[-1]))',
-        ),
     ],
 ]
