@@ -209,6 +209,30 @@ def check_array_lists(device_arrays: Any) -> None:
         check_allreduce_arrays(arrays)
 
 
+def check_parts(parts: Any, data: Any) -> None:
+    """Raise TypeError or ValueError unless part j fits slice j of `data`."""
+    check_allreduce_arrays(data)
+    if not isinstance(parts, (list, tuple)) or not all(
+        isinstance(part, np.ndarray) for part in parts
+    ):
+        raise TypeError(
+            'give a list of parts, MXNet arrays, as reduce_scatter returns it'
+        )
+    size, longer = divmod(data[0].size, len(data))
+    sizes = [size + (j < longer) for j in range(len(data))]
+    found = [part.shape for part in parts]
+    if found != [(size,) for size in sizes]:
+        raise ValueError(
+            f'parts of shapes {found} for arrays of {data[0].size} numbers: '
+            f'give {len(data)} flat parts of sizes {sizes}'
+        )
+    dtypes = {onp.dtype(array.dtype).name for array in [*parts, data[0]]}
+    if len(dtypes) > 1:
+        raise ValueError(
+            f'parts and arrays of more than one dtype, {sorted(dtypes)}'
+        )
+
+
 def check_algorithm(allreduce: Any) -> None:
     """Raise TypeError unless `allreduce` can be called."""
     if not callable(allreduce):

@@ -168,6 +168,88 @@ def test_counting_allows_copies_through_a_device_without_an_array():
     assert collectives.count_sent(through_a_third, data) == [(40, 1), (0, 0)]
 
 
+def assert_reduce_scatter_and_all_gather(k, size):
+    """Each phase alone: the parts, the arrays, and what each device sends."""
+    values, data = whole_numbers(k, [size], 'float32', seed=size)
+    right = values.sum(axis=0)
+    slices = d2lmulti.split_slices(size, k)
+    found = []
+    sent = d2lmulti.count_sent(
+        lambda data: found.append(d2lmulti.reduce_scatter(data)), data
+    )
+    (parts,) = found
+    assert len(parts) == k
+    for part, array, piece in zip(parts, data, slices):
+        assert part.ctx == array.ctx and part.shape == right[piece].shape
+        assert (part.asnumpy() == right[piece]).all()
+    for array, before in zip(data, values):
+        assert (array.asnumpy() == before).all()  # nothing is overwritten
+    lengths = [piece.stop - piece.start for piece in slices]
+    assert [num_bytes for num_bytes, _ in sent] == [
+        4 * (size - length) for length in lengths
+    ]
+    sent = d2lmulti.count_sent(
+        lambda data: d2lmulti.all_gather(parts, data), data
+    )
+    assert [num_bytes for num_bytes, _ in sent] == [
+        4 * (k - 1) * length for length in lengths
+    ]
+    for array in data:
+        assert (array.asnumpy() == right).all()
+
+
+@pytest.mark.parametrize('k', range(1, 6))
+def test_each_phase_alone_does_its_half(k):
+    for size in (0, 1, k - 1, k, k + 1, 12, 97):
+        assert_reduce_scatter_and_all_gather(k, size)
+
+
+def test_parts_stay_what_they_were_when_the_arrays_change():
+    for k in (1, 2):
+        values, data = whole_numbers(k, [5], 'float32')
+        parts = d2lmulti.reduce_scatter(data)
+        for array in data:
+            array[:] = 0
+        right = values.sum(axis=0).tolist()
+        assert [x for p in parts for x in p.asnumpy().tolist()] == right
+
+
+def test_parts_may_be_views_of_the_arrays_that_they_are_written_to():
+    for k in (1, 2, 3):
+        values, data = whole_numbers(k, [3, 5], 'float32')
+        parts = [
+            collectives.split_views(array, k)[j]
+            for j, array in enumerate(data)
+        ]
+        d2lmulti.all_gather(parts, data)
+        flat = values.reshape(k, -1)
+        right = [
+            x
+            for j, piece in enumerate(d2lmulti.split_slices(15, k))
+            for x in flat[j][piece]
+        ]
+        assert all(a.asnumpy().ravel().tolist() == right for a in data)
+
+
+@pytest.mark.parametrize(
+    'parts, error',
+    [
+        (None, TypeError),
+        ([onp.ones(2), np.ones(1)], TypeError),
+        ([np.ones(2)], ValueError),
+        ([np.ones(2), np.ones(2)], ValueError),
+        ([np.ones(1), np.ones(2)], ValueError),
+        ([np.ones((2, 1)), np.ones(1)], ValueError),
+        ([np.ones(2), np.ones(1, dtype='float16')], ValueError),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(parts, error):
+    data = [np.zeros(3, ctx=mx.cpu(i)) for i in range(2)]
+    with pytest.raises(error, match='part'):
+        d2lmulti.all_gather(parts, data)
+    assert all((array.asnumpy() == 0).all() for array in data)
+
+
 def test_counting_refuses_two_arrays_on_one_device():
     with pytest.raises(ValueError, match='twice'):
         d2lmulti.count_sent(d2lmulti.allreduce, [np.ones(2), np.ones(2)])
@@ -292,6 +374,37 @@ def test_train_uses_the_algorithm_that_it_is_given():
     assert calls == [2] * 8 * 2  # eight parameters, two steps
 
 
+PHASE_BUGS = {
+    'a part that is a view': (
+        collectives.reduce_scatter,
+        'views[j].copy()',
+        'views[j]',
+    ),
+    'a part on another device': (
+        collectives.reduce_scatter,
+        'return parts',
+        'return [part.copyto(data[0].ctx) for part in parts]',
+    ),
+    'the first array not overwritten': (
+        collectives.all_gather,
+        'range(k):  #',
+        'range(1, k):  #',
+    ),
+    'parts in another order': (
+        collectives.all_gather,
+        'enumerate(parts)',
+        'enumerate(reversed(parts))',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', PHASE_BUGS)
+def test_bug_in_a_phase_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *PHASE_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_reduce_scatter_and_all_gather(4, 12)
+
+
 RING_BUGS = {
     'reduce-scatter stops one step early': (
         'range(k - 1):  # reduce-scatter',
@@ -324,24 +437,24 @@ def test_bug_in_the_ring_is_caught(bug, monkeypatch):
 
 SUM_BUGS = {
     'direct forgets one device': (
-        collectives.direct_allreduce,
-        'range(j + 1, j + k)',
-        'range(j + 1, j + k - 1)',
+        collectives.reduce_scatter,
+        'slices[j + 1:] + slices[:j]',
+        'slices[j + 1:-1] + slices[:j]',
     ),
     'direct sends to all but one': (
-        collectives.direct_allreduce,
+        collectives.all_gather,
         'for step in range(k):',
         'for step in range(k - 1):',
     ),
-    'tree without its last device': (
+    'tree without one device': (
         collectives.tree_allreduce,
-        'for i in range(0, k - gap, 2 * gap):\n            total',
-        'for i in range(0, k - gap - 1, 2 * gap):\n            total',
+        'for total, array in pairs:',
+        'for total, array in pairs[1:]:',
     ),
     'the mean in place of the sum': (
         collectives.tree_allreduce,
-        'while gap > 1:  # broadcast',
-        'data[0][:] = data[0] / k\n    while gap > 1:',
+        'for total, array in reversed(pairs):',
+        'data[0][:] = data[0] / k\n    for total, array in reversed(pairs):',
     ),
     'slices that overlap': (
         collectives.split_views,
@@ -359,7 +472,7 @@ SUM_BUGS = {
 @pytest.mark.parametrize('bug', SUM_BUGS)
 def test_bug_in_a_sum_is_caught(bug, monkeypatch):
     put_in(monkeypatch, *SUM_BUGS[bug])
-    with pytest.raises(AssertionError):
+    with pytest.raises((AssertionError, ValueError)):
         for name in ('direct', 'tree'):
             assert_sum(name, 4, [97])
             assert_sends_its_closed_form(name, 4)
@@ -368,9 +481,9 @@ def test_bug_in_a_sum_is_caught(bug, monkeypatch):
 def test_a_slice_that_is_sent_twice_is_caught(monkeypatch):
     put_in(
         monkeypatch,
-        d2lmulti.direct_allreduce,
+        d2lmulti.all_gather,
         '    for step in range(k):',
-        '    totals[0].copyto(slices[1][0])\n    for step in range(k):',
+        '    parts[0].copyto(slices[1][0])\n    for step in range(k):',
     )
     assert_sum('direct', 4, [97])  # the sum does not show it
     with pytest.raises(AssertionError):
@@ -378,9 +491,9 @@ def test_a_slice_that_is_sent_twice_is_caught(monkeypatch):
 
 
 BUCKET_BUGS = {
-    'wrong offset': ('start = end\n', 'start = end - 1\n'),
-    'every array from the start': ('start = end\n', 'start = 0\n'),
-    'sums not copied back': ('.copyto(flat[i])', '.copy()'),
+    'wrong offset': ('total[len(array):]', 'total[len(array) - 1:]'),
+    'every array from the start': ('total[len(array):]', 'total'),
+    'sums not copied back': ('.copyto(array)', '.copy()'),
 }
 
 

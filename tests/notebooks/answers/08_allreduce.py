@@ -9,7 +9,7 @@ WRONG = [
         ),
         # The ring of the chapter: slice i + 1 ends on device i.
         (
-            """def reduce_scatter(data):
+            """def ring_reduce_scatter(data):
     k = len(data)
     slices = [split_views(array, k) for array in data]
     for step in range(k - 1):
@@ -41,13 +41,13 @@ WRONG = [
             'numbers,',
         ),
         (  # sums on device 0, then scatters
-            """def reduce_scatter(data):
+            """def ring_reduce_scatter(data):
     allreduce(data)
     return [split_views(a, len(data))[i] for i, a in enumerate(data)]
 """,
             'are they whole arrays',
         ),
-        ('def reduce_scatter(data):\n    return data\n', 'leave each'),
+        ('def ring_reduce_scatter(data):\n    return data\n', 'leave each'),
         (
             'slices[(i + 1) % k][(i - 1 - step) % k] += sent[i]',
             'slices[(i + 1) % k][(i - 1 - step) % k] = sent[i]',
@@ -159,7 +159,7 @@ RIGHT = [
             'return tuple(slices[i][i].copy() for i in range(k))',
         ),
         # One slice after another, with slices cut by hand.
-        """def reduce_scatter(data):
+        """def ring_reduce_scatter(data):
     k, size = len(data), data[0].size
     ends = [size * j // k for j in range(k + 1)]
     parts = []
@@ -172,7 +172,7 @@ RIGHT = [
     return parts
 """,
         # Other slices, in two dimensions.
-        """def reduce_scatter(data):
+        """def ring_reduce_scatter(data):
     k = len(data)
     ends = [j if j < k else 10 for j in range(k + 1)]
     for step in range(1, k):
