@@ -43,6 +43,7 @@ __all__ = [
     'direct_allreduce',
     'ring_allreduce',
     'tree_allreduce',
+    'halving_doubling_allreduce',
     'bucket_allreduce',
     # 9 Timelines
     'profile',
@@ -88,6 +89,7 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
         bucket_allreduce,
         count_sent,
         direct_allreduce,
+        halving_doubling_allreduce,
         reduce_scatter,
         ring_allreduce,
         tree_allreduce,

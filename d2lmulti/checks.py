@@ -187,8 +187,13 @@ def check_allreduce_arrays(data: Any) -> None:
             )
 
 
-def check_array_lists(device_arrays: Any) -> None:
-    """Raise TypeError or ValueError unless the lists can be summed."""
+def check_buckets(device_arrays: Any, allreduce: Any) -> None:
+    """Raise TypeError or ValueError unless `allreduce` can sum the lists."""
+    if not callable(allreduce):
+        raise TypeError(
+            'allreduce must be a function that sums a list of '
+            f'arrays, such as ring_allreduce, not {allreduce!r}'
+        )
     if not all(
         isinstance(each, (list, tuple))
         for each in [device_arrays, *device_arrays]
@@ -230,15 +235,6 @@ def check_parts(parts: Any, data: Any) -> None:
     if len(dtypes) > 1:
         raise ValueError(
             f'parts and arrays of more than one dtype, {sorted(dtypes)}'
-        )
-
-
-def check_algorithm(allreduce: Any) -> None:
-    """Raise TypeError unless `allreduce` can be called."""
-    if not callable(allreduce):
-        raise TypeError(
-            'allreduce must be a function that sums a list of '
-            f'arrays, such as ring_allreduce, not {allreduce!r}'
         )
 
 

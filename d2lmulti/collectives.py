@@ -2,13 +2,13 @@
 
 # %% auto #0
 __all__ = ['count_sent', 'reduce_scatter', 'all_gather', 'direct_allreduce', 'ring_allreduce', 'tree_allreduce',
-           'bucket_allreduce']
+           'halving_doubling_allreduce', 'bucket_allreduce']
 
 # %% ../notebooks/08_allreduce.ipynb #2
 import numpy as onp
 from mxnet import np
-from .checks import (check_algorithm, check_allreduce_arrays,
-                             check_array_lists, check_devices, check_parts)
+from .checks import (check_allreduce_arrays, check_buckets,
+                             check_devices, check_parts)
 from .devices import record_copies, split_slices
 from .replicas import allreduce
 
@@ -41,7 +41,6 @@ def reduce_scatter(data):
     """
     check_allreduce_arrays(data)
     slices = [split_views(array, len(data)) for array in data]
-    # new arrays: writes into one array run one after another
     parts = [views[j].copy() for j, views in enumerate(slices)]
     for j, part in enumerate(parts):
         for views in slices[j + 1:] + slices[:j]:
@@ -52,19 +51,16 @@ def reduce_scatter(data):
 def all_gather(parts, data):
     """Write part j into slice j of every array of `data`, in place.
 
-    `parts`: k flat arrays, as `reduce_scatter` returns them, of the dtype of
-    the k arrays of `data`. Each device sends its part k - 1 times. Raises
-    TypeError for anything other than arrays, ValueError if a part does not
-    fit its slice.
+    `parts`: as from `reduce_scatter`, of the dtype of `data`. Each device
+    sends its part k - 1 times. Raises TypeError for anything other than
+    arrays, ValueError if a part does not fit its slice.
     """
     check_parts(parts, data)
-    k = len(data)
-    slices = [split_views(array, k) for array in data]
-    for step in range(k):  # in each step, every array is written once
+    slices = [split_views(array, len(data)) for array in data]
+    for step in range(len(data)):  # in each, every array is written once
         for j, part in enumerate(parts):
-            part.copyto(slices[(j + step) % k][j])
+            part.copyto(slices[j - step][j])
 
-# %% ../notebooks/08_allreduce.ipynb #direct
 def direct_allreduce(data):
     """Sum the arrays in place: direct reduce-scatter, then all-gather.
 
@@ -77,8 +73,7 @@ def direct_allreduce(data):
 def ring_allreduce(data):
     """Sum the arrays in place around a ring; send to the next one only.
 
-    Arguments and errors as for `allreduce`. Each of k devices sends
-    2 (k - 1) / k of an array, if k divides its size, in 2 (k - 1) messages
+    Arguments, errors, bytes and messages as for `direct_allreduce`
     (Patarasuk and Yuan 2009, doi:10.1016/j.jpdc.2008.09.002).
     """
     check_allreduce_arrays(data)
@@ -102,27 +97,45 @@ def tree_allreduce(data):
     bottleneck, sends and receives ceil(log2 k) arrays.
     """
     check_allreduce_arrays(data)
-    k = len(data)
     pairs = [(data[i], data[i + 2 ** level])
-             for level in range((k - 1).bit_length())  # ceil(log2 k) levels
-             for i in range(0, k - 2 ** level, 2 ** (level + 1))]
+             for level in range((len(data) - 1).bit_length())  # ceil(log2 k)
+             for i in range(0, len(data) - 2 ** level, 2 ** (level + 1))]
     for total, array in pairs:  # reduce
         total += array.copyto(total.ctx)
     for total, array in reversed(pairs):  # broadcast
         total.copyto(array)
 
+# %% ../notebooks/08_allreduce.ipynb #halving
+def halving_doubling_allreduce(data):
+    """Sum the arrays in place by recursive halving and doubling.
+
+    Arguments and errors as for `allreduce`. If k is a power of two, each
+    device sends 2 (k - 1) / k of an array in 2 log2 k messages (Thakur et
+    al. 2005, doi:10.1177/1094342005051521).
+    """
+    check_allreduce_arrays(data)
+    k = 2 ** (len(data).bit_length() - 1)  # the largest power of two
+    for array, extra in zip(data, data[k:]):  # fold the others in
+        array += extra.copyto(array.ctx)
+    pairs = [*zip(data[:k // 2], data[k // 2:k])]
+    halves = [reduce_scatter(pair) for pair in pairs]
+    for same_half in zip(*halves):  # on k / 2 devices
+        halving_doubling_allreduce(same_half)
+    for both_halves, pair in zip(halves, pairs):
+        all_gather(both_halves, pair)
+    for array, extra in zip(data, data[k:]):
+        array.copyto(extra)
+
 # %% ../notebooks/08_allreduce.ipynb #21
 def bucket_allreduce(device_arrays, allreduce=allreduce, num_bytes=2**25):
     """Sum lists of arrays in place, in few large messages.
 
-    `device_arrays`: for each device a list of arrays, the same shapes and
-    dtypes in all lists. Consecutive arrays of one dtype are packed into
-    buckets of at most `num_bytes` (a larger array has its own), which
-    `allreduce` sums. Raises what `allreduce` raises, and ValueError if the
+    `device_arrays`: a list for each device, alike on all. Consecutive
+    arrays of one dtype share a bucket of at most `num_bytes` (a larger one
+    has its own). Raises what `allreduce` raises, and ValueError if the
     lists are not equally long.
     """
-    check_algorithm(allreduce)
-    check_array_lists(device_arrays)
+    check_buckets(device_arrays, allreduce)
     for bucket in fill_buckets(device_arrays[0], num_bytes):
         device_flat = [[arrays[i].reshape_view(-1) for i in bucket]
                        for arrays in device_arrays]
@@ -139,9 +152,7 @@ def fill_buckets(arrays, num_bytes):
     buckets, dtype, room = [], None, 0
     for i, array in enumerate(arrays):
         size = array.size * onp.dtype(array.dtype).itemsize
-        if size == 0:
-            continue
-        if array.dtype != dtype or size > room:
+        if size > room or array.dtype != dtype:
             buckets.append([])
             dtype, room = array.dtype, num_bytes
         buckets[-1].append(i)

@@ -14,8 +14,7 @@ from mxnet import npx
 from .checks import check_operators
 
 # %% ../notebooks/09_overlap.ipynb #4
-Operator = collections.namedtuple('Operator', 'device name start end')
-Operator.__doc__ = """What a device did from `start` to `end`, in ms."""
+Operator = collections.namedtuple('Operator', 'device name start end')  # ms
 
 # %% ../notebooks/09_overlap.ipynb #profile
 def profile(work):
@@ -69,11 +68,10 @@ HOUSEKEEPING = ('Delete', 'Resource')  # the engine's own work
 def read_events(path):
     """Return the events in the file; ValueError if it is not MXNet's."""
     with open(path) as file:
-        text = file.read()
-    try:
         # In a process's files but the first, a comma precedes the events.
-        whole = re.sub(r'\[[\s,]+', '[', text, count=1)
-        return json.loads(whole)['traceEvents']
+        text = re.sub(r'\[[\s,]+', '[', file.read(), count=1)
+    try:
+        return json.loads(text)['traceEvents']
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ValueError(f"{path} is not a profile of MXNet's: have "
                          'profile(work) write it') from None

@@ -18,6 +18,7 @@ ALGORITHMS = {
     'direct': d2lmulti.direct_allreduce,
     'ring': d2lmulti.ring_allreduce,
     'tree': d2lmulti.tree_allreduce,
+    'halving': d2lmulti.halving_doubling_allreduce,
 }
 each_algorithm = pytest.mark.parametrize('name', ALGORITHMS)
 few = settings(max_examples=60, deadline=None)
@@ -118,6 +119,11 @@ def closed_form(name, k, size):
     """Return (bytes, messages) of the bottleneck device; k divides `size`."""
     if name in ('direct', 'ring'):
         return 2 * (k - 1) * 4 * size // k, 2 * (k - 1)
+    if name == 'halving':  # p devices, into which the others are folded
+        m = int(math.log2(k))
+        p = 2**m
+        num_bytes = 2 * (p - 1) * 4 * size // p
+        return num_bytes + 4 * size * (k > p), 2 * m + (k > p)
     arrays = k - 1 if name == 'star' else math.ceil(math.log2(k))
     return arrays * 4 * size, arrays
 
@@ -166,6 +172,51 @@ def test_counting_allows_copies_through_a_device_without_an_array():
 
     data = [np.ones(10, ctx=mx.cpu(i)) for i in range(2)]
     assert collectives.count_sent(through_a_third, data) == [(40, 1), (0, 0)]
+
+
+@pytest.mark.parametrize('k', range(1, 9))
+def test_folded_devices_send_one_array_and_the_others_as_many_as_p(k):
+    p = 2 ** int(math.log2(k))
+    data = whole_numbers(k, [840], 'float32')[1]
+    sent = d2lmulti.count_sent(d2lmulti.halving_doubling_allreduce, data)
+    exchanged = 2 * (p - 1) * 3360 // p
+    messages = 2 * int(math.log2(p))
+    assert sent == [
+        (exchanged + 3360, messages + 1)
+        if i < k - p
+        else (exchanged, messages)
+        if i < p
+        else (3360, 1)
+        for i in range(k)
+    ]
+
+
+@each_algorithm
+@pytest.mark.parametrize('size', [1, 5, 97])
+@pytest.mark.parametrize('k', range(2, 9))
+def test_no_algorithm_moves_more_than_the_least_in_total(name, k, size):
+    """Also where the sizes do not divide."""
+    data = whole_numbers(k, [size], 'float32')[1]
+    sent = d2lmulti.count_sent(algorithm_named(name), data)
+    total = sum(num_bytes for num_bytes, _ in sent)
+    assert total == 2 * (k - 1) * 4 * size
+    assert max(sent)[0] >= total / k  # the lower bound
+
+
+@pytest.mark.parametrize('k', [2, 4, 8])
+def test_partners_are_half_of_the_devices_apart_then_a_quarter(k):
+    data = whole_numbers(k, [840], 'float32')[1]
+    copies = d2lmulti.record_copies(
+        lambda: d2lmulti.halving_doubling_allreduce(data)
+    )
+    from_first = [
+        (receiver.device_id, num_bytes)
+        for sender, receiver, num_bytes in copies
+        if sender == mx.cpu(0)
+    ]
+    m = int(math.log2(k))
+    there = [(k >> step, 3360 >> step) for step in range(1, m + 1)]
+    assert from_first == there + there[::-1]
 
 
 def assert_reduce_scatter_and_all_gather(k, size):
@@ -301,9 +352,7 @@ def test_buckets_keep_dtypes_apart():
 def test_buckets_hold_each_array_once_and_no_more_than_fits(sizes, limit):
     arrays = [np.ones(size) for size in sizes]
     buckets = collectives.fill_buckets(arrays, limit)
-    assert [i for bucket in buckets for i in bucket] == [
-        i for i, size in enumerate(sizes) if size
-    ]
+    assert [i for bucket in buckets for i in bucket] == [*range(len(sizes))]
     for bucket in buckets:
         assert len(bucket) == 1 or 4 * sum(sizes[i] for i in bucket) <= limit
 
@@ -387,8 +436,8 @@ PHASE_BUGS = {
     ),
     'the first array not overwritten': (
         collectives.all_gather,
-        'range(k):  #',
-        'range(1, k):  #',
+        'range(len(data)):',
+        'range(1, len(data)):',
     ),
     'parts in another order': (
         collectives.all_gather,
@@ -443,8 +492,8 @@ SUM_BUGS = {
     ),
     'direct sends to all but one': (
         collectives.all_gather,
-        'for step in range(k):',
-        'for step in range(k - 1):',
+        'for step in range(len(data)):',
+        'for step in range(len(data) - 1):',
     ),
     'tree without one device': (
         collectives.tree_allreduce,
@@ -454,7 +503,7 @@ SUM_BUGS = {
     'the mean in place of the sum': (
         collectives.tree_allreduce,
         'for total, array in reversed(pairs):',
-        'data[0][:] = data[0] / k\n    for total, array in reversed(pairs):',
+        'data[0][:] = data[0] / len(data)\n    for total, array in reversed(pairs):',
     ),
     'slices that overlap': (
         collectives.split_views,
@@ -482,16 +531,66 @@ def test_a_slice_that_is_sent_twice_is_caught(monkeypatch):
     put_in(
         monkeypatch,
         d2lmulti.all_gather,
-        '    for step in range(k):',
-        '    parts[0].copyto(slices[1][0])\n    for step in range(k):',
+        '    for step in range(len(data)):',
+        '    parts[0].copyto(slices[1][0])\n    for step in range(len(data)):',
     )
     assert_sum('direct', 4, [97])  # the sum does not show it
     with pytest.raises(AssertionError):
         assert_sends_its_closed_form('direct', 4)
 
 
+HALVING_BUGS = {
+    'the others are not folded in': (
+        'array += extra.copyto(array.ctx)',
+        'array += 0',
+    ),
+    'the sum does not return to the others': (
+        'array.copyto(extra)',
+        'array.copy()',
+    ),
+    'halves of other pairs are summed': (
+        'for same_half in zip(*halves):',
+        'for same_half in halves:',
+    ),
+    'the halving stops after one step': (
+        'halving_doubling_allreduce(same_half)',
+        'None',
+    ),
+    'the sums are not gathered': (
+        'all_gather(both_halves, pair)',
+        'None',
+    ),
+    'halves in another order': (
+        'all_gather(both_halves, pair)',
+        'all_gather([h.copy() for h in both_halves[::-1]], pair)',
+    ),
+    'pairs that leave a device out': (
+        'data[k // 2:k]',
+        'data[k // 2:k - 1]',
+    ),
+    'whole arrays are exchanged': (
+        'halves = [reduce_scatter(pair) for pair in pairs]',
+        '[tree_allreduce(pair) for pair in pairs]\n    halves = []',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', HALVING_BUGS)
+def test_bug_in_halving_and_doubling_is_caught(bug, monkeypatch):
+    put_in(
+        monkeypatch, d2lmulti.halving_doubling_allreduce, *HALVING_BUGS[bug]
+    )
+    with pytest.raises((AssertionError, ValueError)):
+        for k in (4, 6):
+            assert_sum('halving', k, [96])
+            assert_sends_its_closed_form('halving', k)
+
+
 BUCKET_BUGS = {
-    'wrong offset': ('total[len(array):]', 'total[len(array) - 1:]'),
+    'the end in place of the start': (
+        'total[:len(array)]',
+        'total[total.size - len(array):]',
+    ),
     'every array from the start': ('total[len(array):]', 'total'),
     'sums not copied back': ('.copyto(array)', '.copy()'),
 }
