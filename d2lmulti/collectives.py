@@ -137,24 +137,25 @@ def bucket_allreduce(device_arrays, allreduce=allreduce, num_bytes=2**25):
     """
     check_buckets(device_arrays, allreduce)
     for bucket in fill_buckets(device_arrays[0], num_bytes):
-        device_flat = [[arrays[i].reshape_view(-1) for i in bucket]
-                       for arrays in device_arrays]
-        sums = [np.concatenate(flat) for flat in device_flat]
+        sums = [np.empty(bucket[-1][1].stop, arrays[bucket[0][0]].dtype,
+                         ctx=arrays[0].ctx) for arrays in device_arrays]
+        parts = [(arrays[i].reshape_view(-1), total[place])
+                 for arrays, total in zip(device_arrays, sums)
+                 for i, place in bucket]
+        for array, part in parts:  # np.concatenate is many times slower
+            array.copyto(part)
         allreduce(sums)
-        for total, flat in zip(sums, device_flat):
-            for array in flat:
-                total[:len(array)].copyto(array)
-                total = total[len(array):]
+        for array, part in parts:
+            part.copyto(array)
 
 # %% ../notebooks/08_allreduce.ipynb #23
 def fill_buckets(arrays, num_bytes):
-    """Return a list of indices of `arrays` for each bucket."""
-    buckets, dtype, room = [], None, 0
+    """Return a list of (index of an array, its place) for each bucket."""
+    buckets, kind, end = [], None, 0
     for i, array in enumerate(arrays):
-        size = array.size * onp.dtype(array.dtype).itemsize
-        if size > room or array.dtype != dtype:
+        end += array.size
+        if array.dtype != kind or end * onp.dtype(kind).itemsize > num_bytes:
             buckets.append([])
-            dtype, room = array.dtype, num_bytes
-        buckets[-1].append(i)
-        room -= size
+            kind, end = array.dtype, array.size
+        buckets[-1].append((i, slice(end - array.size, end)))
     return buckets

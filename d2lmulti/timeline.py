@@ -77,10 +77,7 @@ def read_events(path):
                          'profile(work) write it') from None
 
 def device_name(number):
-    """Return the name of a device from its number in a profile.
-
-    GPUs are numbered after as many CPU devices as there are cores.
-    """
+    """Return a device's name; GPUs are numbered after a CPU per core."""
     gpu = number - len(os.sched_getaffinity(0))
     return (f'gpu({gpu})' if 0 <= gpu < mx.context.num_gpus()
             else f'cpu({number})')

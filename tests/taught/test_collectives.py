@@ -345,6 +345,9 @@ def test_buckets_keep_dtypes_apart():
         d2lmulti.allreduce,
         dtypes=('float32', 'float32', 'float64'),
     )
+    assert_buckets_hold_the_sums(
+        2, 1 << 20, d2lmulti.allreduce, dtypes=('float64', 'int32')
+    )
 
 
 @few
@@ -352,9 +355,13 @@ def test_buckets_keep_dtypes_apart():
 def test_buckets_hold_each_array_once_and_no_more_than_fits(sizes, limit):
     arrays = [np.ones(size) for size in sizes]
     buckets = collectives.fill_buckets(arrays, limit)
-    assert [i for bucket in buckets for i in bucket] == [*range(len(sizes))]
+    assert [i for bucket in buckets for i, _ in bucket] == [*range(len(sizes))]
     for bucket in buckets:
-        assert len(bucket) == 1 or 4 * sum(sizes[i] for i in bucket) <= limit
+        end = 0
+        for i, place in bucket:  # one after another, without gaps
+            assert (place.start, place.stop) == (end, end + sizes[i])
+            end = place.stop
+        assert len(bucket) == 1 or 4 * end <= limit
 
 
 def test_a_bucket_sends_fewer_messages():
@@ -503,7 +510,8 @@ SUM_BUGS = {
     'the mean in place of the sum': (
         collectives.tree_allreduce,
         'for total, array in reversed(pairs):',
-        'data[0][:] = data[0] / len(data)\n    for total, array in reversed(pairs):',
+        'data[0][:] = data[0] / len(data)\n'
+        '    for total, array in reversed(pairs):',
     ),
     'slices that overlap': (
         collectives.split_views,
@@ -587,18 +595,32 @@ def test_bug_in_halving_and_doubling_is_caught(bug, monkeypatch):
 
 
 BUCKET_BUGS = {
-    'the end in place of the start': (
-        'total[:len(array)]',
-        'total[total.size - len(array):]',
+    'arrays that overlap': (
+        collectives.fill_buckets,
+        'slice(end - array.size, end)',
+        'slice(end - array.size, end) if i != 1 else slice(0, array.size)',
     ),
-    'every array from the start': ('total[len(array):]', 'total'),
-    'sums not copied back': ('.copyto(array)', '.copy()'),
+    'sums not copied back': (
+        collectives.bucket_allreduce,
+        'part.copyto(array)',
+        'part.copy()',
+    ),
+    'arrays not copied in': (
+        collectives.bucket_allreduce,
+        'array.copyto(part)',
+        'part[:] = 0',
+    ),
+    'the first device only': (
+        collectives.bucket_allreduce,
+        'zip(device_arrays, sums)',
+        'zip(device_arrays, sums[:1])',
+    ),
 }
 
 
 @pytest.mark.parametrize('bug', BUCKET_BUGS)
 def test_bug_in_the_bucket_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, d2lmulti.bucket_allreduce, *BUCKET_BUGS[bug])
+    put_in(monkeypatch, *BUCKET_BUGS[bug])
     with pytest.raises((AssertionError, ValueError)):
         assert_buckets_hold_the_sums(3, 1 << 20, d2lmulti.allreduce)
 
