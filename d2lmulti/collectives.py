@@ -151,7 +151,7 @@ def bucket_allreduce(device_arrays, allreduce=allreduce, num_bytes=2**25):
 # %% ../notebooks/08_allreduce.ipynb #23
 def fill_buckets(arrays, num_bytes):
     """Return a list of (index of an array, its place) for each bucket."""
-    buckets, kind, end = [], None, 0
+    buckets, kind, end = [], object, 0  # no array is of that dtype
     for i, array in enumerate(arrays):
         end += array.size
         if array.dtype != kind or end * onp.dtype(kind).itemsize > num_bytes:
