@@ -41,9 +41,12 @@ __all__ = [
     'plot_results',
     # 8 Allreduce algorithms
     'count_sent',
+    'reduce_scatter',
+    'all_gather',
     'direct_allreduce',
     'ring_allreduce',
     'tree_allreduce',
+    'halving_doubling_allreduce',
     'bucket_allreduce',
     # 9 Timelines
     'profile',
@@ -85,9 +88,12 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
     from .causes import find_causes
     from .cluster import KVStoreAllreduce, connect_kvstore, train_on_cluster
     from .collectives import (
+        all_gather,
         bucket_allreduce,
         count_sent,
         direct_allreduce,
+        halving_doubling_allreduce,
+        reduce_scatter,
         ring_allreduce,
         tree_allreduce,
     )

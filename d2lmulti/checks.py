@@ -187,8 +187,13 @@ def check_allreduce_arrays(data: Any) -> None:
             )
 
 
-def check_array_lists(device_arrays: Any) -> None:
-    """Raise TypeError or ValueError unless the lists can be summed."""
+def check_buckets(device_arrays: Any, allreduce: Any) -> None:
+    """Raise TypeError or ValueError unless `allreduce` can sum the lists."""
+    if not callable(allreduce):
+        raise TypeError(
+            'allreduce must be a function that sums a list of '
+            f'arrays, such as ring_allreduce, not {allreduce!r}'
+        )
     if not all(
         isinstance(each, (list, tuple))
         for each in [device_arrays, *device_arrays]
@@ -209,12 +214,27 @@ def check_array_lists(device_arrays: Any) -> None:
         check_allreduce_arrays(arrays)
 
 
-def check_algorithm(allreduce: Any) -> None:
-    """Raise TypeError unless `allreduce` can be called."""
-    if not callable(allreduce):
+def check_parts(parts: Any, data: Any) -> None:
+    """Raise TypeError or ValueError unless part j fits slice j of `data`."""
+    check_allreduce_arrays(data)
+    if not isinstance(parts, (list, tuple)) or not all(
+        isinstance(part, np.ndarray) for part in parts
+    ):
         raise TypeError(
-            'allreduce must be a function that sums a list of '
-            f'arrays, such as ring_allreduce, not {allreduce!r}'
+            'give a list of parts, MXNet arrays, as reduce_scatter returns it'
+        )
+    size, longer = divmod(data[0].size, len(data))
+    sizes = [size + (j < longer) for j in range(len(data))]
+    found = [part.shape for part in parts]
+    if found != [(size,) for size in sizes]:
+        raise ValueError(
+            f'parts of shapes {found} for arrays of {data[0].size} numbers: '
+            f'give {len(data)} flat parts of sizes {sizes}'
+        )
+    dtypes = {onp.dtype(array.dtype).name for array in [*parts, data[0]]}
+    if len(dtypes) > 1:
+        raise ValueError(
+            f'parts and arrays of more than one dtype, {sorted(dtypes)}'
         )
 
 

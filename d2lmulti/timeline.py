@@ -14,8 +14,7 @@ from mxnet import npx
 from .checks import check_operators
 
 # %% ../notebooks/09_overlap.ipynb #4
-Operator = collections.namedtuple('Operator', 'device name start end')
-Operator.__doc__ = """What a device did from `start` to `end`, in ms."""
+Operator = collections.namedtuple('Operator', 'device name start end')  # ms
 
 # %% ../notebooks/09_overlap.ipynb #profile
 def profile(work):
@@ -69,20 +68,16 @@ HOUSEKEEPING = ('Delete', 'Resource')  # the engine's own work
 def read_events(path):
     """Return the events in the file; ValueError if it is not MXNet's."""
     with open(path) as file:
-        text = file.read()
-    try:
         # In a process's files but the first, a comma precedes the events.
-        whole = re.sub(r'\[[\s,]+', '[', text, count=1)
-        return json.loads(whole)['traceEvents']
+        text = re.sub(r'\[[\s,]+', '[', file.read(), count=1)
+    try:
+        return json.loads(text)['traceEvents']
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ValueError(f"{path} is not a profile of MXNet's: have "
                          'profile(work) write it') from None
 
 def device_name(number):
-    """Return the name of a device from its number in a profile.
-
-    GPUs are numbered after as many CPU devices as there are cores.
-    """
+    """Return a device's name; GPUs are numbered after a CPU per core."""
     gpu = number - len(os.sched_getaffinity(0))
     return (f'gpu({gpu})' if 0 <= gpu < mx.context.num_gpus()
             else f'cpu({number})')

@@ -18,6 +18,7 @@ ALGORITHMS = {
     'direct': d2lmulti.direct_allreduce,
     'ring': d2lmulti.ring_allreduce,
     'tree': d2lmulti.tree_allreduce,
+    'halving': d2lmulti.halving_doubling_allreduce,
 }
 each_algorithm = pytest.mark.parametrize('name', ALGORITHMS)
 few = settings(max_examples=60, deadline=None)
@@ -118,6 +119,11 @@ def closed_form(name, k, size):
     """Return (bytes, messages) of the bottleneck device; k divides `size`."""
     if name in ('direct', 'ring'):
         return 2 * (k - 1) * 4 * size // k, 2 * (k - 1)
+    if name == 'halving':  # p devices, into which the others are folded
+        m = int(math.log2(k))
+        p = 2**m
+        num_bytes = 2 * (p - 1) * 4 * size // p
+        return num_bytes + 4 * size * (k > p), 2 * m + (k > p)
     arrays = k - 1 if name == 'star' else math.ceil(math.log2(k))
     return arrays * 4 * size, arrays
 
@@ -168,6 +174,133 @@ def test_counting_allows_copies_through_a_device_without_an_array():
     assert collectives.count_sent(through_a_third, data) == [(40, 1), (0, 0)]
 
 
+@pytest.mark.parametrize('k', range(1, 9))
+def test_folded_devices_send_one_array_and_the_others_as_many_as_p(k):
+    p = 2 ** int(math.log2(k))
+    data = whole_numbers(k, [840], 'float32')[1]
+    sent = d2lmulti.count_sent(d2lmulti.halving_doubling_allreduce, data)
+    exchanged = 2 * (p - 1) * 3360 // p
+    messages = 2 * int(math.log2(p))
+    assert sent == [
+        (exchanged + 3360, messages + 1)
+        if i < k - p
+        else (exchanged, messages)
+        if i < p
+        else (3360, 1)
+        for i in range(k)
+    ]
+
+
+@each_algorithm
+@pytest.mark.parametrize('size', [1, 5, 97])
+@pytest.mark.parametrize('k', range(2, 9))
+def test_no_algorithm_moves_more_than_the_least_in_total(name, k, size):
+    """Also where the sizes do not divide."""
+    data = whole_numbers(k, [size], 'float32')[1]
+    sent = d2lmulti.count_sent(algorithm_named(name), data)
+    total = sum(num_bytes for num_bytes, _ in sent)
+    assert total == 2 * (k - 1) * 4 * size
+    assert max(sent)[0] >= total / k  # the lower bound
+
+
+@pytest.mark.parametrize('k', [2, 4, 8])
+def test_partners_are_half_of_the_devices_apart_then_a_quarter(k):
+    data = whole_numbers(k, [840], 'float32')[1]
+    copies = d2lmulti.record_copies(
+        lambda: d2lmulti.halving_doubling_allreduce(data)
+    )
+    from_first = [
+        (receiver.device_id, num_bytes)
+        for sender, receiver, num_bytes in copies
+        if sender == mx.cpu(0)
+    ]
+    m = int(math.log2(k))
+    there = [(k >> step, 3360 >> step) for step in range(1, m + 1)]
+    assert from_first == there + there[::-1]
+
+
+def assert_reduce_scatter_and_all_gather(k, size):
+    """Each phase alone: the parts, the arrays, and what each device sends."""
+    values, data = whole_numbers(k, [size], 'float32', seed=size)
+    right = values.sum(axis=0)
+    slices = d2lmulti.split_slices(size, k)
+    found = []
+    sent = d2lmulti.count_sent(
+        lambda data: found.append(d2lmulti.reduce_scatter(data)), data
+    )
+    (parts,) = found
+    assert len(parts) == k
+    for part, array, piece in zip(parts, data, slices):
+        assert part.ctx == array.ctx and part.shape == right[piece].shape
+        assert (part.asnumpy() == right[piece]).all()
+    for array, before in zip(data, values):
+        assert (array.asnumpy() == before).all()  # nothing is overwritten
+    lengths = [piece.stop - piece.start for piece in slices]
+    assert [num_bytes for num_bytes, _ in sent] == [
+        4 * (size - length) for length in lengths
+    ]
+    sent = d2lmulti.count_sent(
+        lambda data: d2lmulti.all_gather(parts, data), data
+    )
+    assert [num_bytes for num_bytes, _ in sent] == [
+        4 * (k - 1) * length for length in lengths
+    ]
+    for array in data:
+        assert (array.asnumpy() == right).all()
+
+
+@pytest.mark.parametrize('k', range(1, 6))
+def test_each_phase_alone_does_its_half(k):
+    for size in (0, 1, k - 1, k, k + 1, 12, 97):
+        assert_reduce_scatter_and_all_gather(k, size)
+
+
+def test_parts_stay_what_they_were_when_the_arrays_change():
+    for k in (1, 2):
+        values, data = whole_numbers(k, [5], 'float32')
+        parts = d2lmulti.reduce_scatter(data)
+        for array in data:
+            array[:] = 0
+        right = values.sum(axis=0).tolist()
+        assert [x for p in parts for x in p.asnumpy().tolist()] == right
+
+
+def test_parts_may_be_views_of_the_arrays_that_they_are_written_to():
+    for k in (1, 2, 3):
+        values, data = whole_numbers(k, [3, 5], 'float32')
+        parts = [
+            collectives.split_views(array, k)[j]
+            for j, array in enumerate(data)
+        ]
+        d2lmulti.all_gather(parts, data)
+        flat = values.reshape(k, -1)
+        right = [
+            x
+            for j, piece in enumerate(d2lmulti.split_slices(15, k))
+            for x in flat[j][piece]
+        ]
+        assert all(a.asnumpy().ravel().tolist() == right for a in data)
+
+
+@pytest.mark.parametrize(
+    'parts, error',
+    [
+        (None, TypeError),
+        ([onp.ones(2), np.ones(1)], TypeError),
+        ([np.ones(2)], ValueError),
+        ([np.ones(2), np.ones(2)], ValueError),
+        ([np.ones(1), np.ones(2)], ValueError),
+        ([np.ones((2, 1)), np.ones(1)], ValueError),
+        ([np.ones(2), np.ones(1, dtype='float16')], ValueError),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(parts, error):
+    data = [np.zeros(3, ctx=mx.cpu(i)) for i in range(2)]
+    with pytest.raises(error, match='part'):
+        d2lmulti.all_gather(parts, data)
+    assert all((array.asnumpy() == 0).all() for array in data)
+
+
 def test_counting_refuses_two_arrays_on_one_device():
     with pytest.raises(ValueError, match='twice'):
         d2lmulti.count_sent(d2lmulti.allreduce, [np.ones(2), np.ones(2)])
@@ -212,6 +345,9 @@ def test_buckets_keep_dtypes_apart():
         d2lmulti.allreduce,
         dtypes=('float32', 'float32', 'float64'),
     )
+    assert_buckets_hold_the_sums(
+        2, 1 << 20, d2lmulti.allreduce, dtypes=('float64', 'int32')
+    )
 
 
 @few
@@ -219,11 +355,13 @@ def test_buckets_keep_dtypes_apart():
 def test_buckets_hold_each_array_once_and_no_more_than_fits(sizes, limit):
     arrays = [np.ones(size) for size in sizes]
     buckets = collectives.fill_buckets(arrays, limit)
-    assert [i for bucket in buckets for i in bucket] == [
-        i for i, size in enumerate(sizes) if size
-    ]
+    assert [i for bucket in buckets for i, _ in bucket] == [*range(len(sizes))]
     for bucket in buckets:
-        assert len(bucket) == 1 or 4 * sum(sizes[i] for i in bucket) <= limit
+        end = 0
+        for i, place in bucket:  # one after another, without gaps
+            assert (place.start, place.stop) == (end, end + sizes[i])
+            end = place.stop
+        assert len(bucket) == 1 or 4 * end <= limit
 
 
 def test_a_bucket_sends_fewer_messages():
@@ -292,6 +430,37 @@ def test_train_uses_the_algorithm_that_it_is_given():
     assert calls == [2] * 8 * 2  # eight parameters, two steps
 
 
+PHASE_BUGS = {
+    'a part that is a view': (
+        collectives.reduce_scatter,
+        'views[j].copy()',
+        'views[j]',
+    ),
+    'a part on another device': (
+        collectives.reduce_scatter,
+        'return parts',
+        'return [part.copyto(data[0].ctx) for part in parts]',
+    ),
+    'the first array not overwritten': (
+        collectives.all_gather,
+        'range(len(data)):',
+        'range(1, len(data)):',
+    ),
+    'parts in another order': (
+        collectives.all_gather,
+        'enumerate(parts)',
+        'enumerate(reversed(parts))',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', PHASE_BUGS)
+def test_bug_in_a_phase_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *PHASE_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_reduce_scatter_and_all_gather(4, 12)
+
+
 RING_BUGS = {
     'reduce-scatter stops one step early': (
         'range(k - 1):  # reduce-scatter',
@@ -324,24 +493,25 @@ def test_bug_in_the_ring_is_caught(bug, monkeypatch):
 
 SUM_BUGS = {
     'direct forgets one device': (
-        collectives.direct_allreduce,
-        'range(j + 1, j + k)',
-        'range(j + 1, j + k - 1)',
+        collectives.reduce_scatter,
+        'slices[j + 1:] + slices[:j]',
+        'slices[j + 1:-1] + slices[:j]',
     ),
     'direct sends to all but one': (
-        collectives.direct_allreduce,
-        'for step in range(k):',
-        'for step in range(k - 1):',
+        collectives.all_gather,
+        'for step in range(len(data)):',
+        'for step in range(len(data) - 1):',
     ),
-    'tree without its last device': (
+    'tree without one device': (
         collectives.tree_allreduce,
-        'for i in range(0, k - gap, 2 * gap):\n            total',
-        'for i in range(0, k - gap - 1, 2 * gap):\n            total',
+        'for total, array in pairs:',
+        'for total, array in pairs[1:]:',
     ),
     'the mean in place of the sum': (
         collectives.tree_allreduce,
-        'while gap > 1:  # broadcast',
-        'data[0][:] = data[0] / k\n    while gap > 1:',
+        'for total, array in reversed(pairs):',
+        'data[0][:] = data[0] / len(data)\n'
+        '    for total, array in reversed(pairs):',
     ),
     'slices that overlap': (
         collectives.split_views,
@@ -359,7 +529,7 @@ SUM_BUGS = {
 @pytest.mark.parametrize('bug', SUM_BUGS)
 def test_bug_in_a_sum_is_caught(bug, monkeypatch):
     put_in(monkeypatch, *SUM_BUGS[bug])
-    with pytest.raises(AssertionError):
+    with pytest.raises((AssertionError, ValueError)):
         for name in ('direct', 'tree'):
             assert_sum(name, 4, [97])
             assert_sends_its_closed_form(name, 4)
@@ -368,25 +538,89 @@ def test_bug_in_a_sum_is_caught(bug, monkeypatch):
 def test_a_slice_that_is_sent_twice_is_caught(monkeypatch):
     put_in(
         monkeypatch,
-        d2lmulti.direct_allreduce,
-        '    for step in range(k):',
-        '    totals[0].copyto(slices[1][0])\n    for step in range(k):',
+        d2lmulti.all_gather,
+        '    for step in range(len(data)):',
+        '    parts[0].copyto(slices[1][0])\n    for step in range(len(data)):',
     )
     assert_sum('direct', 4, [97])  # the sum does not show it
     with pytest.raises(AssertionError):
         assert_sends_its_closed_form('direct', 4)
 
 
+HALVING_BUGS = {
+    'the others are not folded in': (
+        'array += extra.copyto(array.ctx)',
+        'array += 0',
+    ),
+    'the sum does not return to the others': (
+        'array.copyto(extra)',
+        'array.copy()',
+    ),
+    'halves of other pairs are summed': (
+        'for same_half in zip(*halves):',
+        'for same_half in halves:',
+    ),
+    'the halving stops after one step': (
+        'halving_doubling_allreduce(same_half)',
+        'None',
+    ),
+    'the sums are not gathered': (
+        'all_gather(both_halves, pair)',
+        'None',
+    ),
+    'halves in another order': (
+        'all_gather(both_halves, pair)',
+        'all_gather([h.copy() for h in both_halves[::-1]], pair)',
+    ),
+    'pairs that leave a device out': (
+        'data[k // 2:k]',
+        'data[k // 2:k - 1]',
+    ),
+    'whole arrays are exchanged': (
+        'halves = [reduce_scatter(pair) for pair in pairs]',
+        '[tree_allreduce(pair) for pair in pairs]\n    halves = []',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', HALVING_BUGS)
+def test_bug_in_halving_and_doubling_is_caught(bug, monkeypatch):
+    put_in(
+        monkeypatch, d2lmulti.halving_doubling_allreduce, *HALVING_BUGS[bug]
+    )
+    with pytest.raises((AssertionError, ValueError)):
+        for k in (4, 6):
+            assert_sum('halving', k, [96])
+            assert_sends_its_closed_form('halving', k)
+
+
 BUCKET_BUGS = {
-    'wrong offset': ('start = end\n', 'start = end - 1\n'),
-    'every array from the start': ('start = end\n', 'start = 0\n'),
-    'sums not copied back': ('.copyto(flat[i])', '.copy()'),
+    'arrays that overlap': (
+        collectives.fill_buckets,
+        'slice(end - array.size, end)',
+        'slice(end - array.size, end) if i != 1 else slice(0, array.size)',
+    ),
+    'sums not copied back': (
+        collectives.bucket_allreduce,
+        'part.copyto(array)',
+        'part.copy()',
+    ),
+    'arrays not copied in': (
+        collectives.bucket_allreduce,
+        'array.copyto(part)',
+        'part[:] = 0',
+    ),
+    'the first device only': (
+        collectives.bucket_allreduce,
+        'zip(device_arrays, sums)',
+        'zip(device_arrays, sums[:1])',
+    ),
 }
 
 
 @pytest.mark.parametrize('bug', BUCKET_BUGS)
 def test_bug_in_the_bucket_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, d2lmulti.bucket_allreduce, *BUCKET_BUGS[bug])
+    put_in(monkeypatch, *BUCKET_BUGS[bug])
     with pytest.raises((AssertionError, ValueError)):
         assert_buckets_hold_the_sums(3, 1 << 20, d2lmulti.allreduce)
 

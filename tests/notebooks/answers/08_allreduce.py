@@ -9,7 +9,7 @@ WRONG = [
         ),
         # The ring of the chapter: slice i + 1 ends on device i.
         (
-            """def reduce_scatter(data):
+            """def ring_reduce_scatter(data):
     k = len(data)
     slices = [split_views(array, k) for array in data]
     for step in range(k - 1):
@@ -41,13 +41,13 @@ WRONG = [
             'numbers,',
         ),
         (  # sums on device 0, then scatters
-            """def reduce_scatter(data):
+            """def ring_reduce_scatter(data):
     allreduce(data)
     return [split_views(a, len(data))[i] for i, a in enumerate(data)]
 """,
             'are they whole arrays',
         ),
-        ('def reduce_scatter(data):\n    return data\n', 'leave each'),
+        ('def ring_reduce_scatter(data):\n    return data\n', 'leave each'),
         (
             'slices[(i + 1) % k][(i - 1 - step) % k] += sent[i]',
             'slices[(i + 1) % k][(i - 1 - step) % k] = sent[i]',
@@ -72,15 +72,45 @@ WRONG = [
         ('def ring_seconds(k, n, alpha, betas):\n    return 0\n', 'count'),
     ],
     [
-        ('(i + 1 - step) % k', '(i - step) % k', 'are complete on it'),
-        ('(i + 1 - step) % k', '(i + 1 + step) % k', 'are complete on it'),
-        ('(i + 1 - step) % k', '(i + 1) % k', 'never receives'),
-        ('(i + 1 - step) % k', '(i - step + 2) % k', 'are complete on it'),
-        ('(i + 1 - step) % k', 'i + 1 - step', 'an integer from 0 to 1'),
-        ('(i + 1 - step) % k', 'i', 'are complete on it'),
-        ('(i + 1 - step) % k', '0', 'are complete on it'),
-        ('(i + 1 - step) % k', '(i + 1 - step) % 4', 'integer from 0 to 1'),
-        ('(i + 1 - step) % k', '[(i + 1 - step) % k]', 'return an integer'),
+        ('k // 2', 'k', 'return a list of 0 steps'),
+        ('gap //= 2', 'gap -= 1', 'return a list of'),
+        ('i // gap * gap', '0', 'in which direction'),
+        ('partner = i + gap if', 'partner = i - gap if', 'cannot have'),
+        ('% 2 == 0', '% 2', 'cannot have the partner'),
+        ('first + gap)', 'first + 2 * gap)', 'which half'),
+        ('(partner, list', '(i, list', 'cannot have the partner'),
+        ('list(range(first, first + gap))', 'first', 'not a partner'),
+        (
+            'steps.append((partner, list(range(first, first + gap))))',
+            'steps.append(partner)',
+            'not a partner',
+        ),
+        # Nearest neighbors first.
+        (
+            """def halving_steps(i, k):
+    steps, gap, have = [], 1, list(range(k))
+    while gap < k:
+        have = have[:len(have) // 2] if not i & gap else have[len(have) // 2:]
+        steps.append((i ^ gap, have))
+        gap *= 2
+    return steps
+""",
+            'how far away',
+        ),
+        # What the device sends.
+        (
+            """def halving_steps(i, k):
+    steps, gap = [], k // 2
+    while gap:
+        j = i ^ gap
+        steps.append((j, list(range(j // gap * gap, j // gap * gap + gap))))
+        gap //= 2
+    return steps
+""",
+            'which half should it keep',
+        ),
+        ('def halving_steps(i, k):\n    return -1\n', 'return a list'),
+        ('def halving_steps(i, k):\n    return [None] * 2\n', 'a list of'),
     ],
     [
         ('ring_allreduce)', 'allreduce)', 'one bucket in a ring'),
@@ -146,6 +176,32 @@ WRONG = [
             'train_batch',
         ),
     ],
+    [
+        ('gradient + residual', 'gradient', 'MXNet sends other numbers'),
+        ('total - sent', '0 * total', 'all that there was'),
+        ('total - sent', 'gradient - sent', 'all that there was'),
+        ('total - sent', 'residual', 'all that there was'),
+        ('total - sent', 'sent - total', 'all that there was'),
+        ('threshold * onp.sign(total)', 'total', 'or 0'),
+        ('threshold * onp.sign', 'onp.sign', 'or 0'),
+        ('abs(total) > threshold', 'total > threshold', 'MXNet sends'),
+        ('abs(total) > threshold', 'total == total', 'MXNet sends'),
+        (
+            'abs(total) > threshold',
+            'abs(gradient) > threshold',
+            'MXNet sends other numbers',
+        ),
+        (
+            'total = gradient + residual\n',
+            'residual += gradient\n    total = residual\n',
+            'must not be changed',
+        ),
+        ('return sent, total - sent', 'return sent', 'return two arrays'),
+        (
+            'def compress(gradient, residual, threshold):\n    return None\n',
+            'return two arrays',
+        ),
+    ],
 ]
 
 RIGHT = [
@@ -159,7 +215,7 @@ RIGHT = [
             'return tuple(slices[i][i].copy() for i in range(k))',
         ),
         # One slice after another, with slices cut by hand.
-        """def reduce_scatter(data):
+        """def ring_reduce_scatter(data):
     k, size = len(data), data[0].size
     ends = [size * j // k for j in range(k + 1)]
     parts = []
@@ -172,7 +228,7 @@ RIGHT = [
     return parts
 """,
         # Other slices, in two dimensions.
-        """def reduce_scatter(data):
+        """def ring_reduce_scatter(data):
     k = len(data)
     ends = [j if j < k else 10 for j in range(k + 1)]
     for step in range(1, k):
@@ -215,17 +271,28 @@ def ring_seconds(k, n, alpha, betas):
 """,
     ],
     [
-        ('(i + 1 - step) % k', '(i - step + k + 1) % k'),
-        ('(i + 1 - step) % k', 'onp.int64((i + 1 - step) % k)'),
-        (
-            'return (i + 1 - step) % k',
-            'return [*range(k)][(i + 1) % k - step]',
-        ),
-        (
-            'return (i + 1 - step) % k',
-            'j = i + 1 - step\n    return j - k if j >= k else '
-            'j + k if j < 0 else j',
-        ),
+        ('list(range(first, first + gap))', 'range(first, first + gap)'),
+        """import numpy
+def halving_steps(i, k):
+    have, steps = numpy.arange(k), []
+    while len(have) > 1:
+        half = len(have) // 2
+        upper = i % (2 * half) >= half
+        have = have[half:] if upper else have[:half]
+        steps.append([numpy.int64(i - half if upper else i + half), have])
+    return tuple(steps)
+""",
+        """def halving_steps(i, k):
+    if k == 1:
+        return []
+    half = k // 2
+    if i < half:
+        return [(i + half, tuple(range(half)))] + halving_steps(i, half)
+    rest = halving_steps(i - half, half)
+    return [(i - half, tuple(range(half, k)))] + [
+        (partner + half, tuple(j + half for j in kept))
+        for partner, kept in rest]
+""",
     ],
     [
         (
@@ -272,5 +339,27 @@ def ring_seconds(k, n, alpha, betas):
     for params in device_params:
         sgd(params, lr, 1)
 """,
+    ],
+    [
+        """def compress(gradient, residual, threshold):
+    sent, left = [], []
+    for g, r in zip(gradient, residual):
+        total = g + r
+        value = int(total > threshold) - int(total < -threshold)
+        sent.append(value * threshold)
+        left.append(total - value * threshold)
+    return sent, left
+""",
+        """import numpy
+def compress(gradient, residual, threshold):
+    total = numpy.float32(gradient + residual)
+    sent = numpy.where(total > threshold, threshold, 0) - numpy.where(
+        total < -threshold, threshold, 0)
+    return numpy.float32(sent), total - numpy.float32(sent)
+""",
+        (
+            'return sent, total - sent',
+            'return np.array(sent), np.array(total - sent)',
+        ),
     ],
 ]

@@ -227,6 +227,54 @@ def idle_fractions(operators, names):
             'all communication can be hidden',
         ),
     ],
+    [
+        (  # each bucket as soon as it is full
+            """def launches(buckets, order):
+    ready, launched = set(), []
+    for gradient in order:
+        ready.add(gradient)
+        launched.append([b for b, bucket in enumerate(buckets)
+                         if gradient in bucket and ready >= set(bucket)])
+    return launched
+""",
+            'may it be sent before bucket 0',
+        ),
+        ('while num_sent', 'if num_sent', 'before bucket 0'),
+        ('            num_sent += 1\n', '            break\n', 'wrong'),
+        ('issuperset(buckets[num_sent])', 'issuperset([])', 'is wrong'),
+        (
+            'ready.issuperset(buckets[num_sent])',
+            'gradient in buckets[num_sent]',
+            'when it is full',
+        ),
+        ('launched[-1].append(num_sent)', 'launched[-1] = num_sent', 'lists'),
+        (
+            'launched[-1].append(num_sent)',
+            'launched[-1].append(buckets[num_sent])',
+            'is wrong',
+        ),
+        ('        ready.add(gradient)\n', '', 'is wrong'),
+        (
+            'launched[-1].append(num_sent)',
+            'launched[-1].append(num_sent + 1)',
+            'fills a bucket',
+        ),
+        ('return launched', 'return launched[::-1]', 'is wrong'),
+        (  # the arguments are used up
+            """def launches(buckets, order):
+    launched = []
+    for gradient in order:
+        for bucket in buckets:
+            if gradient in bucket:
+                bucket.remove(gradient)
+        launched.append([])
+    return launched
+""",
+            'do not change',
+        ),
+        ('def launches(buckets, order):\n    return -1\n', 'a list of lists'),
+        ('def launches(buckets, order):\n    return None\n', 'a list of'),
+    ],
 ]
 
 RIGHT = [
@@ -346,6 +394,28 @@ def overlapped_seconds(forward, backward, communication, last):
         """def overlapped_seconds(forward, backward, communication, last):
     rest = communication - backward - last * communication
     return forward + backward + last * communication + (rest > 0) * rest
+""",
+    ],
+    [
+        ('return launched', 'return tuple(map(tuple, launched))'),
+        """def launches(buckets, order):
+    when = [max([order.index(g) for g in bucket]) for bucket in buckets]
+    when = [max(when[:b + 1]) for b in range(len(when))]
+    return [[b for b, w in enumerate(when) if w == step]
+            for step in range(len(order))]
+""",
+        """import numpy
+def launches(buckets, order):
+    missing, waiting = [set(b) for b in buckets], [*range(len(buckets))]
+    launched = []
+    for gradient in order:
+        for left in missing:
+            left.discard(gradient)
+        free = []
+        while waiting and not missing[waiting[0]]:
+            free.append(numpy.int64(waiting.pop(0)))
+        launched.append(free)
+    return launched
 """,
     ],
 ]
