@@ -274,17 +274,22 @@ def check_examples(X: Any, y: Any) -> None:
                 f'not the shape {data.shape}'
             )
     check_batch(X, y)
-    for name, data in (('X', X), ('y', y)):
-        with onp.errstate(over='ignore'):  # float64 becomes float32
-            finite = onp.isfinite(
-                data.astype('float32') if data.dtype == 'float64' else data
-            )
-        if not finite.all():
-            raise ValueError(
-                f'{name} has numbers that are not finite in float32, the '
-                f'first in example {first_index(~finite)}: '
-                'repair or remove these examples'
-            )
+    check_finite_examples('X', X)
+    check_finite_examples('y', y)
+
+
+def check_finite_examples(name: str, data: onp.ndarray) -> None:
+    """Raise ValueError unless all numbers are finite in float32."""
+    with onp.errstate(over='ignore'):  # float64 becomes float32
+        finite = onp.isfinite(
+            data.astype('float32') if data.dtype == 'float64' else data
+        )
+    if not finite.all():
+        raise ValueError(
+            f'{name} has numbers that are not finite in float32, the '
+            f'first in example {first_index(~finite)}: '
+            'repair or remove these examples'
+        )
 
 
 def check_labels(y: Any, num_classes: Any) -> None:

@@ -18,9 +18,7 @@ def read_sentences(max_length: int = 20) -> List[List[str]]:
     file is not the one that the book was written with.
     """
     parts = re.split(r'[.!?:;]|--|\n\n', read_alice().lower())
-    sentences = [
-        re.findall(r"[a-z]+(?:['-][a-z]+)*", part) for part in parts
-    ]
+    sentences = [re.findall(r"[a-z]+(?:['-][a-z]+)*", part) for part in parts]
     return [
         sentence[start : start + max_length]
         for sentence in sentences

@@ -394,9 +394,9 @@ def test_training_on_two_devices_learns():
     replicas = [d2lmulti.get_params(params, device) for device in devices]
     losses = []
     for epoch in range(8):
-        X, y = mask_words(tokens, epoch, 7)
+        data = mask_words(tokens, epoch, 7)
         total = 0
-        for X, y in d2lmulti.Minibatches(X, y, 10, seed=epoch):
+        for X, y in d2lmulti.Minibatches(*data, 10, seed=epoch):
             total += float(token_loss(transformer(X, replicas[0]), y).sum())
             d2lmulti.train_batch(
                 X,
