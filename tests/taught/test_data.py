@@ -260,8 +260,8 @@ def steps_on(images, k, net):
     devices = [mx.cpu(i) for i in range(k)]
     params = d2lmulti.init_params(seed=3)
     replicas = [d2lmulti.get_params(params, device) for device in devices]
-    y = onp.arange(len(images)) % 10
-    for X, y in d2lmulti.Minibatches(images, y, 5, seed=0):
+    labels = onp.arange(len(images)) % 10
+    for X, y in d2lmulti.Minibatches(images, labels, 5, seed=0):
         d2lmulti.train_batch(X, y, replicas, devices, 0.1, net=net)
     return replicas[-1]
 
