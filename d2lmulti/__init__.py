@@ -30,6 +30,7 @@ __all__ = [
     'Minibatches',
     'load_fashion_mnist',
     'read_fashion_mnist',
+    'on_bytes',
     # 6 Training
     'sgd',
     'train_batch',
@@ -76,6 +77,13 @@ __all__ = [
     'KVStoreAllreduce',
     'train_on_cluster',
     'launch',
+    # 13b A transformer
+    'read_sentences',
+    'mask_words',
+    'init_transformer',
+    'transformer',
+    'token_loss',
+    'count_tokens',
 ]
 
 # `python -m d2lmulti doctor` also works where MXNet cannot be imported, and
@@ -100,6 +108,7 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
     from .data import (
         Minibatches,
         load_fashion_mnist,
+        on_bytes,
         read_fashion_mnist,
         split_and_load,
         split_batch,
@@ -145,6 +154,7 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
         predict_bn,
         train_batch_bn,
     )
+    from .system.alice import read_sentences
     from .timeline import idle_fraction, profile
     from .training import (
         TrainResult,
@@ -153,4 +163,11 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
         sgd,
         train,
         train_batch,
+    )
+    from .transformer import (
+        count_tokens,
+        init_transformer,
+        mask_words,
+        token_loss,
+        transformer,
     )

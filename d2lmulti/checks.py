@@ -15,6 +15,7 @@ import numpy as onp
 from mxnet import np
 
 MAX_CPU_DEVICES = 64  # as many as system/runtime.py makes workspaces
+DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
 
 
 # Numbers
@@ -272,38 +273,71 @@ def check_batch(X: Any, y: Any) -> None:
 
 
 def check_examples(X: Any, y: Any) -> None:
-    """Raise ValueError unless X and y are examples that LeNet can learn."""
-    if X.shape[1:] != (1, 28, 28) or len(X) == 0:
-        raise ValueError(
-            'X must have the shape (n, 1, 28, 28) with n of at '
-            f'least 1, not {X.shape}'
+    """Raise TypeError or ValueError unless X and y are NumPy arrays of
+    finite numbers with as many rows, at least one."""
+    for name, data in (('X', X), ('y', y)):
+        if not isinstance(data, onp.ndarray):
+            raise TypeError(
+                f'{name} must be a NumPy array, not {type(data).__name__}: '
+                'convert a list with numpy.array, an MXNet array with '
+                'asnumpy()'
+            )
+        if data.dtype.name not in DTYPES:
+            raise TypeError(
+                f'{name} must be an array of numbers that MXNet has, '
+                f'{", ".join(DTYPES)}, not {data.dtype}: convert it with '
+                'astype'
+            )
+        if data.size == 0 or data.ndim == 0:
+            raise ValueError(
+                f'{name} must have a row for each of at least one example, '
+                f'not the shape {data.shape}'
+            )
+    check_batch(X, y)
+    check_finite_examples('X', X)
+    check_finite_examples('y', y)
+
+
+def check_finite_examples(name: str, data: onp.ndarray) -> None:
+    """Raise ValueError unless all numbers are finite in float32."""
+    with onp.errstate(over='ignore'):  # float64 becomes float32
+        finite = onp.isfinite(
+            data.astype('float32') if data.dtype == 'float64' else data
         )
-    if y.shape != (len(X),):
-        raise ValueError(
-            f'y must have one label for each of {len(X)} '
-            f'examples, shape ({len(X)},), not {y.shape}'
-        )
-    with onp.errstate(over='ignore'):  # training converts to float32
-        finite = onp.isfinite(onp.asarray(X, 'float32'))
     if not finite.all():
         raise ValueError(
-            'X has pixels that are not finite numbers in float32, the '
+            f'{name} has numbers that are not finite in float32, the '
             f'first in example {first_index(~finite)}: '
             'repair or remove these examples'
         )
-    valid = onp.isin(y, range(10))
+
+
+def check_labels(y: Any, num_classes: Any) -> None:
+    """Raise TypeError or ValueError unless all labels are from 0 to
+    `num_classes` - 1."""
+    check_positive_int(num_classes=num_classes)
+    valid = onp.isin(y, range(num_classes))
     if not valid.all():
         raise ValueError(
-            f'labels must be integers from 0 to 9, but example '
-            f'{first_index(~valid)} has {y[~valid][0]}: '
+            f'labels must be integers from 0 to {num_classes - 1}, but '
+            f'example {first_index(~valid)} has {y[~valid][0]}: '
             'renumber the classes'
         )
 
 
-def check_minibatches(X: Any, y: Any, batch_size: Any) -> None:
-    """Raise TypeError or ValueError unless minibatches can be made."""
+def check_minibatches(
+    X: Any, y: Any, batch_size: Any, num_classes: Any = None
+) -> List[onp.ndarray]:
+    """Return X and y, as float32 where they are float64; raise TypeError or
+    ValueError unless minibatches can be made."""
     check_examples(X, y)
+    if num_classes is not None:
+        check_labels(y, num_classes)
     check_positive_int(batch_size=batch_size)
+    return [
+        data.astype('float32') if data.dtype == 'float64' else data
+        for data in (X, y)
+    ]
 
 
 def first_index(found: onp.ndarray) -> int:
@@ -759,3 +793,48 @@ def check_adapt(
     )
     check_recent(recent, len(shares))
     return check_caps(caps, sum(shares), len(shares))
+
+
+# Chapter 13b: tokens
+
+
+def check_mask_words(tokens: Any, vocab_size: Any, fraction: Any) -> None:
+    """Raise TypeError or ValueError unless words can be hidden in `tokens`."""
+    if not isinstance(tokens, onp.ndarray) or tokens.dtype.kind not in 'iu':
+        raise TypeError(
+            'tokens must be a NumPy array of integers, as from encode, not '
+            f'{tokens!r:.60}'
+        )
+    if tokens.ndim != 2 or not (tokens != 0).any(axis=1).all():
+        raise ValueError(
+            'tokens must have the shape (n, length), and a word in every row'
+        )
+    check_integer(4, vocab_size=vocab_size)
+    if tokens.size and not 0 <= tokens.min() <= tokens.max() < vocab_size:
+        raise ValueError(
+            f'tokens must be from 0 to {vocab_size - 1}, below vocab_size, '
+            f'not {tokens.min()} to {tokens.max()}'
+        )
+    check_fraction(fraction=fraction)
+
+
+def check_transformer(X: Any, params: Sequence, num_heads: Any) -> None:
+    """Raise TypeError or ValueError unless `params` fit the tokens `X`."""
+    check_positive_int(num_heads=num_heads)
+    if len(params) < 5 or (len(params) - 5) % 12:
+        raise ValueError(
+            f'{len(params)} parameters, but there are 5 and 12 more for each '
+            'layer: make them with init_transformer'
+        )
+    max_length, width = params[1].shape
+    if X.ndim != 2 or X.shape[1] > max_length:
+        raise ValueError(
+            f'X must have the shape (n, length) with at most {max_length} '
+            f'positions, not {X.shape}: cut the rows, or give '
+            'init_transformer a larger max_length'
+        )
+    if width % num_heads:
+        raise ValueError(
+            f'{num_heads} heads cannot share a width of {width}: choose '
+            'num_heads that divides it'
+        )

@@ -174,35 +174,145 @@ def examples(n=20):
 
 
 @pytest.mark.parametrize('label', [-1, 10, 255])
-def test_labels_outside_0_to_9(label):
+def test_labels_outside_the_classes(label):
     X, y = examples()
     y[7] = label
-    with pytest.raises(ValueError, match=f'example 7 has {label}'):
-        d2lmulti.Minibatches(X, y, 4)
+    with pytest.raises(ValueError, match=f'0 to 9, .* example 7 has {label}'):
+        d2lmulti.Minibatches(X, y, 4, num_classes=10)
+    d2lmulti.Minibatches(X, y, 4)
+    with pytest.raises(TypeError, match='num_classes'):
+        d2lmulti.Minibatches(X, y, 4, num_classes='10')
 
 
 @pytest.mark.parametrize('pixel', [float('nan'), float('inf'), 1e39])
-def test_pixels_that_are_not_finite_in_float32(pixel):
+def test_numbers_that_are_not_finite_in_float32(pixel):
     X, y = examples()
     X = X.astype('float64')
     X[7, 0, 3, 3] = pixel
-    with pytest.raises(ValueError, match='example 7'):
+    with pytest.raises(ValueError, match='X .* example 7'):
         d2lmulti.Minibatches(X, y, 4)
+    with pytest.raises(ValueError, match='y .* example 7'):
+        d2lmulti.Minibatches(X[:, 0, 0, 0] * 0 + 1, X[:, 0, 3, 3], 4)
 
 
 @pytest.mark.parametrize(
-    'X_shape, y_shape',
+    'X_shape, y_shape, message',
     [
-        ((4, 28, 28), (4,)),
-        ((4, 1, 28, 27), (4,)),
-        ((0, 1, 28, 28), (0,)),
-        ((4, 1, 28, 28), (3,)),
-        ((4, 1, 28, 28), (4, 1)),
+        ((0, 1, 28, 28), (0,), 'shape'),
+        ((4, 0), (4,), 'shape'),
+        ((), (4,), 'shape'),
+        ((4, 3), (), 'shape'),
+        ((4, 1, 28, 28), (3,), 'same length'),
+        ((3, 5), (4, 5), 'same length'),
     ],
 )
-def test_arrays_of_the_wrong_shape(X_shape, y_shape):
-    with pytest.raises(ValueError, match='shape'):
+def test_arrays_without_rows_or_of_two_lengths(X_shape, y_shape, message):
+    with pytest.raises(ValueError, match=message):
         d2lmulti.Minibatches(onp.zeros(X_shape), onp.zeros(y_shape), 2)
+
+
+@pytest.mark.parametrize(
+    'X',
+    [
+        [[1, 2], [3, 4]],
+        None,
+        np.ones((2, 2)),
+        onp.array(['one', 'two']),
+        onp.array([1j, 2]),
+        onp.array([1, 2], 'uint16'),
+        onp.array([1, 2], object),
+    ],
+)
+def test_data_that_are_not_numpy_arrays_of_numbers(X):
+    y = onp.zeros(2)
+    for data in ((X, y), (y, X)):
+        with pytest.raises(TypeError, match='numpy.array|astype'):
+            d2lmulti.Minibatches(*data, 2)
+
+
+@pytest.mark.parametrize(
+    'dtype', ['float16', 'float32', 'uint8', 'int8', 'int32', 'int64', 'bool']
+)
+@pytest.mark.parametrize('shape', [(7,), (7, 3), (7, 2, 5, 4)])
+def test_minibatches_of_any_arrays_keep_their_dtypes(dtype, shape):
+    X = onp.random.RandomState(0).randint(0, 2, shape).astype(dtype)
+    y = onp.arange(14).reshape(7, 2)
+    seen = list(d2lmulti.Minibatches(X, y, 3, seed=1))
+    assert all(part.dtype == onp.dtype(dtype) for part, _ in seen)
+    assert all(part.dtype == onp.int64 for _, part in seen)
+    found = onp.concatenate([part.asnumpy() for part, _ in seen])
+    rows = onp.concatenate([part.asnumpy()[:, 0] // 2 for _, part in seen])
+    assert sorted(rows) == list(range(7)) and (found == X[rows]).all()
+
+
+def test_double_precision_becomes_single():
+    X = onp.random.RandomState(0).uniform(size=(5, 2))
+    (batch, labels), *_ = d2lmulti.Minibatches(X, onp.zeros(5), 5)
+    assert batch.dtype == labels.dtype == onp.float32
+    assert (batch.asnumpy() == X.astype('float32')).all()
+
+
+# Bytes
+
+
+def steps_on(images, k, net):
+    """Return parameters after three ragged steps on k devices."""
+    devices = [mx.cpu(i) for i in range(k)]
+    params = d2lmulti.init_params(seed=3)
+    replicas = [d2lmulti.get_params(params, device) for device in devices]
+    labels = onp.arange(len(images)) % 10
+    for X, y in d2lmulti.Minibatches(images, labels, 5, seed=0):
+        d2lmulti.train_batch(X, y, replicas, devices, 0.1, net=net)
+    return replicas[-1]
+
+
+def pixels(n=14):
+    return onp.random.RandomState(0).randint(
+        0, 256, (n, 1, 28, 28), dtype='uint8'
+    )
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+def test_training_on_bytes_is_bit_identical(k):
+    images = pixels()
+    floats = steps_on(images.astype('float32') / 255, k, d2lmulti.lenet)
+    found = steps_on(images, k, d2lmulti.on_bytes(d2lmulti.lenet))
+    assert d2lmulti.max_difference(floats, found) == 0
+
+
+def test_every_byte_becomes_the_float_of_the_data_set():
+    every = onp.arange(256, dtype='uint8')
+    found = d2lmulti.on_bytes(lambda X, params: X)(np.array(every), None)
+    assert found.dtype == onp.float32
+    assert (found.asnumpy() == every.astype('float32') / 255).all()
+    X, _, _, _ = d2lmulti.read_fashion_mnist()
+    assert onp.isin(X[:200], found.asnumpy()).all()
+
+
+def bytes_sent(images):
+    X, y = next(iter(d2lmulti.Minibatches(images, onp.arange(14), 14)))
+    devices = [mx.cpu(i) for i in range(4)]
+    copies = d2lmulti.record_copies(
+        lambda: d2lmulti.split_and_load(X, devices)
+    )
+    return sum(num_bytes for _, _, num_bytes in copies)
+
+
+def test_bytes_are_a_quarter_of_the_traffic():
+    assert bytes_sent(pixels()) == 10 * 784
+    assert bytes_sent(pixels().astype('float32')) == 4 * 10 * 784
+
+
+def test_bytes_that_become_floats_too_early_are_caught(monkeypatch):
+    put_in_method(
+        monkeypatch,
+        d2lmulti.Minibatches,
+        'load',
+        'dtype=data.dtype',
+        "dtype='float32'",
+    )
+    with pytest.raises(AssertionError):
+        test_bytes_are_a_quarter_of_the_traffic()
 
 
 @pytest.mark.parametrize(
