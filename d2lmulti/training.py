@@ -95,8 +95,9 @@ def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None,
     FloatingPointError if the training diverges."""
     devices = try_devices(num_devices)
     X_train, y_train, X_test, y_test = data or read_fashion_mnist()
-    train_iter = Minibatches(X_train, y_train, batch_size, seed)
-    test_iter = Minibatches(X_test, y_test, batch_size)
+    num_classes = 10 if net is lenet else None  # it clips larger labels
+    train_iter = Minibatches(X_train, y_train, batch_size, seed, num_classes)
+    test_iter = Minibatches(X_test, y_test, batch_size, None, num_classes)
     check_training(num_epochs, lr, train_iter, devices)
     replicas = [get_params(init(seed), device) for device in devices]
     result = TrainResult(devices, [], [], replicas)

@@ -262,6 +262,14 @@ def test_training_refuses_before_it_begins(change, error):
         d2lmulti.train(**{**arguments, **change})
 
 
+def test_lenet_is_given_no_label_that_it_would_clip():
+    X, y = examples()
+    y[3] = 10
+    for data in ((X, y, *examples()), (*examples(), X, y)):
+        with pytest.raises(ValueError, match='from 0 to 9.* example 3'):
+            d2lmulti.train(1, 8, 0.1, num_epochs=1, data=data)
+
+
 def test_training_that_diverges_says_so():
     X, y = examples()
     X += onp.random.RandomState(0).uniform(size=X.shape)
