@@ -75,6 +75,14 @@ __all__ = [
     'KVStoreAllreduce',
     'train_on_cluster',
     'launch',
+    # 14 Sharded training
+    'train_batch_replicated',
+    'train_batch_zero1',
+    'train_batch_zero2',
+    'make_shards',
+    'gather_params',
+    'train_batch_zero3',
+    'backward_recomputed',
 ]
 
 # `python -m d2lmulti doctor` also works where MXNet cannot be imported, and
@@ -136,6 +144,15 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
     from .network import init_params, lenet, loss
     from .plots import plot_results, plot_timeline
     from .replicas import allreduce, allreduce_gradients, get_params
+    from .sharding import (
+        backward_recomputed,
+        gather_params,
+        make_shards,
+        train_batch_replicated,
+        train_batch_zero1,
+        train_batch_zero2,
+        train_batch_zero3,
+    )
     from .sync_batch_norm import (
         batch_norm,
         batch_norm_backward,
