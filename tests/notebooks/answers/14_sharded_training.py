@@ -108,10 +108,6 @@ RIGHT = [
         '            held[2 - i] /= k\n'
         '        if num_params * sum(held) <= room + 1e-9:\n'
         '            return k\n',
-        'def devices_needed(num_params, stage, room):\n'
-        '    for k in range(1, 5000):\n'
-        '        if sum(zero_memory(num_params, k, stage, (4, 4, 8))) <= room:\n'
-        '            return k\n',
     ],
     [
         (
