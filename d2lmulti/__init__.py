@@ -58,6 +58,8 @@ __all__ = [
     'warmup',
     'polynomial_decay',
     'warmup_and_decay',
+    'sgd_momentum',
+    'adam',
     'lars',
     'train_batch_accumulated',
     # 11 Batch normalization
@@ -84,6 +86,14 @@ __all__ = [
     'transformer',
     'token_loss',
     'count_tokens',
+    # 14 Sharded training
+    'train_batch_replicated',
+    'train_batch_zero1',
+    'train_batch_zero2',
+    'make_shards',
+    'gather_params',
+    'train_batch_zero3',
+    'backward_recomputed',
 ]
 
 # `python -m d2lmulti doctor` also works where MXNet cannot be imported, and
@@ -127,9 +137,11 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
         train_batch_weighted,
     )
     from .large_batch import (
+        adam,
         lars,
         linear_scaling,
         polynomial_decay,
+        sgd_momentum,
         train_batch_accumulated,
         warmup,
         warmup_and_decay,
@@ -147,6 +159,15 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
     from .network import init_params, lenet, loss
     from .plots import plot_results, plot_timeline
     from .replicas import allreduce, allreduce_gradients, get_params
+    from .sharding import (
+        backward_recomputed,
+        gather_params,
+        make_shards,
+        train_batch_replicated,
+        train_batch_zero1,
+        train_batch_zero2,
+        train_batch_zero3,
+    )
     from .sync_batch_norm import (
         batch_norm,
         batch_norm_backward,

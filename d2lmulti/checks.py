@@ -587,6 +587,58 @@ def check_warmup_and_decay(step: Any, num_warmup: Any, num_steps: Any) -> None:
         )
 
 
+def check_update(
+    params: Sequence, grads: Sequence, state: Any, shapes: Sequence
+) -> None:
+    """Raise TypeError or ValueError unless there are parameters, a gradient
+    for each, and a `state` that is empty or has these `shapes`."""
+    if not isinstance(state, list):
+        raise TypeError(
+            f'state must be a list, [] before the first step, not {state!r}'
+        )
+    if [grad.shape for grad in grads] != [param.shape for param in params]:
+        raise ValueError(
+            'params and grads must have the same shapes, not '
+            f'{[param.shape for param in params]} and '
+            f'{[grad.shape for grad in grads]}'
+        )
+    if state and [array.shape for array in state] != list(shapes):
+        raise ValueError(
+            f'a state of shapes {[array.shape for array in state]} belongs '
+            f'to other parameters or another update rule; {list(shapes)} '
+            'are needed: keep one state for each list of parameters, [] '
+            'before its first step'
+        )
+
+
+def check_sgd_momentum(
+    params: Sequence, grads: Sequence, state: Any, lr: Any, momentum: Any
+) -> None:
+    """Raise TypeError or ValueError unless momentum can update anything."""
+    check_learning_rate(lr)
+    check_fraction(momentum=momentum)
+    check_update(params, grads, state, [param.shape for param in params])
+
+
+def check_adam(
+    params: Sequence,
+    grads: Sequence,
+    state: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+) -> None:
+    """Raise TypeError or ValueError unless Adam can update anything."""
+    check_learning_rate(lr)
+    check_fraction(beta1=beta1, beta2=beta2)
+    check_positive_number(epsilon=epsilon)
+    if not len(params):
+        raise ValueError('params is empty: Adam needs a parameter to update')
+    shapes = [param.shape for param in params]
+    check_update(params, grads, state, [*shapes, *shapes, (1,)])
+
+
 def check_lars(lr: Any, momentum: Any, trust_coefficient: Any) -> None:
     """Raise TypeError or ValueError unless LARS can update anything."""
     check_learning_rate(lr)
@@ -837,4 +889,130 @@ def check_transformer(X: Any, params: Sequence, num_heads: Any) -> None:
         raise ValueError(
             f'{num_heads} heads cannot share a width of {width}: choose '
             'num_heads that divides it'
+        )
+
+
+# Chapter 14: sharded training
+
+
+def check_states(states: Any, devices: Sequence) -> None:
+    """Raise TypeError or ValueError unless each device has its own state."""
+    if not isinstance(states, (list, tuple)) or not all(
+        isinstance(state, list) for state in states
+    ):
+        raise TypeError(
+            'states must be a list with a list for each device, such as '
+            f'[[] for device in devices], not {states!r:.60}'
+        )
+    if len(states) != len(devices):
+        raise ValueError(
+            f'{len(states)} states for {len(devices)} devices: make one for '
+            'each, [[] for device in devices]'
+        )
+    if len({id(state) for state in states}) < len(states):
+        raise ValueError(
+            'two devices share one state, as in [[]] * 2: make one for each, '
+            '[[] for device in devices]'
+        )
+
+
+def check_replicated(
+    X: Any,
+    y: Any,
+    device_params: Sequence,
+    devices: Sequence,
+    lr: Any,
+    states: Any,
+) -> None:
+    """Raise TypeError or ValueError unless a step can be taken."""
+    check_train_batch(X, y, device_params, devices, lr)
+    check_states(states, devices)
+
+
+def check_layer_arrays(
+    device_arrays: Sequence, devices: Sequence, layers: Sequence, name: str
+) -> None:
+    """Raise ValueError unless each device has two arrays for each layer."""
+    check_devices(devices)
+    if len(device_arrays) != len(devices):
+        raise ValueError(
+            f'{name} has {len(device_arrays)} lists for {len(devices)} '
+            'devices: give one for each'
+        )
+    for arrays, device in zip(device_arrays, devices):
+        if len(arrays) != 2 * len(layers):
+            raise ValueError(
+                f'{len(layers)} layers need {2 * len(layers)} arrays, a '
+                f'weight and a bias each; {name} has {len(arrays)}'
+            )
+        for array in arrays:
+            if array.ctx != device:
+                raise ValueError(
+                    f'an array of {name} lives on {array.ctx}, but belongs '
+                    f'on {device}: list them in the order of the devices'
+                )
+
+
+def check_zero2(
+    X: Any,
+    y: Any,
+    device_params: Sequence,
+    devices: Sequence,
+    lr: Any,
+    states: Any,
+    layers: Sequence,
+) -> None:
+    """Raise TypeError or ValueError unless a step can be taken."""
+    check_layer_arrays(device_params, devices, layers, 'device_params')
+    check_learning_rate(lr)
+    check_batch(X, y)
+    check_states(states, devices)
+
+
+def check_shards(device_shards: Sequence, shapes: Sequence) -> None:
+    """Raise ValueError unless part j of each parameter is on device j."""
+    k = len(device_shards)
+    for j, shards in enumerate(device_shards):
+        sizes = [math.prod(shape) for shape in shapes]
+        needed = [size // k + (j < size % k) for size in sizes]
+        if [shard.size for shard in shards] != needed:
+            raise ValueError(
+                f'the shards of device {j} have sizes '
+                f'{[shard.size for shard in shards]}, but parameters of '
+                f'shapes {list(shapes)} on {k} devices need {needed}: make '
+                'them with make_shards'
+            )
+
+
+def check_zero3(
+    X: Any,
+    y: Any,
+    device_shards: Sequence,
+    devices: Sequence,
+    lr: Any,
+    states: Any,
+    shapes: Sequence,
+    layers: Sequence,
+) -> None:
+    """Raise TypeError or ValueError unless a step can be taken."""
+    check_layer_arrays(device_shards, devices, layers, 'device_shards')
+    check_shards(device_shards, shapes)
+    check_learning_rate(lr)
+    check_batch(X, y)
+    check_states(states, devices)
+
+
+def check_recomputed(
+    X: Any, y: Any, params: Sequence, num_segments: Any, layers: Sequence
+) -> None:
+    """Raise TypeError or ValueError unless the gradients can be computed
+    in `num_segments` segments."""
+    check_batch(X, y)
+    check_replicas([params], [X.ctx])
+    check_layer_arrays([params], [X.ctx], layers, 'params')
+    check_positive_int(num_segments=num_segments)
+    if num_segments > len(layers):
+        raise ValueError(
+            f'{len(layers)} layers cannot be split into {num_segments} '
+            f'segments: choose 1 to {len(layers)}'
         )

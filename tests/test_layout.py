@@ -27,6 +27,7 @@ TAUGHT = [  # in the order of the chapters
     'heterogeneous',
     'cluster',
     'transformer',
+    'sharding',
 ]
 CHAPTERS = ['devices', 'lenet', 'synchronization', 'data', 'training']
 # What no other module of ours may stand below, from the ground up.
@@ -41,6 +42,7 @@ FLOORS = [
         'large_batch',
         'heterogeneous',
         'transformer',
+        'sharding',
     },
     {'cluster', 'causes'},
     {'__init__', '__main__'},

@@ -21,9 +21,11 @@ from mxnet import np
 
 import d2lmulti
 from d2lmulti.large_batch import (
+    adam,
     lars,
     linear_scaling,
     polynomial_decay,
+    sgd_momentum,
     train_batch_accumulated,
     warmup,
     warmup_and_decay,
@@ -296,6 +298,144 @@ def test_only_the_product_of_rate_and_trust_coefficient_counts():
     assert abs(after(1, 0.02) - after(10, 0.001)).max() > 1e-3
 
 
+RULES = {'sgd_momentum': sgd_momentum, 'adam': adam}
+
+
+def gradients_for(num_steps, shapes, seed=0):
+    rng = onp.random.RandomState(seed)
+    return [
+        [rng.normal(size=shape).astype('float32') for shape in shapes]
+        for _ in range(num_steps)
+    ]
+
+
+def after(rule, start, history, as_array=np.array, **options):
+    """Return parameters and state after a step for each list of gradients."""
+    params, state = [as_array(a.copy()) for a in start], []
+    for grads in history:
+        rule(params, [as_array(g) for g in grads], state, 0.1, **options)
+    return [onp.array(param.tolist()) for param in params], state
+
+
+def formula(name, start, history, epsilon=1e-8):
+    """Momentum, or algorithm 1 of Kingma and Ba, in float64."""
+    params = [array.astype('float64') for array in start]
+    m, v = [[onp.zeros(a.shape) for a in start] for _ in range(2)]
+    for t, grads in enumerate(history, 1):
+        for i, g in enumerate(grads):
+            if name == 'sgd_momentum':
+                m[i] = 0.9 * m[i] + 0.1 * g
+                params[i] -= m[i]
+            else:
+                m[i] = 0.9 * m[i] + (1 - 0.9) * g
+                v[i] = 0.999 * v[i] + (1 - 0.999) * g**2.0
+                root = onp.sqrt(v[i] / (1 - 0.999**t))
+                params[i] -= 0.1 * m[i] / (1 - 0.9**t) / (root + epsilon)
+    return params
+
+
+SHAPES = [(3, 4), (5,), (1, 1), (0,)]
+
+
+def assert_is_the_formula(name, as_array=np.array, epsilon=None):
+    start, *history = gradients_for(8, SHAPES)
+    options = {} if epsilon is None else {'epsilon': epsilon}
+    found, _ = after(RULES[name], start, history, as_array, **options)
+    for param, value in zip(found, formula(name, start, history, **options)):
+        assert abs(param - value).max(initial=0) < 1e-5
+
+
+@pytest.mark.parametrize('as_array', [np.array, onp.array])
+@pytest.mark.parametrize('name', RULES)
+def test_an_update_rule_is_the_formula(name, as_array):
+    assert_is_the_formula(name, as_array)
+
+
+def test_epsilon_stands_beside_the_corrected_root():
+    assert_is_the_formula('adam', epsilon=0.1)
+
+
+def assert_is_mxnets(name):
+    start, *history = gradients_for(6, [(4, 3), (7,)])
+    found, _ = after(RULES[name], start, history)
+    optimizer = {
+        'sgd_momentum': mx.optimizer.SGD(learning_rate=0.1, momentum=0.9),
+        'adam': mx.optimizer.Adam(learning_rate=0.1),
+    }[name]
+    params = [mx.nd.array(array) for array in start]
+    states = [optimizer.create_state(0, param) for param in params]
+    for t, grads in enumerate(history, 1):
+        if name == 'adam':  # its epsilon stands beside the uncorrected root
+            optimizer.epsilon = 1e-8 * (1 - 0.999**t) ** 0.5
+        for i, grad in enumerate(grads):
+            optimizer.update(i, params[i], mx.nd.array(grad), states[i])
+    for param, other in zip(found, params):
+        # MXNet's 1 - beta2 is that of float32 numbers, 0.00005 too large.
+        assert abs(param - other.asnumpy()).max() < 1e-5
+
+
+@pytest.mark.parametrize('name', RULES)
+def test_an_update_rule_is_that_of_mxnet(name):
+    assert_is_mxnets(name)
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+@pytest.mark.parametrize('name', RULES)
+def test_equal_gradients_keep_replicas_bit_identical(name, k):
+    devices = [mx.cpu(i) for i in range(k)]
+    replicas, states = replicas_on(devices), [[] for _ in devices]
+    for step in range(3):
+        batch = minibatch(4 + step, seed=step)
+        d2lmulti.train_batch(*batch, replicas, devices, 1e-9)
+        for params, state in zip(replicas, states):
+            grads = [param.grad / len(batch[0]) for param in params]
+            RULES[name](params, grads, state, 0.01)
+    for params, state, device in zip(replicas, states, devices):
+        assert all(array.ctx == device for array in state)
+        for arrays, first in ((params, replicas[0]), (state, states[0])):
+            assert all(
+                (a.asnumpy() == b.asnumpy()).all()
+                for a, b in zip(arrays, first)
+            )
+
+
+@pytest.mark.parametrize('name', RULES)
+def test_a_state_is_made_once_and_updated_in_place(name):
+    params, grads = [np.ones((2, 2))], [np.ones((2, 2))]
+    state = []
+    RULES[name](params, grads, state, 0.1)
+    arrays = list(state)
+    RULES[name](params, grads, state, 0.1)
+    assert len(state) == {'sgd_momentum': 1, 'adam': 3}[name]
+    assert all(a is b for a, b in zip(arrays, state))
+    if name == 'adam':
+        assert state[-1].shape == (1,) and float(state[-1]) == 2
+
+
+@pytest.mark.parametrize(
+    'rule, options, error',
+    [
+        (sgd_momentum, {'momentum': 1}, ValueError),
+        (sgd_momentum, {'momentum': '0.9'}, TypeError),
+        (adam, {'beta1': 1}, ValueError),
+        (adam, {'beta2': -0.1}, ValueError),
+        (adam, {'epsilon': 0}, ValueError),
+        (sgd_momentum, {'lr': 0}, ValueError),
+        (adam, {'lr': None}, TypeError),
+        (sgd_momentum, {'grads': [np.ones(2)]}, ValueError),
+        (adam, {'grads': []}, ValueError),
+        (adam, {'params': [], 'grads': []}, ValueError),
+        (sgd_momentum, {'state': (np.ones(3),)}, TypeError),
+        (sgd_momentum, {'state': [np.ones(2)]}, ValueError),
+        (adam, {'state': [np.ones(3), np.ones(3)]}, ValueError),
+    ],
+)
+def test_an_invalid_update_is_refused(rule, options, error):
+    arguments = {'params': [np.ones(3)], 'grads': [np.ones(3)], 'lr': 0.1}
+    with pytest.raises(error):
+        rule(**{**arguments, 'state': [], **options})
+
+
 def chapter_and_long_run():
     """Return the chapter and the rows of the stored table, as text."""
     root = pathlib.Path(__file__).parents[2]
@@ -403,3 +543,36 @@ def test_bug_in_lars_is_caught(bug, monkeypatch):
     put_in(monkeypatch, lars, *LARS_BUGS[bug])
     with pytest.raises(AssertionError):
         assert_lars_is_the_formula(onp.array)
+
+
+RULE_BUGS = {
+    'the rate outside of the velocity': (
+        sgd_momentum,
+        'momentum * velocity + lr * grad',
+        'momentum * velocity + grad',
+    ),
+    'no correction of the mean': (adam, ' / (1 - beta1 ** t)', ''),
+    'no correction of the squares': (adam, ' / (1 - beta2 ** t)', ''),
+    'epsilon inside of the root': (
+        adam,
+        '(square / (1 - beta2 ** t)) ** 0.5',
+        '(square / (1 - beta2 ** t) + epsilon) ** 0.5 - epsilon',
+    ),
+    'a step that is not counted': (adam, 'state[-1][:] = t', 'pass'),
+    'the means also as squares': (adam, 'state[n:]', 'state'),
+}
+
+
+@pytest.mark.parametrize('bug', RULE_BUGS)
+def test_bug_in_an_update_rule_is_caught(bug, monkeypatch):
+    function, old, new = RULE_BUGS[bug]
+    put_in(monkeypatch, function, old, new)
+    monkeypatch.setitem(
+        RULES,
+        function.__name__,
+        getattr(d2lmulti.large_batch, function.__name__),
+    )
+    with pytest.raises(AssertionError):
+        assert_is_the_formula(
+            function.__name__, onp.array, *([0.1] if 'epsilon' in bug else [])
+        )

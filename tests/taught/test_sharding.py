@@ -1,0 +1,509 @@
+"""ZeRO 1 to 3 and recomputation take the step of one device."""
+
+import functools
+import math
+
+import mxnet as mx
+import numpy as onp
+import pytest
+from helpers import ROUNDING, assert_ctrl_c_waits, put_in
+from mxnet import autograd, np
+
+import d2lmulti
+from d2lmulti import sharding
+from d2lmulti.collectives import direct_allreduce
+from d2lmulti.devices import record_copies, split_slices
+from d2lmulti.large_batch import adam, sgd_momentum
+from d2lmulti.model_parallel import dense_layer, output_layer
+from d2lmulti.sharding import (
+    backward_recomputed,
+    gather_params,
+    make_shards,
+    train_batch_replicated,
+    train_batch_zero1,
+    train_batch_zero2,
+    train_batch_zero3,
+)
+
+LAYERS = [dense_layer, dense_layer, output_layer]
+# Some of these have fewer numbers than there are devices.
+SHAPES = [(7, 11), (11,), (11, 5), (5,), (5, 3), (3,)]
+RATES = {'descend': 0.05, 'sgd_momentum': 0.05, 'adam': 0.003}
+HOST = mx.cpu(5)  # minibatches: no training device, so that copies count
+
+
+def descend(params, grads, state, lr):
+    """Gradient descent, as an update rule."""
+    for param, grad in zip(params, grads):
+        param -= lr * grad
+
+
+def net(h, params):
+    for i, layer in enumerate(LAYERS):
+        h = layer(h, *params[2 * i : 2 * i + 2])
+    return h
+
+
+def start(seed=0):
+    rng = onp.random.RandomState(seed)
+    return [
+        np.array(rng.normal(0, 0.5, shape), dtype='float32')
+        for shape in SHAPES
+    ]
+
+
+def batches(size, seed=1, num_steps=5):
+    rng = onp.random.RandomState(seed)
+    return [
+        (
+            np.array(rng.normal(size=(size, 7)), dtype='float32', ctx=HOST),
+            np.array(rng.randint(0, 3, size), dtype='int32', ctx=HOST),
+        )
+        for _ in range(num_steps)
+    ]
+
+
+@functools.lru_cache(maxsize=None)
+def by_hand(update, size):
+    """Return the parameters after five steps on one device, in float64."""
+    params = [param.asnumpy() for param in start()]
+    state = []
+    for X, y in batches(size):
+        arrays = [np.array(param, dtype='float64') for param in params]
+        for array in arrays:
+            array.attach_grad()
+        with autograd.record():
+            scores = net(X.as_in_ctx(mx.cpu(0)).astype('float64'), arrays)
+            mean = d2lmulti.loss(scores, y.as_in_ctx(mx.cpu(0))).mean()
+        mean.backward()
+        params = [array.asnumpy() for array in arrays]
+        grads = [array.grad.asnumpy() for array in arrays]
+        update(params, grads, state, RATES[update.__name__])
+    return params
+
+
+def run(stage, update, size, k, forget=None, **options):
+    """Take five steps; return each device's parameters, the states and the
+    bytes that the devices sent in the last step."""
+    devices = [mx.cpu(i) for i in range(k)]
+    states = [[] for _ in devices]
+    step = [
+        train_batch_replicated,
+        train_batch_zero1,
+        train_batch_zero2,
+        train_batch_zero3,
+    ][stage]
+    if stage == 3:
+        arrays, more = make_shards(start(), devices), [SHAPES]
+    else:
+        arrays = [d2lmulti.get_params(start(), device) for device in devices]
+        more = []
+    options['net' if stage < 2 else 'layers'] = net if stage < 2 else LAYERS
+    for i, (X, y) in enumerate(batches(size)):
+        if i == 2 and forget is not None:
+            states[forget].clear()
+        copies = record_copies(
+            lambda X=X, y=y: step(
+                X,
+                y,
+                arrays,
+                devices,
+                RATES[update.__name__],
+                states,
+                *more,
+                update=update,
+                **options,
+            )
+        )
+    sent = [
+        sum(size for sender, _, size in copies if sender == device)
+        for device in devices
+    ]
+    if stage == 3:
+        arrays = [gather_params(arrays, SHAPES)]
+    return arrays, states, sent
+
+
+def assert_takes_the_step_of_one(stage, update, size, k, **options):
+    expected = by_hand(update, size)
+    for params in run(stage, update, size, k, **options)[0]:
+        for param, value in zip(params, expected):
+            assert abs(param.asnumpy() - value).max() < 16 * ROUNDING
+
+
+@pytest.mark.parametrize('update', [descend, sgd_momentum, adam])
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+@pytest.mark.parametrize('stage', [0, 1, 2, 3])
+def test_every_stage_takes_the_steps_of_one_device(stage, k, update):
+    assert_takes_the_step_of_one(stage, update, 13 if k < 4 else 5, k)
+
+
+@pytest.mark.parametrize('k', [2, 3, 4])
+def test_without_the_exchange_the_steps_differ(k):
+    with pytest.raises(AssertionError):
+        assert_takes_the_step_of_one(
+            0, sgd_momentum, 13, k, allreduce=lambda data: None
+        )
+
+
+def assert_bit_identical(stage, update, size, k):
+    right = run(0, update, size, k, allreduce=direct_allreduce)[0]
+    for params in run(stage, update, size, k)[0]:
+        for param, value in zip(params, right[0]):
+            assert (param.asnumpy() == value.asnumpy()).all()
+
+
+@pytest.mark.parametrize('update', [sgd_momentum, adam])
+@pytest.mark.parametrize('stage', [1, 2, 3])
+def test_the_same_sums_give_the_same_bits(stage, update):
+    assert_bit_identical(stage, update, 13, 3)
+
+
+@pytest.mark.parametrize('k', [1, 4])
+@pytest.mark.parametrize('stage', [1, 2, 3])
+def test_a_state_is_that_of_the_parts_alone(stage, k):
+    _, states, _ = run(stage, sgd_momentum, 13, k)
+    assert [[array.size for array in state] for state in states] == [
+        [
+            split_slices(math.prod(shape), k)[j].stop
+            - split_slices(math.prod(shape), k)[j].start
+            for shape in SHAPES
+        ]
+        for j in range(k)
+    ]
+    for j, state in enumerate(states):
+        assert all(array.ctx == mx.cpu(j) for array in state)
+
+
+def assert_sends(stage, k):
+    """As an allreduce in stages 1 and 2, 1.5 times as much in stage 3."""
+    size = sum(map(math.prod, SHAPES))
+    sent = run(stage, sgd_momentum, 13, k)[2]
+    assert sum(sent) == (3 if stage == 3 else 2) * (k - 1) * 4 * size
+    if stage < 3:
+        plain = run(0, sgd_momentum, 13, k, allreduce=direct_allreduce)[2]
+        assert sent == plain
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+@pytest.mark.parametrize('stage', [1, 2, 3])
+def test_the_bytes_are_those_of_the_paper(stage, k):
+    assert_sends(stage, k)
+
+
+def test_lenet_on_four_devices_holds_a_quarter_of_the_state():
+    devices = [mx.cpu(i) for i in range(4)]
+    rng = onp.random.RandomState(0)
+    X = np.array(rng.uniform(size=(6, 1, 28, 28)), dtype='float32')
+    y = np.array(rng.randint(0, 10, 6), dtype='int32')
+    replicas = [
+        d2lmulti.get_params(d2lmulti.init_params(), d) for d in devices
+    ]
+    states = [[] for _ in devices]
+    train_batch_zero1(X, y, replicas, devices, 0.1, states)
+    held = [4 * sum(array.size for array in state) for state in states]
+    assert sum(held) == 516_272
+    assert max(held) - 129_068 <= 4
+
+
+def test_zero2_leaves_no_whole_gradient():
+    devices = [mx.cpu(0), mx.cpu(1)]
+    replicas = [d2lmulti.get_params(start(), device) for device in devices]
+    ((X, y),) = batches(5, num_steps=1)
+    train_batch_zero2(X, y, replicas, devices, 0.1, [[], []], layers=LAYERS)
+    assert all(param.grad.size == 0 for params in replicas for param in params)
+
+
+def test_zero3_gathers_into_the_memory_of_one_layer():
+    params = sharding.layer_buffer(SHAPES, mx.cpu(1))
+    assert [param.shape for param in params] == SHAPES
+    for i, param in enumerate(params):
+        param[:] = i
+    assert (params[4].asnumpy() == 4).all()
+    assert (params[5].asnumpy() == 5).all()
+    assert set(params[0].asnumpy().reshape(-1)) >= {4, 5}  # overwritten
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4, 6])
+def test_shards_make_the_parameters_again(k):
+    devices = [mx.cpu(i) for i in range(k)]
+    shards = make_shards(start(), devices)
+    assert [[a.ctx for a in arrays] for arrays in shards] == [
+        [device] * len(SHAPES) for device in devices
+    ]
+    for param, found in zip(start(), gather_params(shards, SHAPES)):
+        assert param.shape == found.shape
+        assert (param.asnumpy() == found.asnumpy()).all()
+
+
+# Recomputation
+
+
+def assert_recomputed(num_segments, size=9):
+    ((X, y),) = batches(size, num_steps=1)
+    usual, again = [d2lmulti.get_params(start(), HOST) for _ in range(2)]
+    with autograd.record():
+        total = d2lmulti.loss(net(X, usual), y).sum()
+    total.backward()
+    backward_recomputed(X, y, again, num_segments, LAYERS)
+    for param, other in zip(usual, again):
+        assert abs(param.grad.asnumpy()).max() > 0
+        assert (
+            abs(param.grad.asnumpy() - other.grad.asnumpy()).max() < ROUNDING
+        )
+
+
+@pytest.mark.parametrize('num_segments', [1, 2, 3])
+def test_recomputed_gradients_are_the_same(num_segments):
+    assert_recomputed(num_segments)
+
+
+def test_recomputation_leaves_the_minibatch_as_it_is():
+    ((X, y),) = batches(4, num_steps=1)
+    before = X.asnumpy()
+    params = d2lmulti.get_params(start(), HOST)
+    backward_recomputed(X, y, params, 2, LAYERS)
+    assert X.grad is None
+    assert (X.asnumpy() == before).all()
+
+
+def test_each_layer_but_the_last_segment_runs_twice():
+    calls = []
+
+    def counted(layer, i):
+        def call(h, W, b):
+            calls.append((i, autograd.is_recording()))
+            return layer(h, W, b)
+
+        return call
+
+    ((X, y),) = batches(4, num_steps=1)
+    params = d2lmulti.get_params(start(), HOST)
+    layers = [counted(layer, i) for i, layer in enumerate(LAYERS)]
+    backward_recomputed(X, y, params, 3, layers)
+    assert calls == [
+        (0, False),
+        (1, False),
+        (2, True),
+        (1, True),
+        (0, True),
+    ]
+
+
+# Arguments
+
+
+def step_arguments(stage):
+    devices = [mx.cpu(0), mx.cpu(1)]
+    X, y = batches(4, num_steps=1)[0]
+    more = {'states': [[], []]}
+    if stage == 3:
+        arrays = make_shards(start(), devices)
+        more['shapes'] = SHAPES
+    else:
+        arrays = [d2lmulti.get_params(start(), device) for device in devices]
+    more.update({'layers': LAYERS} if stage > 1 else {'net': net})
+    return [X, y, arrays, devices, 0.1], more
+
+
+STEPS = [
+    train_batch_replicated,
+    train_batch_zero1,
+    train_batch_zero2,
+    train_batch_zero3,
+]
+
+
+@pytest.mark.parametrize('stage', [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    'states, error, message',
+    [
+        ([[]], ValueError, '1 states for 2 devices'),
+        ([[]] * 2, ValueError, 'share one state'),
+        ([(), ()], TypeError, 'a list for each device'),
+        (None, TypeError, 'a list for each device'),
+    ],
+)
+def test_invalid_states_are_refused(stage, states, error, message):
+    arguments, more = step_arguments(stage)
+    with pytest.raises(error, match=message):
+        STEPS[stage](*arguments, **{**more, 'states': states})
+
+
+@pytest.mark.parametrize('stage', [0, 1, 2, 3])
+def test_a_state_of_another_shard_is_refused(stage):
+    arguments, more = step_arguments(stage)
+    STEPS[stage](*arguments, **more)
+    swapped = [state[:-1] for state in more['states']]
+    with pytest.raises(ValueError, match='belongs to other parameters'):
+        STEPS[stage](*arguments, **{**more, 'states': swapped})
+
+
+@pytest.mark.parametrize('stage', [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    'position, value, error',
+    [
+        (1, np.zeros(3), ValueError),
+        (3, [mx.cpu(0)], ValueError),
+        (3, [mx.cpu(1), mx.cpu(0)], ValueError),
+        (3, [mx.cpu(0), mx.cpu(0)], ValueError),
+        (4, 0, ValueError),
+        (4, '0.1', TypeError),
+    ],
+)
+def test_invalid_arguments_are_refused(stage, position, value, error):
+    arguments, more = step_arguments(stage)
+    arguments[position] = value
+    with pytest.raises(error):
+        STEPS[stage](*arguments, **more)
+
+
+@pytest.mark.parametrize('stage', [2, 3])
+def test_layers_that_do_not_fit_are_refused(stage):
+    arguments, more = step_arguments(stage)
+    with pytest.raises(ValueError, match='2 layers need 4 arrays'):
+        STEPS[stage](*arguments, **{**more, 'layers': LAYERS[:2]})
+
+
+def test_shards_that_do_not_fit_are_refused():
+    shards = make_shards(start(), [mx.cpu(0), mx.cpu(1)])
+    with pytest.raises(ValueError, match='make them with make_shards'):
+        gather_params(shards[::-1], SHAPES)
+
+
+@pytest.mark.parametrize(
+    'num_segments, error',
+    [(0, ValueError), (4, ValueError), (1.0, TypeError), (True, TypeError)],
+)
+def test_an_invalid_number_of_segments_is_refused(num_segments, error):
+    ((X, y),) = batches(4, num_steps=1)
+    params = d2lmulti.get_params(start(), HOST)
+    with pytest.raises(error, match='segments'):
+        backward_recomputed(X, y, params, num_segments, LAYERS)
+
+
+def assert_interrupt_waits(step):
+    devices = [mx.cpu(0), mx.cpu(1)]
+    X, y = batches(4, num_steps=1)[0]
+
+    def update(params, grads, state, lr):
+        for param, grad in zip(params, grads):
+            param -= lr / 1 * grad
+
+    assert_ctrl_c_waits(
+        lambda replicas, lr: step(
+            X, y, replicas, devices, lr, [[], []], update=update, net=net
+        ),
+        start(),
+        devices,
+    )
+
+
+@pytest.mark.parametrize('step', STEPS[:2])
+def test_an_interrupt_waits_for_the_end_of_the_step(step):
+    assert_interrupt_waits(step)
+
+
+@pytest.mark.parametrize('step', STEPS[:2])
+def test_a_step_that_an_interrupt_cuts_short_is_caught(step):
+    with pytest.raises(AssertionError):
+        assert_interrupt_waits(step.__wrapped__)
+
+
+# With a real bug put in, the test of its property must fail.
+
+BUGS = {
+    "divided by the shard's examples": (
+        sharding.backward,
+        '/ len(X)',
+        '/ len(X_shard)',
+        1,
+    ),
+    'a shard updated twice': (
+        sharding.update_parts,
+        'update(parts, grads, state, lr)',
+        'update(parts, grads, state, lr); update(parts, grads, state, lr)',
+        1,
+    ),
+    'the part of another device': (
+        sharding.update_parts,
+        'split_views(param, k)[j]',
+        'split_views(param, k)[j - 1]',
+        1,
+    ),
+    'no gather after the update': (
+        sharding.update_parts,
+        'all_gather(parts, params)',
+        'pass',
+        2,
+    ),
+    'the mean of a shard, layer by layer': (
+        sharding.forward_layers,
+        '/ len(X)',
+        '/ len(y_shard)',
+        2,
+    ),
+    'gradients of layers in the wrong order': (
+        sharding.backward_layers,
+        '[*first, *grads]',
+        '[*grads, *first]',
+        2,
+    ),
+    'a layer that is not gathered again': (
+        sharding.backward_layers,
+        'gather(i)',
+        'pass',
+        3,
+    ),
+    'a layer of another number': (
+        sharding.train_batch_zero3,
+        '(2 * i, 2 * i + 1)',
+        '(2 * i, 1)',
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', BUGS)
+def test_bug_in_a_stage_is_caught(bug, monkeypatch):
+    function, old, new, stage = BUGS[bug]
+    put_in(monkeypatch, function, old, new)
+    with pytest.raises((AssertionError, ValueError)):
+        assert_takes_the_step_of_one(stage, sgd_momentum, 13, 3)
+
+
+@pytest.mark.parametrize('stage', [1, 2, 3])
+def test_a_state_that_is_lost_is_caught(stage):
+    with pytest.raises(AssertionError):
+        assert_takes_the_step_of_one(stage, sgd_momentum, 13, 3, forget=1)
+
+
+def test_bytes_that_are_sent_twice_are_caught(monkeypatch):
+    put_in(
+        monkeypatch,
+        sharding.update_parts,
+        'all_gather(parts, params)',
+        'all_gather(parts, params); all_gather(parts, params)',
+    )
+    with pytest.raises(AssertionError):
+        assert_sends(1, 3)
+
+
+RECOMPUTATION_BUGS = {
+    'the loss in every segment': (
+        'if segment == segments[-1]:',
+        'if True:',
+    ),
+    'the gradient of another segment': (
+        'output_grad = h.grad',
+        'output_grad = output_grad or h.grad',
+    ),
+    'a segment left out': ('reversed(segments)', 'reversed(segments[1:])'),
+}
+
+
+@pytest.mark.parametrize('bug', RECOMPUTATION_BUGS)
+def test_bug_in_recomputation_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, backward_recomputed, *RECOMPUTATION_BUGS[bug])
+    with pytest.raises((AssertionError, mx.MXNetError, ValueError)):
+        assert_recomputed(3)
