@@ -70,6 +70,17 @@ __all__ = [
     'KVStoreAllreduce',
     'train_on_cluster',
     'launch',
+    # 16 Scaling and cost
+    'Machine',
+    'allreduce_seconds',
+    'checkpoint_interval',
+    'expected_slowest',
+    'fit_relative',
+    'hierarchical_seconds',
+    'run_seconds',
+    'simulate_allreduce',
+    'simulate_failures',
+    'step_seconds',
 ]
 
 # `python -m d2lmulti doctor` also works where MXNet cannot be imported, and
@@ -126,6 +137,18 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
     from .network import init_params, lenet, loss
     from .plots import plot_results, plot_timeline
     from .replicas import allreduce, allreduce_gradients, get_params
+    from .scaling import (
+        Machine,
+        allreduce_seconds,
+        checkpoint_interval,
+        expected_slowest,
+        fit_relative,
+        hierarchical_seconds,
+        run_seconds,
+        simulate_allreduce,
+        simulate_failures,
+        step_seconds,
+    )
     from .sync_batch_norm import (
         batch_norm,
         batch_norm_backward,
