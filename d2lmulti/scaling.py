@@ -105,8 +105,8 @@ def fit_relative(rows, seconds):
 def serve(arrivals, seconds):
     """Return when each of the sorted `arrivals` has been served.
 
-    First come, first served; each takes `seconds`. The i-th ends i + 1
-    services after the last moment at which the link was idle.
+    First come, first served; each takes `seconds`. The j-th has been served
+    at the latest of arrivals[i] + (j - i + 1) * seconds, for all i <= j.
     """
     waits = seconds * onp.arange(len(arrivals))
     return onp.maximum.accumulate(arrivals - waits) + waits + seconds
@@ -181,7 +181,7 @@ def run_seconds(work, mtbf, interval, checkpoint_seconds, restart_seconds):
     `work`: the seconds without failures and checkpoints; `interval`: those
     between two checkpoints. Failures come at random, also while a
     checkpoint is saved or the run restarts. Raises TypeError or ValueError
-    for numbers that are not finite and above 0.
+    for invalid numbers.
     """
     check_failures(work, mtbf, interval, checkpoint_seconds, restart_seconds)
     attempt = (interval + checkpoint_seconds) / mtbf
