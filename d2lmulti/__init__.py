@@ -94,6 +94,17 @@ __all__ = [
     'gather_params',
     'train_batch_zero3',
     'backward_recomputed',
+    # 16 Scaling and cost
+    'Machine',
+    'allreduce_seconds',
+    'checkpoint_interval',
+    'expected_slowest',
+    'fit_relative',
+    'hierarchical_seconds',
+    'run_seconds',
+    'simulate_allreduce',
+    'simulate_failures',
+    'step_seconds',
 ]
 
 # `python -m d2lmulti doctor` also works where MXNet cannot be imported, and
@@ -159,6 +170,18 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
     from .network import init_params, lenet, loss
     from .plots import plot_results, plot_timeline
     from .replicas import allreduce, allreduce_gradients, get_params
+    from .scaling import (
+        Machine,
+        allreduce_seconds,
+        checkpoint_interval,
+        expected_slowest,
+        fit_relative,
+        hierarchical_seconds,
+        run_seconds,
+        simulate_allreduce,
+        simulate_failures,
+        step_seconds,
+    )
     from .sharding import (
         backward_recomputed,
         gather_params,

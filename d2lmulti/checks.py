@@ -1016,3 +1016,100 @@ def check_recomputed(
             f'{len(layers)} layers cannot be split into {num_segments} '
             f'segments: choose 1 to {len(layers)}'
         )
+
+
+# Scaling and cost
+
+ALGORITHMS = (
+    'star',
+    'direct',
+    'ring',
+    'tree',
+    'halving-doubling',
+    'servers',
+)
+
+
+def check_not_negative(**values: Any) -> None:
+    """Raise TypeError or ValueError unless each is finite and at least 0."""
+    for name, value in values.items():
+        if not is_number(value):
+            raise TypeError(f'{name} must be a number, not {value!r}')
+        if not 0 <= value < math.inf:
+            raise ValueError(
+                f'{name} must be finite and at least 0, not {value}'
+            )
+
+
+def check_exchange(
+    algorithm: Any,
+    k: Any,
+    num_bytes: Any,
+    alpha: Any,
+    beta: Any,
+    num_servers: Any = 1,
+    group: Any = 1,
+    simulated: bool = False,
+) -> None:
+    """Raise TypeError or ValueError unless an allreduce can be computed."""
+    if algorithm not in ALGORITHMS:
+        raise ValueError(
+            f'algorithm must be one of {", ".join(ALGORITHMS)}, '
+            f'not {algorithm!r}'
+        )
+    check_positive_int(k=k, num_servers=num_servers, group=group)
+    check_not_negative(num_bytes=num_bytes, alpha=alpha, beta=beta)
+    if k % group:
+        raise ValueError(
+            f'{k} devices cannot be divided into groups of {group}: '
+            'group must divide k'
+        )
+    if simulated and algorithm == 'halving-doubling' and k & (k - 1):
+        raise ValueError(
+            f'the simulation of halving-doubling needs a power of two, not '
+            f'{k} devices: take another k, or another algorithm'
+        )
+
+
+def check_machine(batch_size: Any, k: Any, machine: Any) -> None:
+    """Raise TypeError or ValueError unless a step can be predicted."""
+    check_positive_int(batch_size=batch_size, k=k)
+    check_num_rows(batch_size, k)
+    check_not_negative(
+        fixed=machine.fixed,
+        per_example=machine.per_example,
+        load=machine.load,
+    )
+    for name in ('at_once', 'overlap'):
+        value = getattr(machine, name)
+        if not is_number(value):
+            raise TypeError(f'{name} must be a number, not {value!r}')
+    if not machine.at_once >= 1:
+        raise ValueError(
+            f'at_once must be at least 1 device, not {machine.at_once}'
+        )
+    if not 0 <= machine.overlap <= 1:
+        raise ValueError(
+            f'overlap is a fraction from 0 to 1, not {machine.overlap}'
+        )
+
+
+def check_failures(
+    work: Any,
+    mtbf: Any,
+    interval: Any,
+    checkpoint_seconds: Any,
+    restart_seconds: Any,
+) -> None:
+    """Raise TypeError or ValueError unless a run with failures can end."""
+    check_positive_number(work=work, mtbf=mtbf, interval=interval)
+    check_not_negative(
+        checkpoint_seconds=checkpoint_seconds,
+        restart_seconds=restart_seconds,
+    )
+    attempt = interval + checkpoint_seconds + restart_seconds
+    if attempt > 20 * mtbf:
+        raise ValueError(
+            f'an attempt of {attempt:g} s would hardly ever end with a '
+            f'failure every {mtbf:g} s: save checkpoints more often'
+        )
