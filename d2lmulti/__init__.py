@@ -53,6 +53,8 @@ __all__ = [
     'warmup',
     'polynomial_decay',
     'warmup_and_decay',
+    'sgd_momentum',
+    'adam',
     'lars',
     'train_batch_accumulated',
     # 11 Batch normalization
@@ -113,9 +115,11 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
         train_batch_weighted,
     )
     from .large_batch import (
+        adam,
         lars,
         linear_scaling,
         polynomial_decay,
+        sgd_momentum,
         train_batch_accumulated,
         warmup,
         warmup_and_decay,

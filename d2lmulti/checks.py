@@ -473,6 +473,58 @@ def check_warmup_and_decay(step: Any, num_warmup: Any, num_steps: Any) -> None:
         )
 
 
+def check_update(
+    params: Sequence, grads: Sequence, state: Any, shapes: Sequence
+) -> None:
+    """Raise TypeError or ValueError unless there are parameters, a gradient
+    for each, and a `state` that is empty or has these `shapes`."""
+    if not isinstance(state, list):
+        raise TypeError(
+            f'state must be a list, [] before the first step, not {state!r}'
+        )
+    if [grad.shape for grad in grads] != [param.shape for param in params]:
+        raise ValueError(
+            'params and grads must have the same shapes, not '
+            f'{[param.shape for param in params]} and '
+            f'{[grad.shape for grad in grads]}'
+        )
+    if state and [array.shape for array in state] != list(shapes):
+        raise ValueError(
+            f'a state of shapes {[array.shape for array in state]} belongs '
+            f'to other parameters or another update rule; {list(shapes)} '
+            'are needed: keep one state for each list of parameters, [] '
+            'before its first step'
+        )
+
+
+def check_sgd_momentum(
+    params: Sequence, grads: Sequence, state: Any, lr: Any, momentum: Any
+) -> None:
+    """Raise TypeError or ValueError unless momentum can update anything."""
+    check_learning_rate(lr)
+    check_fraction(momentum=momentum)
+    check_update(params, grads, state, [param.shape for param in params])
+
+
+def check_adam(
+    params: Sequence,
+    grads: Sequence,
+    state: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+) -> None:
+    """Raise TypeError or ValueError unless Adam can update anything."""
+    check_learning_rate(lr)
+    check_fraction(beta1=beta1, beta2=beta2)
+    check_positive_number(epsilon=epsilon)
+    if not len(params):
+        raise ValueError('params is empty: Adam needs a parameter to update')
+    shapes = [param.shape for param in params]
+    check_update(params, grads, state, [*shapes, *shapes, (1,)])
+
+
 def check_lars(lr: Any, momentum: Any, trust_coefficient: Any) -> None:
     """Raise TypeError or ValueError unless LARS can update anything."""
     check_learning_rate(lr)
