@@ -40,7 +40,7 @@ FLOORS = [
         'large_batch',
         'heterogeneous',
     },
-    {'cluster', 'causes'},
+    {'cluster', 'causes', 'resume'},
     {'__init__', '__main__'},
 ]
 
