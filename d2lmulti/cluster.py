@@ -143,8 +143,7 @@ def cluster_allreduce(params, store, in_rank_order=False):
 def broadcast_params(params, store):
     """Replace the arrays in `params`, in place, by those of rank 0.
 
-    All workers call it, with the same shapes. Each call sends and receives
-    all of them once, and takes their memory on the servers.
+    All workers call it. Sends and receives them once; the servers keep them.
     """
     allreduce = KVStoreAllreduce(store, params)
     for param in params:
