@@ -16,7 +16,7 @@ from .devices import split_slices
 from .heterogeneous import shard_sizes
 from .network import init_params, lenet, loss
 from .replicas import allreduce
-from .resume import Job, RankOrderAllreduce
+from .resume import Job, RankOrderAllreduce, scale_gradients
 from .system.runtime import uninterrupted
 from .training import evaluate_accuracy, sgd
 
@@ -76,9 +76,7 @@ def worker_rows(rows, store, shares=None):
 # %% ../notebooks/13_many_machines.ipynb #gradients
 def sum_gradients(X, y, device_params, devices, net, loss, num_parts):
     """Store the gradient of each device's summed loss in its replica.
-
-    `num_parts` parts of (X, y), one after the other, take less memory.
-    """
+    `num_parts` parts of (X, y), one after the other, take less memory."""
     for param in (param for params in device_params for param in params):
         param.attach_grad('add')  # zeros, to which each backward pass adds
     for rows in split_slices(len(X), min(num_parts, len(X))):
@@ -90,16 +88,6 @@ def sum_gradients(X, y, device_params, devices, net, loss, num_parts):
                       in zip(X_shards, y_shards, device_params)]
         for shard_loss in losses:
             shard_loss.backward()
-
-def scale_gradients(grads, weight, max_norm=None):
-    """Divide gradients by `weight`; then, if the norm of all together
-    exceeds `max_norm`, scale them down to it."""
-    for grad in grads:
-        grad /= weight
-    if max_norm:
-        norm = sum((grad ** 2).sum() for grad in grads) ** 0.5
-        for grad in grads:
-            grad *= np.minimum(1, max_norm / norm)
 
 # %% ../notebooks/13_many_machines.ipynb #cluster-step
 @uninterrupted()
@@ -141,10 +129,8 @@ def cluster_allreduce(params, store, in_rank_order=False):
 
 # %% ../notebooks/13_many_machines.ipynb #broadcast
 def broadcast_params(params, store):
-    """Replace the arrays in `params`, in place, by those of rank 0.
-
-    All workers call it. Sends and receives them once; the servers keep them.
-    """
+    """Replace the arrays in `params`, in place, by those of rank 0. All
+    workers call it; each sends and receives all of them once."""
     allreduce = KVStoreAllreduce(store, params)
     for param in params:
         if store.rank > 0:

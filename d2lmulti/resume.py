@@ -1,4 +1,5 @@
-"""What lets a job of several workers begin, stop and go on exactly.
+"""What surrounds the steps of a job of several workers, so that it begins,
+stops and goes on exactly.
 
 MXNet numbers workers in the order in which they arrive, so after a restart
 another process has rank 0. Here the workers are numbered by what they are.
@@ -167,6 +168,12 @@ class Job:
     ) -> None:
         """Set `state`: the newest checkpoint, or an untrained network."""
         self.options = options
+        for param in params:
+            if onp.dtype(param.dtype) != 'float32':
+                raise TypeError(
+                    'the parameters must be float32, as what workers '
+                    f'exchange is, not {param.dtype}'
+                )
         settings = job_settings(
             self.batches,
             self.lr,
@@ -284,6 +291,23 @@ class Job:
                 save_state(self.checkpoints, state, self.workers)
         state.history['seconds'].append(time.perf_counter() - start)
         check_finite(state.params, self.lr)
+
+
+def scale_gradients(
+    grads: Sequence, weight: Any, max_norm: Optional[float] = None
+) -> None:
+    """Divide gradients, in place, by `weight`, an array; then, if the norm of
+    all together exceeds `max_norm`, scale them down to it.
+
+    Where nothing has a weight, the sums are zero and stay zero.
+    """
+    for grad in grads:
+        grad /= np.where(weight == 0, 1, weight)
+    if max_norm is not None:
+        norm = sum((grad**2).sum() for grad in grads) ** 0.5
+        factor = np.minimum(1, max_norm / np.maximum(norm, 1e-30))
+        for grad in grads:
+            grad *= factor
 
 
 def find_num_devices(num_devices: Optional[int]) -> int:
