@@ -77,16 +77,13 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    folder: StrPath,
-    settings: Optional[Dict[str, Any]] = None,
-    rank: int = 0,
+    folder: StrPath, settings: Optional[Dict[str, Any]] = None, rank: int = 0
 ) -> Optional[Checkpoint]:
     """Return the newest whole `Checkpoint` in `folder`; None if none is there.
 
-    Sets the random states of NumPy, Python's `random` and MXNet to what they
-    were in the worker `rank`. A damaged or foreign file is passed over with
-    a warning. Raises ValueError if no file is whole, or if `settings` are
-    given and differ from the saved ones.
+    Sets the random states to those of the worker `rank`. A damaged or
+    foreign file is passed over with a warning. Raises ValueError if no file
+    is whole, or if `settings` are given and differ from the saved ones.
     """
     for part in pathlib.Path(folder).glob('*.part'):  # of a killed process
         part.unlink(missing_ok=True)

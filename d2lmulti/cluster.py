@@ -151,7 +151,7 @@ def train_on_cluster(num_devices, batch_size, lr, num_epochs=10, seed=0,
     speeds measured in training. `checkpoints`: a folder that all hosts
     share; rank 0 writes every `checkpoint_every` steps, and training goes on
     from there, on other workers only if `redistribute`. `schedule(step)`:
-    the rate, instead of `lr`. `in_rank_order`: the same bits always, for
+    the rate, instead of `lr`. `in_rank_order`: bit-identical sums, for
     `num_workers` times the bytes. `options`: `net`, `loss`; `update`, as
     `adam`, else SGD; `num_parts` of a shard; `max_norm` of the gradient;
     `count(y)`, a weight. Raises what `train` and `load_checkpoint` raise.

@@ -50,7 +50,7 @@ from .network import lenet
 from .replicas import allreduce, get_params
 from .training import TrainResult
 
-MARGIN = 0.03  # new shares must make a step shorter by this fraction
+MARGIN = 0.03  # the fraction of its time that new shares must save
 WHOLE = 2**24  # float32, in which workers exchange numbers, holds such whole
 
 
@@ -98,8 +98,8 @@ class Workers:
 
 
 class RankOrderAllreduce:
-    """As `KVStoreAllreduce`, but sums in the order of the ranks, so always to
-    the same bits. A worker sends and receives `num_workers` times as much.
+    """As `KVStoreAllreduce`, but sums in the order of the ranks, so sums
+    are bit-identical. A worker sends and receives `num_workers` times as much.
     """
 
     def __init__(self, store: Any, params: Sequence) -> None:
@@ -232,15 +232,13 @@ class Job:
             ),
             **self.options,
         )
-        state = self.state
+        state, history = self.state, self.state.history
         while state.epoch < self.num_epochs:
             self.finish_epoch(step)
             accuracy = self.accuracy(replicas, X_test, y_test, evaluate)
-            state.history['accuracies'].append(accuracy)
+            history['accuracies'].append(accuracy)
             state.epoch, state.step = state.epoch + 1, 0
-        return TrainResult(
-            self.devices, **state.history, device_params=replicas
-        )
+        return TrainResult(self.devices, **history, device_params=replicas)
 
     def accuracy(
         self,
@@ -384,11 +382,8 @@ def load_or_init(
     workers or devices, and other speeds, are allowed. Raises ValueError if
     the workers differ in what they found or in their settings.
     """
-    known = {
-        name: value
-        for name, value in settings.items()
-        if not (redistribute and name in ROUNDING)
-    }
+    free = ROUNDING if redistribute else ()
+    known = {name: settings[name] for name in settings if name not in free}
     state = load_checkpoint(folder, known, workers.rank) if folder else None
     if state is None:
         history: Dict[str, List[float]] = {'accuracies': [], 'seconds': []}
