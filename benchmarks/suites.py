@@ -5,6 +5,7 @@ import pathlib
 import sys
 
 from peers import (
+    BY_PARAMETER,
     COPY,
     DDP,
     GLUON,
@@ -65,7 +66,13 @@ def cluster_trials(notes):
     return (
         [
             Trial(*peer, 'step', step)
-            for peer in [*QUICK, (SERVERS, 2), *horovod, *torch]
+            for peer in [
+                *QUICK,
+                (SERVERS, 2),
+                (BY_PARAMETER, 2),
+                *horovod,
+                *torch,
+            ]
         ]
         + [Trial(COPY, 1, 'allreduce', sizes)]
         + [
@@ -74,6 +81,7 @@ def cluster_trials(notes):
         ]
         + [Trial(*peer, 'allreduce', sizes) for peer in [*horovod, *torch[1:]]]
         + [Trial(OURS, 1, 'checkpoint', {'folder': str(BUILD)})]
+        + [Trial(OURS, 2, 'unequal_workers')]
     )
 
 

@@ -77,6 +77,7 @@ __all__ = [
     # 13 Several machines
     'connect_kvstore',
     'KVStoreAllreduce',
+    'broadcast_params',
     'train_on_cluster',
     'launch',
     # 13b A transformer
@@ -115,7 +116,12 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
     runtime.prepare()  # before the first import of MXNet
 
     from .causes import find_causes
-    from .cluster import KVStoreAllreduce, connect_kvstore, train_on_cluster
+    from .cluster import (
+        KVStoreAllreduce,
+        broadcast_params,
+        connect_kvstore,
+        train_on_cluster,
+    )
     from .collectives import (
         all_gather,
         bucket_allreduce,

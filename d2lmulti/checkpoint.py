@@ -10,16 +10,19 @@ import io
 import json
 import os
 import pathlib
+import random
 import socket
 import struct
 import warnings
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import mxnet as mx
 import numpy as onp
 
-KIND = b'd2lmulti checkpoint 1, SHA-256 '  # begins the comment
+KIND = b'd2lmulti checkpoint 2, SHA-256 '  # begins the comment
 KEPT = 2  # should the last one be damaged, the one before serves
+# Settings that decide only how a step is split, so how sums are rounded.
+ROUNDING = ('workers', 'devices', 'speeds', 'in_rank_order')
 StrPath = Union[str, 'os.PathLike[str]']
 
 
@@ -29,7 +32,8 @@ class Checkpoint:
 
     `params` and `optimizer` are lists of arrays; `settings` what must be the
     same when training goes on; `history` the results so far. Both are
-    dictionaries that JSON can hold.
+    dictionaries that JSON can hold. `shares`: how many examples of a
+    minibatch each worker takes.
     """
 
     params: List[Any]
@@ -38,38 +42,46 @@ class Checkpoint:
     settings: Dict[str, Any] = dataclasses.field(default_factory=dict)
     optimizer: List[Any] = dataclasses.field(default_factory=list)
     history: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    shares: List[int] = dataclasses.field(default_factory=list)
 
 
-def save_checkpoint(folder: StrPath, checkpoint: Checkpoint) -> pathlib.Path:
+def save_checkpoint(
+    folder: StrPath,
+    checkpoint: Checkpoint,
+    random_states: Union[Sequence[onp.ndarray], onp.ndarray, None] = None,
+) -> pathlib.Path:
     """Write a `Checkpoint`, of MXNet or NumPy arrays; return its path.
 
     The file appears under its name when it is whole and on the disk; the
-    last two are kept. NumPy's random state is saved, too. MXNet's cannot be
-    read, so it is seeded here, and in the same way when the checkpoint is
-    loaded: both go on with the same numbers.
+    last two are kept. The random states of NumPy and of Python's `random`
+    are saved, too: those of all workers if `random_states` has one for each
+    rank, as `get_random_state` returns it, else those of this process.
+    MXNet's cannot be read, so it is seeded here, and in the same way when
+    the checkpoint is loaded: both go on with the same numbers.
 
     Raises OSError if it cannot be written; the earlier ones stay as they
     are.
     """
-    random_state = onp.random.get_state()
+    if random_states is None:
+        random_states = [get_random_state()]
     seed_mxnet(checkpoint)
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (
         f'checkpoint-{checkpoint.epoch:06}-{checkpoint.step:08}.npz'
     )
-    write_whole(path, to_bytes(checkpoint, random_state))
+    write_whole(path, to_bytes(checkpoint, onp.array(random_states)))
     for old in checkpoint_paths(folder)[:-KEPT]:
         old.unlink(missing_ok=True)
     return path
 
 
 def load_checkpoint(
-    folder: StrPath, settings: Optional[Dict[str, Any]] = None
+    folder: StrPath, settings: Optional[Dict[str, Any]] = None, rank: int = 0
 ) -> Optional[Checkpoint]:
     """Return the newest whole `Checkpoint` in `folder`; None if none is there.
 
-    Sets NumPy's and MXNet's random state to what they were. A damaged or
+    Sets the random states to those of the worker `rank`. A damaged or
     foreign file is passed over with a warning. Raises ValueError if no file
     is whole, or if `settings` are given and differ from the saved ones.
     """
@@ -78,15 +90,15 @@ def load_checkpoint(
     paths = checkpoint_paths(folder)
     for path in reversed(paths):
         try:
-            checkpoint, random_state = read(path)
+            checkpoint, random_states = read(path)
         except ValueError as error:
             warnings.warn(
                 f'{error}; the checkpoint before it is used', stacklevel=2
             )
             continue
         check_settings(path, checkpoint.settings, settings or {})
-        onp.random.set_state(random_state)
-        seed_mxnet(checkpoint)
+        set_random_state(random_states, rank)
+        seed_mxnet(checkpoint, rank)
         return checkpoint
     if paths:
         raise ValueError(
@@ -112,9 +124,12 @@ def check_settings(
 def other_way(setting: str) -> str:
     """Return another way to resume, for a setting that only rounds sums in
     another way."""
-    if setting not in ('workers', 'devices'):
+    if setting not in ROUNDING:
         return ''
-    return ', or change the setting in a copy of the checkpoint (chapter 13)'
+    return (
+        ', or redistribute=True to go on with sums that are rounded '
+        'differently'
+    )
 
 
 def checkpoint_paths(folder: StrPath) -> List[pathlib.Path]:
@@ -122,18 +137,60 @@ def checkpoint_paths(folder: StrPath) -> List[pathlib.Path]:
     return sorted(pathlib.Path(folder).glob('checkpoint-*.npz'))
 
 
-def seed_mxnet(checkpoint: Checkpoint) -> None:
-    """Seed MXNet's generators by the position in the training."""
-    mx.random.seed((checkpoint.epoch * 1_000_003 + checkpoint.step) % 2**31)
+# Random numbers
+
+
+def seed_mxnet(checkpoint: Checkpoint, rank: int = 0) -> None:
+    """Seed MXNet's generators by the position in the training, differently
+    in each worker and for each seed of the training."""
+    position = checkpoint.epoch * 1_000_003 + checkpoint.step
+    seed = checkpoint.settings.get('seed') or 0
+    mx.random.seed(
+        (position + rank * 715_827_883 + seed * 178_956_971) % 2**31
+    )
+
+
+def seed_random(numbers: Sequence[int]) -> None:
+    """Seed NumPy and Python's `random`."""
+    onp.random.seed(list(numbers))
+    random.seed(repr(list(numbers)))
+
+
+def get_random_state() -> onp.ndarray:
+    """Return the states of NumPy and Python's `random`: uint32, (1255,)."""
+    _, keys, *position, gauss = onp.random.get_state()
+    _, words, next_gauss = random.getstate()
+    floats = [gauss, onp.nan if next_gauss is None else next_gauss]
+    return onp.concatenate(
+        [keys, position, words, onp.array(floats).view('uint32')]
+    ).astype('uint32')
+
+
+def set_random_state(states: onp.ndarray, rank: int) -> None:
+    """Set what `get_random_state` returned in the worker `rank`.
+
+    `states`: those of all workers. For one more worker, they are mixed.
+    """
+    if rank >= len(states):
+        return seed_random([*states[:, 0].tolist(), rank])
+    keys, position, words, floats = onp.split(states[rank], [624, 626, 1251])
+    gauss, next_gauss = floats.view('float64').tolist()
+    onp.random.set_state(('MT19937', keys, *position.tolist(), gauss))
+    random.setstate(
+        (
+            3,
+            tuple(words.tolist()),
+            None if onp.isnan(next_gauss) else next_gauss,
+        )
+    )
 
 
 # The file
 
 
-def to_bytes(checkpoint: Checkpoint, random_state: Any) -> bytes:
+def to_bytes(checkpoint: Checkpoint, random_states: onp.ndarray) -> bytes:
     """Return the content of a checkpoint's file."""
-    kind, keys, *position = random_state
-    arrays = {'random': keys}
+    arrays = {'random': random_states}
     about = {
         field.name: getattr(checkpoint, field.name)
         for field in dataclasses.fields(checkpoint)
@@ -143,9 +200,7 @@ def to_bytes(checkpoint: Checkpoint, random_state: Any) -> bytes:
             arrays[f'{name}{i}'] = (
                 array.asnumpy() if isinstance(array, mx.np.ndarray) else array
             )
-    arrays['about'] = onp.array(
-        json.dumps({**about, 'random': [kind, *position]})
-    )
+    arrays['about'] = onp.array(json.dumps(about))
     file = io.BytesIO()
     onp.savez(file, **arrays)
     content = file.getvalue()[:-2]  # without the length of its comment, 0
@@ -162,8 +217,8 @@ def zip_comment(content: bytes) -> bytes:
     return struct.pack('<H', len(comment)) + comment
 
 
-def read(path: pathlib.Path) -> Tuple[Checkpoint, Any]:
-    """Return (checkpoint, NumPy's random state) from a file.
+def read(path: pathlib.Path) -> Tuple[Checkpoint, onp.ndarray]:
+    """Return (checkpoint, random states of all workers) from a file.
 
     Raises ValueError if it is damaged or not one of ours.
     """
@@ -175,11 +230,10 @@ def read(path: pathlib.Path) -> Tuple[Checkpoint, Any]:
         raise ValueError(f'{path} is damaged, or not a checkpoint')
     with onp.load(io.BytesIO(file)) as arrays:
         about = json.loads(str(arrays['about']))
-        kind, *position = about.pop('random')
         for name in ('params', 'optimizer'):
             count = sum(key.startswith(name) for key in arrays.files)
             about[name] = [arrays[f'{name}{i}'] for i in range(count)]
-        return Checkpoint(**about), (kind, arrays['random'], *position)
+        return Checkpoint(**about), arrays['random']
 
 
 def write_whole(path: pathlib.Path, content: bytes) -> None:

@@ -1113,3 +1113,67 @@ def check_failures(
             f'an attempt of {attempt:g} s would hardly ever end with a '
             f'failure every {mtbf:g} s: save checkpoints more often'
         )
+
+
+# Chapter 13: several machines
+
+
+def check_worker_shares(
+    num_rows: int, shares: Sequence, num_workers: int
+) -> None:
+    """Raise TypeError or ValueError unless every worker can get a row."""
+    if num_rows < num_workers:
+        raise ValueError(
+            f'{num_rows} examples cannot be split over {num_workers} '
+            'workers: every worker needs one; use fewer workers or a larger '
+            'minibatch'
+        )
+    if not all(map(is_number, shares)):
+        raise TypeError(f'shares must be numbers, not {shares}')
+    if len(shares) != num_workers or not all(
+        0 < share < math.inf for share in shares
+    ):
+        raise ValueError(
+            f'shares must be a finite number above 0 for each of '
+            f'{num_workers} workers, not {shares}: leave out a worker that '
+            'should get nothing'
+        )
+
+
+def check_weight(weight: Any) -> float:
+    """Return what `count` found as a float; raise TypeError or ValueError
+    unless it is a finite number of at least 0."""
+    if isinstance(weight, (np.ndarray, onp.ndarray)) and weight.size == 1:
+        weight = weight.item()
+    if not is_number(weight):
+        raise TypeError(f'count(y) must be a number, not {weight!r:.60}')
+    if not 0 <= weight < math.inf:
+        raise ValueError(
+            f'count(y) must be a finite number of at least 0, not {weight}'
+        )
+    return float(weight)
+
+
+def check_cluster(
+    checkpoint_every: Any, num_devices: Any, speed: Any, options: dict
+) -> None:
+    """Raise TypeError or ValueError unless `train_on_cluster` can begin."""
+    check_positive_int(checkpoint_every=checkpoint_every)
+    if num_devices is not None:
+        check_positive_int(num_devices=num_devices)
+    if speed is not None:
+        check_positive_number(speed=speed)
+    check_positive_int(num_parts=options.get('num_parts', 1))
+    if options.get('max_norm') is not None:
+        check_positive_number(max_norm=options['max_norm'])
+    known = ['net', 'loss', 'update', 'num_parts', 'max_norm', 'count']
+    for name, value in options.items():
+        if name not in known:
+            raise TypeError(
+                f'train_on_cluster has no argument {name!r}: the options '
+                f'are {", ".join(known)}'
+            )
+        if name in ('net', 'loss', 'count') and not callable(value):
+            raise TypeError(f'{name} must be a function, not {value!r:.60}')
+    if not callable(options.get('update') or len):
+        raise TypeError('update must be a function such as adam, or None')

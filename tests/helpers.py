@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import time
 import numpy as onp
 import psutil
 import pytest
-from mxnet import autograd, np
+from mxnet import autograd, np, npx
 
 import d2lmulti
 from d2lmulti import cluster
@@ -157,24 +158,66 @@ def small_training(folder, num_devices=2, **options):
     ], result.accuracies
 
 
-def assert_interruption_changes_nothing(folder, step):
+def tiny_init(seed):
+    """Return the parameters of a tiny network."""
+    rng = onp.random.RandomState(seed)
+    return [
+        np.array(rng.normal(size=shape) * 0.05, dtype='float32')
+        for shape in ((784, 10), (10,))
+    ]
+
+
+def tiny_net(X, params):
+    """Return scores, without images of 28 x 28 being special."""
+    return np.tanh(np.dot(X.reshape(len(X), -1), params[0]) + params[1])
+
+
+def noisy_net(X, params):
+    """Return the scores of `tiny_net`, with random numbers of all kinds."""
+    if autograd.is_training():
+        X = npx.dropout(X, p=0.2) * onp.random.uniform(0.9, 1.1)
+    return tiny_net(X, params) * random.uniform(0.9, 1.1)
+
+
+def tiny_training(folder, **options):
+    """Train `noisy_net` with all that a checkpoint must hold."""
+    X, y, X_test, y_test = d2lmulti.read_fashion_mnist()
+    return small_training(
+        folder,
+        **{
+            'batch_size': 32,
+            'lr': 0.01,
+            'data': (X[:640], y[:640], X_test[:64], y_test[:64]),
+            'init': tiny_init,
+            'net': noisy_net,
+            'update': d2lmulti.adam,
+            'num_parts': 2,
+            'max_norm': 1.0,
+            'schedule': lambda step: 0.02 / (1 + 0.1 * step),
+            **options,
+        },
+    )
+
+
+def assert_interruption_changes_nothing(folder, step, **options):
     """Let `small_training` fail before its `step`-th step and go on."""
 
     class Interrupted(Exception):
         pass
 
-    def failing_step(*args):
+    def failing_step(*args, **kwargs):
         calls.append(args)
         if len(calls) == step:
             raise Interrupted
-        return cluster_step(*args)
+        return cluster_step(*args, **kwargs)
 
     calls, cluster_step = [], cluster.cluster_step
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cluster, 'cluster_step', failing_step)
         with pytest.raises(Interrupted):
-            small_training(folder)
-    assert small_training(folder) == small_training(None)
+            small_training(folder, **options)
+    found = small_training(folder, **options)
+    assert found == small_training(f'{folder}-whole', **options)
 
 
 # Interrupts

@@ -45,7 +45,7 @@ FLOORS = [
         'transformer',
         'sharding',
     },
-    {'cluster', 'causes', 'scaling'},
+    {'cluster', 'causes', 'resume', 'scaling'},
     {'__init__', '__main__'},
 ]
 

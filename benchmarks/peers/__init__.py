@@ -25,6 +25,7 @@ import importlib
 OURS = 'this project'
 UPPER_BOUND = 'two independent processes'
 SERVERS = 'this project, workers and a server'
+BY_PARAMETER = 'the same, an array per parameter'
 TUNED = 'Gluon Trainer, our settings'
 HOROVOD = 'Gluon over Horovod'
 GLUON = 'Gluon Trainer, default settings'
@@ -38,6 +39,7 @@ MODULES = {
     OURS: 'ours',
     UPPER_BOUND: 'independent',
     SERVERS: 'ps_lite',
+    BY_PARAMETER: 'ps_lite_keys',
     TUNED: 'gluon_tuned',
     HOROVOD: 'horovod_gloo',
     GLUON: 'gluon',

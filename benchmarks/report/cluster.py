@@ -1,6 +1,14 @@
 """CLUSTER.md: several processes on one machine."""
 
-from peers import DDP, HOROVOD, OURS, SERVERS, TUNED, UPPER_BOUND
+from peers import (
+    BY_PARAMETER,
+    DDP,
+    HOROVOD,
+    OURS,
+    SERVERS,
+    TUNED,
+    UPPER_BOUND,
+)
 
 from .simulation import simulation_section
 from .steps import rates, same_work, steps_table
@@ -13,6 +21,11 @@ COMPARED = [
     ('Horovod, two processes', HOROVOD, TUNED),
     ('PyTorch DDP, two processes', DDP, DDP),
 ]
+EXCHANGES = [
+    ('two workers and a server, one array', SERVERS),
+    ('… an array per parameter', BY_PARAMETER),
+    ('two devices in one process', OURS),
+]
 
 
 def write(results, notes, num_rounds, out):
@@ -24,6 +37,8 @@ def write(results, notes, num_rounds, out):
         method(num_rounds, 'make bench SUITE=cluster'),
         steps_table(results),
         ratios_table(results),
+        exchange_table(results),
+        unequal_table(results),
         allreduce_table(times),
         checkpoint_section(results),
         same_work(results),
@@ -47,6 +62,62 @@ def ratios_table(results):
     ]
     return '### Two against one, with the same minibatch\n\n' + table(
         ['', 'compared with', *(f'{s:,}' for s in sizes)], rows
+    )
+
+
+def exchange_table(results):
+    """Return what the exchange leaves of two independent processes."""
+    sizes = (256, 512, 1024)
+    rows = [
+        [what]
+        + [
+            ratio(
+                rates(results, name, 2, size),
+                rates(results, UPPER_BOUND, 2, size),
+            )
+            for size in sizes
+        ]
+        for what, name in EXCHANGES
+    ]
+    return (
+        '### What the exchange leaves\n\nCompared with two independent '
+        'processes, which exchange nothing.\n\n'
+        + table(['', *(f'{size:,}' for size in sizes)], rows)
+    )
+
+
+def unequal_table(results):
+    """Return the times of a step with a slowed worker."""
+    rounds = results.get((OURS, 2, 'unequal_workers'), [])
+    rows = []
+    for size in rounds[0] if rounds else ():
+        times = column(rounds, size)
+        limits, found = column(times, 'limit'), column(times, 'proportional')
+        rows.append(
+            [
+                f'{int(size):,}',
+                milliseconds(column(times, 'even')),
+                milliseconds(found),
+                milliseconds(limits),
+                ratio(limits, found),
+                spread(column(times, 'share'), '{:.2f}'),
+            ]
+        )
+    head = [
+        'minibatch',
+        'even',
+        'proportional',
+        'limit',
+        'reached',
+        "the slow worker's part",
+    ]
+    return (
+        '## A slowed worker\n\nTwo workers and a server; the second worker '
+        'shares its core with a busy loop. Milliseconds of a step with equal '
+        'parts, with parts in proportion to the measured speeds, and the '
+        'limit: the sum of the rates at which the workers compute without '
+        'exchanging anything, measured at once under the same load.\n\n'
+        + table(head, rows)
     )
 
 

@@ -21,15 +21,20 @@ WRONG = [
         ('m * B / n', 'B * max(m / n, 0.5)', 'who pushes'),
     ],
     [
-        ('total / own', 'own / total', 'by what did'),
-        ('total / own', '2', 'by what did'),
-        ('total / own', 'total // own', 'by what did'),
-        ('total / own', 'total / own - 1', 'by what did'),
-        ('total / own', 'round(total / own)', 'by what did'),
-        ('total / own', '1 / own', 'by what did'),
-        ('total / own', 'total', 'by what did'),
-        ('total / own', "'twice'", 'return a number'),
-        ('total / own', 'str(total / own)', 'return a number'),
+        ('sorted(arrivals)', 'arrivals', 'in which order'),
+        ('sorted(arrivals)', 'sorted(arrivals)[::-1]', 'in which order'),
+        (
+            'sorted(arrivals)',
+            'sorted(arrivals, key=lambda pair: pair[1])',
+            'in which order',
+        ),
+        ('total + onp.float32(number)', 'total + number', 'which precision'),
+        ('total = onp.float32(0)', 'total = 0.0', 'which precision'),
+        ('return total', 'return None', 'return a number'),
+        ('return total', 'return str(total)', 'return a number'),
+        ('return total', 'return -1', 'should give'),
+        ('return total', 'return [total]', 'return a number'),
+        ('return total', 'arrivals.sort(); return total', 'as it is'),
     ],
     [
         (SERVER, 'm * B / n', 'which link'),
@@ -64,10 +69,17 @@ RIGHT = [
         (BOTH, NUMPY + '(onp.float32(B), onp.float32(m * B / n))'),
     ],
     [
-        ('return total / own', 'return (1 / own) / (1 / total)'),
-        ('return total / own', NUMPY + 'onp.float32(total / own)'),
-        ('return total / own', NUMPY + 'onp.array(total / own)'),
-        ('return total / own', MXNET + 'np.array(total / own)'),
+        ('return total', 'return float(total)'),
+        ('return total', MXNET + 'np.array(float(total))'),
+        (
+            'sorted(arrivals)',
+            'sorted(arrivals, key=lambda pair: pair[0])',
+        ),
+        (
+            'onp.float32(0)',
+            "onp.cumsum([x for _, x in sorted(arrivals)], dtype='float32')[-1]"
+            '; arrivals = []',
+        ),
     ],
     [
         (SERVER, 'B * max(1, m / n)'),

@@ -1,0 +1,436 @@
+"""What surrounds the steps of a job of several workers, so that it begins,
+stops and goes on exactly.
+
+MXNet numbers workers in the order in which they arrive, so after a restart
+another process has rank 0. Here the workers are numbered by what they are.
+"""
+
+import collections
+import functools
+import json
+import os
+import platform
+import time
+import zlib
+from typing import (
+    Any,
+    Callable,
+    Deque,
+    Dict,
+    List,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
+
+import numpy as onp
+from mxnet import np, npx
+
+from .checkpoint import (
+    ROUNDING,
+    Checkpoint,
+    get_random_state,
+    load_checkpoint,
+    save_checkpoint,
+    seed_mxnet,
+    seed_random,
+)
+from .checks import (
+    check_finite,
+    check_positive_int,
+    check_positive_number,
+    check_training,
+    check_weight,
+)
+from .data import Minibatches
+from .devices import split_slices, try_devices
+from .heterogeneous import adapt_shares, balanced_shares
+from .network import lenet
+from .replicas import allreduce, get_params
+from .training import TrainResult
+
+MARGIN = 0.03  # the fraction of its time that new shares must save
+WHOLE = 2**24  # float32, in which workers exchange numbers, holds such whole
+
+
+class Workers:
+    """A key-value store whose ranks do not change with a restart.
+
+    Workers with more devices come first, then faster ones, then by host:
+    those of equal rank in two runs do the same work. `devices`, `speeds`:
+    how many, and how fast, by rank.
+    """
+
+    def __init__(self, store: Any, num_devices: int, speed: float) -> None:
+        self.store, self.num_workers = store, store.num_workers
+        self.rank = store.rank
+        self.known: Set[str] = set()
+        host = zlib.crc32(platform.node().encode()) % WHOLE
+        found = self.gather('workers', [num_devices, speed, host])
+        order = onp.lexsort([-column for column in found.T[::-1]])
+        self.rank = order.tolist().index(store.rank)
+        self.devices = found[order, 0].astype(int).tolist()
+        self.speeds = found[order, 1].tolist()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def gather(self, key: str, values: Sequence[float]) -> onp.ndarray:
+        """Return a row of numbers from each worker: float32, by rank.
+
+        Each pushes a table in which only its row is not zero.
+        """
+        table = np.zeros((self.num_workers, len(values)), dtype='float32')
+        if key not in self.known:
+            self.store.init(key, table)
+            self.known.add(key)
+        table[self.rank] = np.array(values, dtype='float32')
+        if self.num_workers > 1:
+            self.store.push(key, table.copy())
+            self.store.pull(key, out=table)
+        return table.asnumpy()
+
+    def mean(self, value: float, weight: float) -> float:
+        """Return the mean of the workers' values, by their weights."""
+        found = self.gather('mean', [value, weight]).astype('float64')
+        return float(onp.average(found[:, 0], weights=found[:, 1]))
+
+
+class RankOrderAllreduce:
+    """As `KVStoreAllreduce`, but sums in the order of the ranks, so sums
+    are bit-identical. A worker sends and receives `num_workers` times as much.
+    """
+
+    def __init__(self, store: Any, params: Sequence) -> None:
+        self.store, self.turn = store, 0
+        first = getattr(store, 'num_keys', 0)
+        store.num_keys = first + len(params)
+        self.tables = [
+            (
+                str(first + i),
+                np.zeros((store.num_workers, *p.shape), dtype=p.dtype),
+            )
+            for i, p in enumerate(params)
+        ]
+        for key, table in self.tables:
+            store.init(key, table)
+        npx.waitall()
+
+    def __call__(self, data: Sequence) -> None:
+        """Sum `data` over its devices and all workers, in place."""
+        key, table = self.tables[self.turn]
+        self.turn = (self.turn + 1) % len(self.tables)
+        allreduce(data)
+        table[:] = 0
+        table[self.store.rank] = data[0]
+        if self.store.num_workers > 1:
+            self.store.push(key, table)
+            self.store.pull(key, out=table)
+        total = table[0]
+        for row in table[1:]:
+            total = total + row
+        for array in data:
+            total.copyto(array)
+
+
+class Job:
+    """This worker's part of a job: its devices, and where training stands."""
+
+    def __init__(
+        self,
+        store: Any,
+        batches: Any,
+        num_epochs: int,
+        lr: float,
+        schedule: Optional[Callable[[int], float]],
+        num_devices: Optional[int],
+        speed: Optional[float],
+        adapt: bool,
+        checkpoints: Optional[str],
+        checkpoint_every: int,
+        in_rank_order: bool,
+    ) -> None:
+        self.devices = try_devices(find_num_devices(num_devices))
+        self.workers = Workers(
+            store, len(self.devices), find_speed(speed, len(self.devices))
+        )
+        total = range(sum(self.workers.devices))
+        check_training(num_epochs, 1 if schedule else lr, batches, total)
+        self.batches, self.num_epochs = batches, num_epochs
+        self.lr, self.schedule, self.adapt = lr, schedule, adapt
+        self.checkpoints, self.every = checkpoints, checkpoint_every
+        self.in_rank_order = in_rank_order
+        self.recent: Deque[List[float]] = collections.deque(maxlen=7)
+
+    def begin(
+        self, params: Sequence, redistribute: bool, options: Dict[str, Any]
+    ) -> None:
+        """Set `state`: the newest checkpoint, or an untrained network."""
+        self.options = options
+        for param in params:
+            if onp.dtype(param.dtype) != 'float32':
+                raise TypeError(
+                    'the parameters must be float32, as what workers '
+                    f'exchange is, not {param.dtype}'
+                )
+        settings = job_settings(
+            self.batches,
+            self.lr,
+            params,
+            self.workers,
+            schedule=self.schedule,
+            adapt=self.adapt,
+            in_rank_order=self.in_rank_order,
+            **options,
+        )
+        self.state = load_or_init(
+            self.checkpoints, settings, params, self.workers, redistribute
+        )
+        if not self.state.shares:
+            self.state.shares = balanced_shares(
+                self.workers.speeds, self.batches.batch_size
+            )
+
+    def make_replicas(self) -> Tuple[List[list], List[list]]:
+        """Return (replicas, optimizer states), one of each for every device.
+
+        The first ones are what checkpoints hold from now on.
+        """
+        replicas = [
+            get_params(self.state.params, device) for device in self.devices
+        ]
+        states = [
+            [
+                np.array(array, dtype=str(onp.dtype(array.dtype)), ctx=device)
+                for array in self.state.optimizer
+            ]
+            for device in self.devices
+        ]
+        self.state.params, self.state.optimizer = replicas[0], states[0]
+        return replicas, states
+
+    def train(
+        self,
+        cluster_step: Callable[..., Any],
+        make_allreduce: Callable[..., Any],
+        X_test: onp.ndarray,
+        y_test: onp.ndarray,
+        evaluate: Callable[..., float],
+    ) -> TrainResult:
+        """Take all steps that are left, on this worker."""
+        replicas, states = self.make_replicas()
+        step = functools.partial(
+            cluster_step,
+            minibatches=self.batches,
+            device_params=replicas,
+            devices=self.devices,
+            store=self.workers,
+            states=states,
+            allreduce=make_allreduce(
+                replicas[0], self.workers, self.in_rank_order
+            ),
+            **self.options,
+        )
+        state, history = self.state, self.state.history
+        while state.epoch < self.num_epochs:
+            self.finish_epoch(step)
+            accuracy = self.accuracy(replicas, X_test, y_test, evaluate)
+            history['accuracies'].append(accuracy)
+            state.epoch, state.step = state.epoch + 1, 0
+        return TrainResult(self.devices, **history, device_params=replicas)
+
+    def accuracy(
+        self,
+        replicas: List[list],
+        X: onp.ndarray,
+        y: onp.ndarray,
+        evaluate: Callable[..., float],
+    ) -> float:
+        """Return the accuracy on a test set, over which all workers divide
+        themselves."""
+        rows = split_slices(len(X), self.workers.num_workers)[
+            self.workers.rank
+        ]
+        found = evaluate(
+            replicas,
+            Minibatches(X[rows], y[rows], 256),
+            self.devices,
+            self.options.get('net', lenet),
+        )
+        weight = check_weight(self.options.get('count', len)(y[rows]))
+        return self.workers.mean(found, weight)
+
+    def rate(self) -> float:
+        """Return the learning rate of the next step."""
+        if self.schedule is None:
+            return self.lr
+        return self.schedule(
+            self.state.epoch * len(self.batches) + self.state.step
+        )
+
+    def finish_epoch(self, step: Callable[..., Any]) -> None:
+        """Take the steps of epoch `state.epoch` that come after
+        `state.step`; `step` returns each worker's seconds per example."""
+        state, all_rows = self.state, self.batches.rows(self.state.epoch)
+        start = time.perf_counter()
+        while state.step < len(all_rows):
+            costs = step(
+                all_rows[state.step], lr=self.rate(), shares=state.shares
+            )
+            npx.waitall()
+            self.recent.append(costs.tolist())
+            if self.adapt:
+                state.shares = adapt_shares(state.shares, self.recent, MARGIN)
+            state.step += 1
+            if self.checkpoints and (
+                state.step % self.every == 0 or state.step == len(all_rows)
+            ):
+                save_state(self.checkpoints, state, self.workers)
+        state.history['seconds'].append(time.perf_counter() - start)
+        check_finite(state.params, self.lr)
+
+
+def scale_gradients(
+    grads: Sequence, weight: Any, max_norm: Optional[float] = None
+) -> None:
+    """Divide gradients, in place, by `weight`, an array; then, if the norm of
+    all together exceeds `max_norm`, scale them down to it.
+
+    Where nothing has a weight, the sums are zero and stay zero.
+    """
+    for grad in grads:
+        grad /= np.where(weight == 0, 1, weight)
+    if max_norm is not None:
+        norm = sum((grad**2).sum() for grad in grads) ** 0.5
+        factor = np.minimum(1, max_norm / np.maximum(norm, 1e-30))
+        for grad in grads:
+            grad *= factor
+
+
+def find_num_devices(num_devices: Optional[int]) -> int:
+    """Return how many devices this worker has: as given, or else as
+    D2LMULTI_NUM_DEVICES in the environment says, or else 1."""
+    if num_devices is not None:
+        check_positive_int(num_devices=num_devices)
+        return num_devices
+    text = os.environ.get('D2LMULTI_NUM_DEVICES', '1')
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(
+            'D2LMULTI_NUM_DEVICES must be the number of devices of this '
+            f'worker, at least 1, not {text!r}: leave out a worker without '
+            'devices'
+        )
+    return int(text)
+
+
+def find_speed(speed: Optional[float], num_devices: int) -> float:
+    """Return how fast this worker is: as given, or else in proportion to its
+    devices. Raises TypeError or ValueError for an invalid speed."""
+    if speed is None:
+        return float(num_devices)
+    check_positive_number(speed=speed)
+    check_positive_number(**{'speed, in float32,': float(onp.float32(speed))})
+    return float(speed)
+
+
+def job_settings(
+    batches: Any, lr: float, params: Sequence, workers: Workers, **recipe: Any
+) -> Dict[str, Any]:
+    """Return what must be the same for training to continue exactly."""
+    schedule = recipe.pop('schedule', None)
+    if schedule:  # a function: some of its values stand for it
+        steps = (0, 1, len(batches) // 2, len(batches) - 1)
+        recipe['schedule'] = [float(schedule(step)) for step in steps]
+    return {
+        'examples': len(batches.X),
+        'seed': batches.seed,
+        'batch_size': batches.batch_size,
+        'lr': lr,
+        'shapes': [list(param.shape) for param in params],
+        'workers': workers.num_workers,
+        'devices': workers.devices,
+        'speeds': workers.speeds,
+        **{
+            name: describe(value) if callable(value) else value
+            for name, value in recipe.items()
+        },
+    }
+
+
+def describe(function: Callable) -> str:
+    """Return the name of a function, with what `partial` has fixed."""
+    if isinstance(function, functools.partial):
+        fixed = [
+            *map(repr, function.args),
+            *(f'{key}={value!r}' for key, value in function.keywords.items()),
+        ]
+        return f'{describe(function.func)}({", ".join(fixed)})'
+    return getattr(function, '__name__', type(function).__name__)
+
+
+def load_or_init(
+    folder: Optional[str],
+    settings: Dict[str, Any],
+    params: Sequence,
+    workers: Workers,
+    redistribute: bool = False,
+) -> Checkpoint:
+    """Return the newest `Checkpoint`, or that of an untrained network.
+
+    Sets the random state of this worker. `redistribute`: another number of
+    workers or devices, and other speeds, are allowed. Raises ValueError if
+    the workers differ in what they found or in their settings.
+    """
+    free = ROUNDING if redistribute else ()
+    known = {name: settings[name] for name in settings if name not in free}
+    state = load_checkpoint(folder, known, workers.rank) if folder else None
+    if state is None:
+        history: Dict[str, List[float]] = {'accuracies': [], 'seconds': []}
+        state = Checkpoint(list(params), settings=settings, history=history)
+        seed_random([settings['seed'] or 0, workers.rank])
+        seed_mxnet(state, workers.rank)
+    elif state.settings != settings:
+        state.settings, state.shares = settings, []
+    state.params = [
+        np.array(param, dtype=str(onp.dtype(param.dtype)))
+        for param in state.params
+    ]
+    check_same_start(folder, state, workers)
+    return state
+
+
+def check_same_start(
+    folder: Optional[str], state: Checkpoint, workers: Workers
+) -> None:
+    """Raise ValueError, in all workers, if they would not start alike."""
+    text = json.dumps(state.settings, sort_keys=True)
+    found = workers.gather(
+        'start',
+        [
+            zlib.crc32(text.encode()) % WHOLE,
+            folder is not None,
+            state.epoch,
+            state.step,
+        ],
+    )
+    if (found[:, :2] != found[0, :2]).any():
+        raise ValueError(
+            'the workers were started with different arguments: only '
+            f'num_devices and speed may differ; here they are {text}'
+        )
+    if (found != found[0]).any():
+        raise ValueError(
+            'the workers found different checkpoints in '
+            f'{folder}: give a folder that all hosts share'
+        )
+
+
+def save_state(folder: str, state: Checkpoint, workers: Workers) -> None:
+    """Write a checkpoint with every worker's random state. All workers call
+    it; the one of rank 0 writes."""
+    halves = get_random_state().view('uint16')
+    found = workers.gather('random', halves.tolist())
+    seed_mxnet(state, workers.rank)
+    if workers.rank == 0:
+        save_checkpoint(folder, state, found.astype('uint16').view('uint32'))
