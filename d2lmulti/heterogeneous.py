@@ -21,10 +21,9 @@ from .training import sgd
 def shard_sizes(num_rows, shares):
     """Return how many rows each device gets, in proportion to `shares`.
 
-    They add up to `num_rows`. Each is within one row of its exact share,
-    unless some share is less than one row: that device gets one row, taken
-    from the others. Raises TypeError or ValueError for invalid shares, and
-    for fewer rows than devices.
+    Each is within one row of its exact share, unless some share is less
+    than one row: that device gets one, taken from the others. Raises
+    TypeError or ValueError for invalid shares, and for too few rows.
     """
     check_shares(shares, num_rows, len(shares))
     # Even the smallest share must not round to zero here.
@@ -66,7 +65,7 @@ def compute_gradients(X_shards, y_shards, device_params, slowdowns,
     `max_examples`: a device with little memory takes at most this many at
     once and accumulates their gradients; None means all at once.
     """
-    work = [split_by_limit(len(X), limit) * times
+    work = [split_slices(len(X), -(-len(X) // (limit or len(X)))) * times
             for X, limit, times in zip(X_shards, max_examples, slowdowns)]
     totals = [None] * len(work)
     for iteration in range(max(map(len, work))):
@@ -85,12 +84,6 @@ def compute_gradients(X_shards, y_shards, device_params, slowdowns,
     for params, grads in zip(device_params, totals):
         for param, grad in zip(params, grads):
             param.grad[:] = grad
-
-# %% ../notebooks/12_heterogeneous_devices.ipynb #5
-def split_by_limit(length, limit):
-    """Return slices of at most `limit` rows; one slice if None."""
-    num_parts = 1 if limit is None else -(-length // limit)
-    return split_slices(length, num_parts)
 
 # %% ../notebooks/12_heterogeneous_devices.ipynb #8
 def train_batch_weighted(X, y, device_params, devices, lr, shares,
@@ -125,9 +118,8 @@ def balanced_shares(speeds, batch_size, caps=None):
 
     `speeds`: examples per second, or any numbers in that proportion. `caps`:
     how many examples fit into each device's memory, or None where all do.
-    The shares add up to `batch_size`; see `shard_sizes` for the rounding.
-    Raises TypeError or ValueError unless speeds are finite and above 0,
-    each device gets an example, and all examples fit.
+    Rounded as by `shard_sizes`. Raises TypeError or ValueError for invalid
+    speeds, too few examples, and examples that do not fit.
     """
     check_positive_int(batch_size=batch_size)
     check_shares(speeds, batch_size, len(speeds), 'speeds')

@@ -27,11 +27,8 @@ def as_channels(values, x):
 
 # %% ../notebooks/11_batch_norm.ipynb #6
 def shard_means(sums, counts, sync):
-    """Return each device's mean or, with `sync`, that of all shards.
-
-    `sums`: an array for each device, overwritten with `sync`; `counts`:
-    how many numbers each one is the sum of.
-    """
+    """Return each device's mean or, with `sync`, that of all shards, which
+    overwrites `sums`; `counts`: how many numbers each one sums."""
     if sync:
         allreduce(sums)
         counts = [sum(counts)] * len(counts)
@@ -47,9 +44,8 @@ def batch_norm(shards, gammas, betas, sync=True, epsilon=1e-5):
     mean and variance of all shards, or of its own shard without `sync`.
 
     `shards`: (n, c, ...), one on each device; `gammas`, `betas`: (c,). See
-    Ioffe and Szegedy 2015, arXiv:1502.03167.
-    Raises TypeError or ValueError for lists that do not fit together, and
-    ValueError if a variance would be that of a single number.
+    Ioffe and Szegedy 2015, arXiv:1502.03167. Raises TypeError or ValueError
+    for lists that do not fit, or if a variance would be of one number.
     """
     check_batch_norm(shards, gammas, betas, sync)
     counts = [x.size // x.shape[1] for x in shards]
@@ -67,11 +63,8 @@ def batch_norm(shards, gammas, betas, sync=True, epsilon=1e-5):
 
 # %% ../notebooks/11_batch_norm.ipynb #13
 def batch_norm_backward(grads, cache):
-    """Return (gradients of the shards, of the gammas, of the betas).
-
-    `grads`: the gradients of the outputs. Those of gammas and betas are
-    sums over one shard each, like those of any parameter.
-    """
+    """Return (gradients of the shards, of the gammas, of the betas), those
+    of gammas and betas for each shard; `grads`: those of the outputs."""
     sums = [np.stack([channel_sums(g), channel_sums(g * x)])
             for g, x in zip(grads, cache.normalized)]
     own = [pair.copy() for pair in sums]
@@ -104,11 +97,9 @@ BN_LENET = [(convolution, relu_and_pool), (convolution, relu_and_pool),
 
 # %% ../notebooks/11_batch_norm.ipynb #18
 def init_params_bn(seed=0):
-    """Return (params, averages) of LeNet with batch normalization.
-
-    params: weight, gamma and beta of three layers, then weight and bias;
-    averages: mean (zeros) and variance (ones) of each of the three layers.
-    """
+    """Return (params, averages) of LeNet with batch normalization: weight,
+    gamma and beta of three layers, then weight and bias; mean (zeros) and
+    variance (ones) of each of the three layers."""
     plain, params, averages = init_params(seed), [], []
     for W, b in zip(plain[:6:2], plain[1:6:2]):
         params += [W, np.ones_like(b), b]
@@ -154,8 +145,7 @@ def gradients_bn(X_shards, y_shards, device_params, device_averages,
     """Store the gradient of each shard's summed loss in its replica.
 
     The running averages become momentum · average + (1 - momentum) · new.
-    Raises TypeError or ValueError for an invalid momentum, for lists that
-    do not fit together, and as `batch_norm` does.
+    Raises what `batch_norm` raises, also for an invalid momentum.
     """
     check_gradients_bn(X_shards, y_shards, device_params, device_averages,
                        len(layers), momentum)
