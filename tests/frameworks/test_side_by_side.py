@@ -22,16 +22,14 @@ RESOLVE = """
 import importlib, json, sys
 
 def resolve(name):
-    parts = name.split('.')
-    for end in range(len(parts), 0, -1):
-        try:
-            found = importlib.import_module('.'.join(parts[:end]))
-        except ImportError:
-            continue
-        for part in parts[end:]:
-            found = getattr(found, part)
-        return found
-    raise ImportError(name)
+    path, *parts = name.split('.')
+    found = importlib.import_module(path)
+    for part in parts:
+        path += '.' + part
+        if not hasattr(found, part):
+            importlib.import_module(path)
+        found = getattr(found, part)
+    return found
 
 if __name__ == '__main__':
     for name in json.loads(sys.argv[1]):
