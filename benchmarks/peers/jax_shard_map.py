@@ -11,9 +11,11 @@ def lenet(jax, X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     for W, b in ((W1, b1), (W2, b2)):
         X = jax.lax.conv(X, W, (1, 1), 'VALID') + b[:, None, None]
+        window = (1, 1, 2, 2)
         X = jax.lax.reduce_window(
-            jax.nn.relu(X), 0.0, jax.lax.add, (1, 1, 2, 2), (1, 1, 2, 2), 'VALID'
-        ) / 4  # fmt: skip
+            jax.nn.relu(X), 0.0, jax.lax.add, window, window, 'VALID'
+        )
+        X = X / 4
     return jax.nn.relu(X.reshape(len(X), -1) @ W3 + b3) @ W4 + b4
 
 

@@ -41,14 +41,12 @@ def run_commands(
     limit: float = 120,
     check: bool = True,
 ) -> list[Finished]:
-    """Run all `commands` at the same time; return how each ended.
+    """Run all `commands` at once, each with its `variables` in the
+    environment; return how each ended. A bare `python` is this one.
 
-    A bare `python` is the one that runs this. `variables`: what to set in
-    the environment of each. As soon as one fails, or after `limit` seconds,
-    all are killed, with every process that they started.
-
-    Raises CommandFailed with the last lines of what went wrong: always if
-    the time was up, and for a process that failed unless `check` is False.
+    As soon as one fails, or after `limit` seconds, all are killed, with
+    every process that they started. Raises CommandFailed if the time was
+    up, and, unless `check` is False, if a process failed.
     """
     mark = uuid.uuid4().hex
     with contextlib.ExitStack() as stack:
@@ -57,11 +55,10 @@ def run_commands(
             for _ in commands
         ]
         stack.callback(kill_marked, mark)
+        settings = [*variables] or [{}] * len(commands)
         processes = [
-            start(command, own, pair, mark)
-            for command, own, pair in zip(
-                commands, [*variables] or [{}] * len(commands), files
-            )
+            start(*arguments, mark)
+            for arguments in zip(commands, settings, files)
         ]
         in_time = wait(processes, time.monotonic() + limit)
         kill_marked(mark)
@@ -152,9 +149,7 @@ def raise_if_failed(ends: Sequence[Finished], errors: Sequence[str]) -> None:
 def free_ports(count: int) -> list[int]:
     """Return the numbers of ports that nobody listens on just now."""
     with contextlib.ExitStack() as stack:
-        sockets = [
-            stack.enter_context(socket.socket()) for _ in range(count)
-        ]
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
             each.bind(('127.0.0.1', 0))
         return [each.getsockname()[1] for each in sockets]

@@ -13,7 +13,8 @@ WRONG = [
         ('len(set(starts)) == len(starts)', 'len(set(starts))', 'True or'),
         # Compares objects, and so finds none of the views.
         (
-            SEPARATE + '    ids = [id(p) for ps in device_params for p in ps]\n'
+            SEPARATE
+            + '    ids = [id(p) for ps in device_params for p in ps]\n'
             '    return len(set(ids)) == len(ids)\n',
             'detached|transposed',
         ),
@@ -26,7 +27,8 @@ WRONG = [
         ),
         # Neighbors only.
         (
-            SEPARATE + '    for ps, qs in zip(device_params, device_params[1:]):\n'
+            SEPARATE
+            + '    for ps, qs in zip(device_params, device_params[1:]):\n'
             '        for p, q in zip(ps, qs):\n'
             '            if p.untyped_storage().data_ptr() == '
             'q.untyped_storage().data_ptr():\n'
@@ -45,7 +47,11 @@ WRONG = [
     [
         ('n // k * k if drop_last else -(-n // k) * k', 'n', 'not'),
         ('n // k * k if drop_last else -(-n // k) * k', 'n // k * k', 'not'),
-        ('n // k * k if drop_last else -(-n // k) * k', '-(-n // k) * k', 'not'),
+        (
+            'n // k * k if drop_last else -(-n // k) * k',
+            '-(-n // k) * k',
+            'not',
+        ),
         ('-(-n // k) * k', '(n // k + 1) * k', '5 examples, 5 processes'),
         ('n // k * k if drop_last', 'n if drop_last', 'missing or repeated'),
         ('for row in range(n)', 'for row in range(total)', 'numbers for'),
@@ -135,7 +141,8 @@ RIGHT = [
             'return len(lengths) / sum(lengths)',
             'return 1 / onp.mean(lengths)',
         ),
-        'from fractions import Fraction\n' + FACTOR
+        'from fractions import Fraction\n'
+        + FACTOR
         + '    return Fraction(len(lengths), sum(lengths))\n',
     ],
 ]

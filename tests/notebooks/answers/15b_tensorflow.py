@@ -14,8 +14,16 @@ WRONG = [
         ('per_device * k', 'per_device // k', 'fit divides|division'),
         ('-(-num_images // batch_size)', 'num_images // batch_size', 'not'),
         ('-(-num_images // batch_size)', 'num_images / batch_size', 'not'),
-        ('-(-num_images // batch_size)', '-(-num_images // per_device)', 'not'),
-        ('-(-num_images // batch_size)', 'num_images // batch_size + 1', 'not'),
+        (
+            '-(-num_images // batch_size)',
+            '-(-num_images // per_device)',
+            'not',
+        ),
+        (
+            '-(-num_images // batch_size)',
+            'num_images // batch_size + 1',
+            'not',
+        ),
         (NUMBERS + '    return per_device * k\n', 'two numbers'),
         (NUMBERS + "    return '64', '8'\n", 'two numbers'),
         (NUMBERS + '    return per_device * k, 8, 1\n', 'not'),
@@ -78,7 +86,8 @@ RIGHT = [
     [
         LOSS + '    return tf.nn.compute_average_loss(\n'
         '        losses, global_batch_size=sum(sizes))\n',
-        LOSS + '    return tf.reduce_mean(losses) * len(losses) / sum(sizes)\n',
+        LOSS
+        + '    return tf.reduce_mean(losses) * len(losses) / sum(sizes)\n',
         LOSS + '    return tf.add_n(tf.unstack(losses)) / sum(sizes)\n',
         LOSS + '    return tf.reduce_sum(losses / float(sum(sizes)))\n',
     ],
