@@ -50,10 +50,7 @@ def run_commands(
     """
     mark = uuid.uuid4().hex
     with contextlib.ExitStack() as stack:
-        files = [
-            [stack.enter_context(tempfile.TemporaryFile('w+')) for _ in 'oe']
-            for _ in commands
-        ]
+        files = [[open_file(stack) for _ in 'oe'] for _ in commands]
         stack.callback(kill_marked, mark)
         settings = [*variables] or [{}] * len(commands)
         processes = [
@@ -62,15 +59,20 @@ def run_commands(
         ]
         in_time = wait(processes, time.monotonic() + limit)
         kill_marked(mark)
+        if not in_time:
+            raise CommandFailed(f'no end after {limit} s, so it was killed')
         ends = [
             Finished(process.wait(), read(out).splitlines())
             for process, (out, _) in zip(processes, files)
         ]
-        if not in_time:
-            raise CommandFailed(f'no end after {limit} s, so it was killed')
         if check:
             raise_if_failed(ends, [read(errors) for _, errors in files])
     return ends
+
+
+def open_file(stack: contextlib.ExitStack) -> IO[str]:
+    """Return a new file that is removed when the stack is left."""
+    return stack.enter_context(tempfile.TemporaryFile('w+'))
 
 
 def start(
