@@ -53,18 +53,13 @@ def run_commands(
         files = [[open_file(stack) for _ in 'oe'] for _ in commands]
         stack.callback(kill_marked, mark)
         settings = [*variables] or [{}] * len(commands)
-        processes = [
-            start(*arguments, mark)
-            for arguments in zip(commands, settings, files)
-        ]
+        jobs = zip(commands, settings, files)
+        processes = [start(*job, mark) for job in jobs]
         in_time = wait(processes, time.monotonic() + limit)
         kill_marked(mark)
         if not in_time:
             raise CommandFailed(f'no end after {limit} s, so it was killed')
-        ends = [
-            Finished(process.wait(), read(out).splitlines())
-            for process, (out, _) in zip(processes, files)
-        ]
+        ends = [*map(finish, processes, files)]
         if check:
             raise_if_failed(ends, [read(errors) for _, errors in files])
     return ends
@@ -91,6 +86,11 @@ def start(
         stderr=files[1],
         start_new_session=True,
     )
+
+
+def finish(process: subprocess.Popen, files: Sequence[IO[str]]) -> Finished:
+    """Return how a process ended that has been killed if it had not."""
+    return Finished(process.wait(), read(files[0]).splitlines())
 
 
 def wait(processes: Sequence[subprocess.Popen], deadline: float) -> bool:
