@@ -1,15 +1,22 @@
 # `make` lists the targets. Each that needs .venv sets it up first.
 #     BUILD=gpu, mxnet2     another build of MXNet, in a separate environment
+#     BUILD=frameworks      with PyTorch and TensorFlow, for chapters 15 and 15b
 #     SUITE=...             which tests (`make test`) or benchmarks
 BUILD ?= cpu
 SUITE ?=
 venv = .venv$(if $(filter-out cpu,$(BUILD)),-$(BUILD))
 python = $(venv)/bin/python
-notebooks = notebooks/*.ipynb
+# The chapters of this build: those that need PyTorch or TensorFlow run in
+# BUILD=frameworks only, all others in the other builds.
+with_frameworks = $(wildcard notebooks/15*.ipynb)
+notebooks = $(if $(filter frameworks,$(BUILD)),$(with_frameworks),$(filter-out \
+	$(with_frameworks),$(wildcard notebooks/*.ipynb)))
 pytest = $(python) -m pytest -q
 side_by_side = --dist loadfile -n  # a file or chapter stays together
 nbval = $(pytest) $(side_by_side) 2 --nbval --nbval-current-env \
-	--nbval-cell-timeout=120 notebooks
+	--nbval-cell-timeout=120 $(notebooks)
+tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \
+	tests/notebooks/test_exercises.py,tests)
 by_hand = d2lmulti/checks.py d2lmulti/plots.py d2lmulti/checkpoint.py d2lmulti/resume.py \
 	d2lmulti/__main__.py d2lmulti/system d2lmulti/launcher
 compile = pip compile -q --no-config --universal --python-version 3.8 \
@@ -53,15 +60,17 @@ check: lint  ## style, types, words and the taught functions: a minute
 test: test-$(or $(SUITE),all)  ## all tests; SUITE=long, as-gpus, hosts or gpu-build
 
 # Many tests wait for processes, so there are more of them than cores.
-test-all: lint
+test-all: $(if $(filter frameworks,$(BUILD)),env,lint)
 	@status=0; \
-	$(pytest) $(side_by_side) 3 tests || status=1; \
+	$(pytest) $(side_by_side) 3 $(tests) || status=1; \
 	$(nbval) || status=1; \
+	[ $(BUILD) = frameworks ] || \
+	    echo 'Chapters 15 and 15b need `make test BUILD=frameworks`'; \
 	exit $$status
 
 test-long: env  # with the stress and kill tests, and many steps
 	D2LMULTI_STEPS=2000 D2LMULTI_KILLS=30 $(pytest) $(side_by_side) 2 \
-	    -m 'long or not long' tests
+	    -m 'long or not long' $(tests)
 
 test-as-gpus: env  # the notebooks, with CPU devices that play GPUs
 	PYTHONPATH=$(CURDIR)/tests/notebooks/two_gpus $(nbval)
@@ -86,10 +95,10 @@ bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cluster, unequal, la
 export: env  ## write the chapters' modules in d2lmulti/ from the notebooks
 	$(python) -c "from glob import glob; \
 	from nbdev.export import nb_export; \
-	[nb_export(f, 'd2lmulti') for f in sorted(glob('$(notebooks)'))]"
+	[nb_export(f, 'd2lmulti') for f in sorted(glob('notebooks/*.ipynb'))]"
 
 # Stored notebooks tell nothing of the machine that ran them.
-execute: env  ## run the notebooks and store their outputs
+execute: env  ## run the notebooks and store their outputs; 15 and 15b: BUILD
 	@status=0; \
 	$(python) -m nbconvert --to notebook --execute --inplace \
 	    --ExecutePreprocessor.record_timing=False \
@@ -148,7 +157,7 @@ lock:  ## renew requirements/*.txt; ARGS=--upgrade takes newer versions
 	$$uv --version >/dev/null 2>&1 || { \
 	    echo 'make lock needs uv: https://docs.astral.sh/uv' >&2; exit 1; }; \
 	$$uv $(compile) $(ARGS) requirements/uv.in -o requirements/uv.txt && \
-	for build in cpu gpu mxnet2; do \
+	for build in cpu gpu mxnet2 frameworks; do \
 	    [ $$build = cpu ] || cp requirements/cpu.txt requirements/$$build.txt; \
 	    $$uv $(compile) $(ARGS) -c requirements/constraints.txt \
 	        --extra $$build --extra dev --extra book pyproject.toml \

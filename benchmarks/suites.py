@@ -8,16 +8,19 @@ from peers import (
     BY_PARAMETER,
     COPY,
     DDP,
+    ENVIRONMENTS,
     GLUON,
     HOROVOD,
+    MIRRORED,
+    MULTI_WORKER,
     OURS,
     PUSH_AND_PULL,
     RECIPE,
     SERVERS,
+    SHARD_MAP,
     TUNED,
     UPPER_BOUND,
     horovod_gloo,
-    torch_env,
 )
 from report import cluster, large_batch, single, unequal
 from trials import Trial
@@ -46,7 +49,7 @@ def quick_trials(notes):
 
 def full_trials(notes):
     """Return the trials of a full round, in one process or with DDP."""
-    peers = FULL + torch_peers(notes)
+    peers = FULL + framework_peers(notes)
     step = {'batch_sizes': [256, 512, 1024, 4096]}
     epoch = {'batch_size': 256, 'num_images': NUM_IMAGES}
     sizes = {'megabytes': [0.4, 4, 40, 400]}
@@ -103,8 +106,25 @@ def large_batch_trials(notes):
 
 def torch_peers(notes):
     """Return PyTorch's peers; note why there are none."""
-    reason = torch_env.why_missing()
-    return leave_out(DDP, reason, notes) if reason else [(DDP, 1), (DDP, 2)]
+    return peers_of(DDP, (1, 2), notes)
+
+
+def framework_peers(notes):
+    """Return the peers of the other frameworks; note which are missing."""
+    return (
+        torch_peers(notes)
+        + peers_of(MIRRORED, (1, 2), notes)
+        + peers_of(MULTI_WORKER, (2,), notes)
+        + peers_of(SHARD_MAP, (1, 2), notes)
+    )
+
+
+def peers_of(name, all_devices, notes):
+    """Return a peer with each number of devices; note why there is none."""
+    reason = ENVIRONMENTS[name].why_missing()
+    if reason:
+        return leave_out(name, reason, notes)
+    return [(name, devices) for devices in all_devices]
 
 
 def horovod_peers(notes):

@@ -12,7 +12,7 @@ import threading
 import time
 
 import psutil
-from peers import DDP, MODULES, torch_env
+from peers import ENVIRONMENTS, MODULES
 from tqdm import tqdm
 
 from d2lmulti.system.runtime import SETTINGS
@@ -89,7 +89,8 @@ def start_worker(trial):
         'task': trial.task,
         **trial.settings,
     }
-    python = torch_env.PYTHON if trial.name == DDP else sys.executable
+    other = ENVIRONMENTS.get(trial.name)
+    python = other.python if other else sys.executable
     return subprocess.Popen(
         [str(python), str(WORKER), json.dumps(described)],
         env={

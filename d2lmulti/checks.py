@@ -5,6 +5,7 @@ the message names the argument, what came, and what is needed. No check waits
 for a device.
 """
 
+import importlib.util
 import inspect
 import math
 import numbers
@@ -16,6 +17,18 @@ from mxnet import np
 
 MAX_CPU_DEVICES = 64  # as many as system/runtime.py makes workspaces
 DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
+
+
+# Packages
+
+
+def check_installed(module: str) -> None:
+    """Raise ImportError unless another framework's package is installed."""
+    if importlib.util.find_spec(module) is None:
+        raise ImportError(
+            f'there is no {module} in this environment: open the chapter '
+            'with `make lab BUILD=frameworks`, which sets up another one'
+        )
 
 
 # Numbers

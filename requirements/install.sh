@@ -4,19 +4,22 @@
 #
 #     BUILD=gpu                    with MXNet's GPU build, in .venv-gpu
 #     BUILD=mxnet2                 with MXNet 2, in .venv-mxnet2
+#     BUILD=frameworks             with PyTorch and TensorFlow beside MXNet
 #     PYTHON=/path/to/python3.10   chooses the interpreter
 #     PIP_INDEX_URL=https://...    chooses a mirror of PyPI
 #
 # What goes wrong ends in one line on stderr; what the tools say is in the log.
 set -u
 cd "$(dirname "$0")/.." || exit
-build=${BUILD:-cpu} size='700 MB'
+build=${BUILD:-cpu} size='700 MB' oldest=8
 venv=.venv-$build lock=requirements/$build.txt
 case $build in
     cpu) venv=.venv ;;
     gpu) size='4.5 GB' ;;
     mxnet2) ;;
-    *) echo "there is no build $build: cpu, gpu or mxnet2" >&2; exit 1 ;;
+    frameworks) size='2.8 GB' oldest=10 ;;
+    *) echo "there is no build $build: cpu, gpu, mxnet2 or frameworks" >&2
+        exit 1 ;;
 esac
 log=$venv-setup.log again='make env'
 [ "$build" = cpu ] || again="make env BUILD=$build"
@@ -54,14 +57,16 @@ probe() {
         print("%d.%d.%d " % sys.version_info[:3] + path)' 2>/dev/null
 }
 
-# Set `python` and `version` to the first of the interpreters named that MXNet
-# 1.9.1 runs on, and `found` to what the first unfit one said.
+# Set `python` and `version` to the first of the interpreters named that the
+# build runs on, and `found` to what the first unfit one said.
 find_python() {
     for name; do
         answer=$(probe "$name") || continue
         case $answer in
             3.8.* | 3.9.* | 3.10.* | 3.11.*)
                 version=${answer%% *}
+                minor=${version#3.}
+                [ "${minor%%.*}" -ge $oldest ] || continue
                 python=${answer#* }
                 return 0 ;;
         esac
@@ -110,11 +115,52 @@ pip_install() {
         --disable-pip-version-check --retries 1 --timeout 10
 }
 
+pip_setting() {
+    "$python" -m pip config get "global.$1" 2>/dev/null
+}
+
+# PyPI's PyTorch brings 3 GB of CUDA libraries. The CPU wheel stands on other
+# indexes: the user's, or else PyTorch's own.
+torch=$(sed -n 's/^torch==\([0-9.]*\).*/torch==\1+cpu/p' requirements/frameworks.txt)
+torch_index=https://download.pytorch.org/whl/cpu
+
+# The lock without PyTorch and the libraries that only CUDA needs.
+without_cuda() {
+    awk '/^[a-z]/ {drop = /^(torch|triton|nvidia-|cuda-)/} !drop' "$lock"
+}
+
+uv_torch() {
+    set -- pip install --python $venv/bin/python --no-deps "$torch"
+    for folder in ${PIP_FIND_LINKS:-$(pip_setting find-links)}; do
+        set -- "$@" --find-links "$folder"
+    done
+    for index in ${PIP_EXTRA_INDEX_URL:-$(pip_setting extra-index-url)}; do
+        set -- "$@" --index "$index"
+    done
+    "$uv" "$@" || "$uv" "$@" --index "$torch_index"
+}
+
+pip_torch() {
+    set -- -m pip install --no-deps --disable-pip-version-check --retries 1 \
+        --timeout 10 "$torch"
+    $venv/bin/python "$@" ||
+        $venv/bin/python "$@" --extra-index-url "$torch_index"
+}
+
 # First from uv's cache alone: that is fast and needs no network.
+uv_sync() {
+    set -- pip sync --python $venv/bin/python --require-hashes "$1"
+    "$uv" --offline "$@" >/dev/null 2>&1 || "$uv" "$@"
+}
+
 with_uv() {
     [ "$uv" ] && rm -rf "$venv" && "$uv" venv --python "$python" "$venv" || return
-    set -- pip sync --python $venv/bin/python --require-hashes "$lock"
-    "$uv" --offline "$@" >/dev/null 2>&1 || "$uv" "$@" || return
+    if [ "$build" = frameworks ] && without_cuda >"$venv/lock.txt" &&
+        uv_sync "$venv/lock.txt" && uv_torch
+    then :
+    else
+        uv_sync "$lock" || return
+    fi
     "$uv" --offline pip install --python $venv/bin/python \
         --no-deps --no-build-isolation -e .
 }
@@ -124,9 +170,15 @@ with_pip() {
         'environments: install its venv package (Debian, Ubuntu: `sudo apt' \
         "install python${version%.*}-venv\`) and run \`$again\` again"
     say 'Installing with pip, which takes a few minutes'
-    rm -rf "$venv" && "$python" -m venv "$venv" && pip_install "$venv" "$lock" &&
-        $venv/bin/python -m pip install --no-index --no-deps \
-            --no-build-isolation -e .
+    rm -rf "$venv" && "$python" -m venv "$venv" || return
+    if [ "$build" = frameworks ] && without_cuda >"$venv/lock.txt" &&
+        pip_install "$venv" "$venv/lock.txt" && pip_torch
+    then :
+    else
+        pip_install "$venv" "$lock" || return
+    fi
+    $venv/bin/python -m pip install --no-index --no-deps \
+        --no-build-isolation -e .
 }
 
 fail_if_offline() {
@@ -154,7 +206,7 @@ find_uv || install_uv "$@" || { [ -z "$python" ] || fail_if_offline; }
 # uv also knows interpreters that are not on PATH, and can fetch one.
 if [ "$uv" ] && [ -z "$python" ] && { [ -z "$PYTHON" ] || [ -z "$found" ]; }
 then
-    wanted=${PYTHON:->=3.8,<3.12}
+    wanted=${PYTHON:->=3.$oldest,<3.12}
     find_python "$("$uv" python find --system "$wanted")" || {
         say "Fetching Python ${PYTHON:-3.11}"
         "$uv" python install "${PYTHON:-3.11}" &&
@@ -167,7 +219,7 @@ if [ -z "$python" ]; then
     else
         found="found ${PYTHON:+no working interpreter at }${PYTHON:-none}"
     fi
-    fail "d2lmulti needs Python 3.8 to 3.11, $found: install one (for" \
+    fail "d2lmulti needs Python 3.$oldest to 3.11, $found: install one (for" \
         "example \`uv python install 3.11\`) and run" \
         "\`$again PYTHON=python3.11\`"
 fi
@@ -179,11 +231,12 @@ case $machine in
     *) fail "MXNet 1.9.1 has no package for $machine: use Linux on" \
         'x86_64 or aarch64 (WSL on Windows, Docker on a Mac)' ;;
 esac
+[ "$build" != frameworks ] || [ "$machine" = 'Linux x86_64' ] ||
+    fail "the build frameworks is for Linux on x86_64, this is $machine"
 
 # uv does not read pip's settings: hand it the mirror that pip uses.
 if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
-    index=${PIP_INDEX_URL:-$("$python" -m pip config get global.index-url \
-        2>/dev/null)}
+    index=${PIP_INDEX_URL:-$(pip_setting index-url)}
     [ -z "$index" ] || export UV_INDEX_URL="$index"
 fi
 with_uv || with_pip || {

@@ -4,6 +4,11 @@ import collections
 
 import d2lmulti  # noqa: F401  before any test imports MXNet
 
+# isort: split
+from helpers import HAS_FRAMEWORKS
+
+collect_ignore = [] if HAS_FRAMEWORKS else ['frameworks']
+
 
 def pytest_terminal_summary(terminalreporter):
     """Say in one line for each reason how many tests were skipped."""

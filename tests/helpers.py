@@ -1,6 +1,7 @@
 """What the tests of several modules share."""
 
 import contextlib
+import importlib.util
 import inspect
 import os
 import random
@@ -23,6 +24,15 @@ from d2lmulti.system import runtime
 # A step sums a few hundred float32 numbers of size about 1, in another order
 # on k devices; 16 roundings for each step leave room for unlucky sums.
 ROUNDING = 16 * onp.finfo('float32').eps
+
+# Chapters 15 and 15b need PyTorch and TensorFlow, so `make test` leaves them
+# out; `make test BUILD=frameworks` runs them, in an environment that has both.
+HAS_FRAMEWORKS = importlib.util.find_spec('torch') is not None
+
+
+def needs_frameworks(path):
+    """Return whether the chapter at `path` needs BUILD=frameworks."""
+    return path.stem.startswith('15')
 
 
 def minibatch(n, seed=0):

@@ -22,6 +22,8 @@ a fresh process, some without MXNet, some without d2lmulti's settings.
 
 import importlib
 
+from .environments import JAX, TENSORFLOW, TORCH
+
 OURS = 'this project'
 UPPER_BOUND = 'two independent processes'
 SERVERS = 'this project, workers and a server'
@@ -31,6 +33,9 @@ HOROVOD = 'Gluon over Horovod'
 GLUON = 'Gluon Trainer, default settings'
 RECIPE = 'D2L recipe'
 DDP = 'PyTorch DDP'
+MIRRORED = 'TensorFlow, MirroredStrategy'
+MULTI_WORKER = 'TensorFlow, MultiWorkerMirroredStrategy'
+SHARD_MAP = 'JAX, shard_map'
 COPY = 'a copy in memory'
 PUSH_AND_PULL = {1: 'push and pull, 1 server', 2: 'push and pull, 2 servers'}
 
@@ -45,8 +50,19 @@ MODULES = {
     GLUON: 'gluon',
     RECIPE: 'd2l_recipe',
     DDP: 'torch_ddp',
+    MIRRORED: 'tf_mirrored',
+    MULTI_WORKER: 'tf_multiworker',
+    SHARD_MAP: 'jax_shard_map',
     COPY: 'ours',
     **dict.fromkeys(PUSH_AND_PULL.values(), 'ps_lite'),
+}
+
+# Those that have a separate environment, and which (environments.py).
+ENVIRONMENTS = {
+    DDP: TORCH,
+    MIRRORED: TENSORFLOW,
+    MULTI_WORKER: TENSORFLOW,
+    SHARD_MAP: JAX,
 }
 
 

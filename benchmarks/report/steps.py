@@ -1,6 +1,16 @@
 """A training step: images per second, their ratios, and the losses."""
 
-from peers import DDP, GLUON, MODULES, OURS, RECIPE, TUNED, UPPER_BOUND
+from peers import (
+    DDP,
+    GLUON,
+    MIRRORED,
+    MODULES,
+    OURS,
+    RECIPE,
+    SHARD_MAP,
+    TUNED,
+    UPPER_BOUND,
+)
 
 from .tables import ratio, spread, table
 
@@ -17,6 +27,9 @@ COMPARED = [  # what, (peer, devices) over (peer, devices)
     ('2 devices : Gluon, default settings', (OURS, 2), (GLUON, 2)),
     ('2 devices : D2L recipe', (OURS, 2), (RECIPE, 2)),
     ('2 devices : PyTorch DDP', (OURS, 2), (DDP, 2)),
+    ('2 devices : TensorFlow', (OURS, 2), (MIRRORED, 2)),
+    ('… what TensorFlow gains by the second', (MIRRORED, 2), (MIRRORED, 1)),
+    ('2 devices : JAX', (OURS, 2), (SHARD_MAP, 2)),
 ]
 
 

@@ -9,12 +9,17 @@ from pathlib import Path
 import nbformat
 import pytest
 from grading.cells import code_before, code_cells, plain
+from helpers import HAS_FRAMEWORKS, needs_frameworks
 
 from d2lmulti import median_seconds
 
 NOTEBOOKS = Path(__file__).parents[2] / 'notebooks'
 ANSWERS = Path(__file__).parent / 'answers'
-NAMES = [path.stem for path in sorted(NOTEBOOKS.glob('*.ipynb'))]
+NAMES = [
+    path.stem
+    for path in sorted(NOTEBOOKS.glob('*.ipynb'))
+    if needs_frameworks(path) == HAS_FRAMEWORKS
+]
 
 
 def answers(name, number, solution):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from helpers import needs_frameworks
 from nbdev.export import nb_export
 
 ROOT = Path(__file__).parents[2]
@@ -61,6 +62,14 @@ def test_no_error_warning_or_path_in_the_outputs(path):
                 r'site-packages',
                 text,
             )
+
+
+@each_notebook
+def test_the_build_frameworks_has_the_chapters_that_need_it(path):
+    source = '\n'.join(cell.source for cell in code_cells(path))
+    imports = re.findall(r'^import (torch|tensorflow)\b', source, re.M)
+    assert bool(imports) == needs_frameworks(path)
+    assert 'wildcard notebooks/15*' in (ROOT / 'Makefile').read_text()
 
 
 @each_notebook

@@ -1,0 +1,66 @@
+"""What a chapter defines, as its cells define it."""
+
+import os
+import pathlib
+import re
+import sys
+import types
+
+import nbformat
+import pytest
+
+os.environ['TF_CPP_MIN_LOG_LEVEL'] = '2'  # before TensorFlow, by any test
+NOTEBOOKS = pathlib.Path(__file__).parents[2] / 'notebooks'
+
+
+def run_cells(stem, *ids):
+    """Run cells of a chapter one after the other; return their module."""
+    module = types.ModuleType(f'cells_{stem}')
+    sys.modules[module.__name__] = module
+    cells = {
+        cell.id: cell.source
+        for cell in nbformat.read(NOTEBOOKS / f'{stem}.ipynb', 4).cells
+    }
+    for name in ids:
+        source = re.sub('^%.*', '', cells[name], flags=re.MULTILINE)
+        exec(compile(source, f'{stem} {name}', 'exec'), vars(module))
+    return module
+
+
+def cell_of(stem, name):
+    """Return the source of a cell, without the line that writes it."""
+    cells = nbformat.read(NOTEBOOKS / f'{stem}.ipynb', 4).cells
+    (source,) = (cell.source for cell in cells if cell.id == name)
+    return re.sub('^%%writefile .*\n', '', source)
+
+
+@pytest.fixture(scope='session')
+def in_torch():
+    """Return chapter 15's functions."""
+    return run_cells(
+        '15_pytorch',
+        'imports',
+        'lenet',
+        'scores',
+        'shared',
+        'get-params',
+        'parts',
+        'step',
+        'book-steps',
+        'five',
+    )
+
+
+@pytest.fixture(scope='session')
+def in_tensorflow():
+    """Return chapter 15b's functions, and its two logical devices."""
+    return run_cells(
+        '15b_tensorflow',
+        'imports',
+        'devices',
+        'cnn',
+        'lenet',
+        'step',
+        'five',
+        'mirrored',
+    )

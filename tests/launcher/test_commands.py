@@ -1,0 +1,119 @@
+"""Jobs of other frameworks end, in time and with all their processes."""
+
+import os
+import signal
+import sys
+import time
+
+import psutil
+import pytest
+
+from d2lmulti.launcher import commands
+from d2lmulti.launcher.commands import CommandFailed, free_ports, run_commands
+
+# Starts a process in another session, as torchrun does, and says which.
+PARENT = """
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'],
+                         start_new_session=True)
+print(child.pid, flush=True)
+"""
+
+
+def python(code, *options):
+    return ['python', '-c', code, *options]
+
+
+def is_running(pid):
+    return (
+        psutil.pid_exists(pid)
+        and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    )
+
+
+def test_each_process_has_its_variables_and_its_lines():
+    code = 'import os, sys; print(sys.argv[1]); print(os.environ["NAME"])'
+    ends = run_commands(
+        [python(code, 'one'), python(code, 'two')],
+        [{'NAME': 'first'}, {'NAME': 'second'}],
+    )
+    assert [end.lines for end in ends] == [['one', 'first'], ['two', 'second']]
+    assert [end.status for end in ends] == [0, 0]
+
+
+def test_they_run_at_the_same_time(tmp_path):
+    """Each waits for the file of the other."""
+    code = (
+        'import pathlib, sys, time\n'
+        'pathlib.Path(sys.argv[1]).touch()\n'
+        'while not pathlib.Path(sys.argv[2]).exists(): time.sleep(0.01)'
+    )
+    first, second = str(tmp_path / 'a'), str(tmp_path / 'b')
+    run_commands(
+        [python(code, first, second), python(code, second, first)], limit=30
+    )
+
+
+@pytest.mark.parametrize('wait', ['', 'time.sleep(60)'])
+def test_no_process_is_left_in_another_session(wait, tmp_path):
+    pid = tmp_path / 'pid'
+    code = PARENT + f'open({str(pid)!r}, "w").write(str(child.pid))\n{wait}'
+    if wait:
+        with pytest.raises(CommandFailed, match='no end after 2 s'):
+            run_commands([python(code)], limit=2)
+    else:
+        run_commands([python(code)], limit=30)
+    assert not is_running(int(pid.read_text()))
+
+
+def test_when_one_fails_the_others_are_killed_at_once():
+    start = time.monotonic()
+    with pytest.raises(CommandFailed, match='process 1 .* 3:\n(.*\n)*too bad'):
+        run_commands(
+            [
+                python('import time; time.sleep(60)'),
+                python('import sys; print("too bad", file=sys.stderr);'
+                       'sys.exit(3)'),
+            ]
+        )  # fmt: skip
+    assert time.monotonic() - start < 30
+
+
+def test_a_killed_process_is_reported_or_returned():
+    kill = python('import os; os.kill(os.getpid(), 9)')
+    with pytest.raises(CommandFailed, match='was killed'):
+        run_commands([kill])
+    (end,) = run_commands([kill], check=False)
+    assert end.status == -signal.SIGKILL and end.lines == []
+
+
+def test_an_interrupt_leaves_nothing(monkeypatch, tmp_path):
+    pid = tmp_path / 'pid'
+
+    def interrupted(processes, deadline):
+        while not pid.exists() or not pid.read_text():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, 'wait', interrupted)
+    code = f'open({str(pid)!r}, "w").write(str(child.pid)); time.sleep(60)'
+    with pytest.raises(KeyboardInterrupt):
+        run_commands([python(PARENT + code)])
+    assert not is_running(int(pid.read_text()))
+
+
+def test_others_are_left_alone():
+    other = psutil.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])
+    try:
+        run_commands([python('print(1)')])
+        assert is_running(other.pid)
+        assert is_running(os.getpid())
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_ports_are_free_and_differ():
+    ports = free_ports(5)
+    assert len(set(ports)) == 5
+    assert all(1024 <= port < 65536 for port in ports)
