@@ -17,8 +17,8 @@ nbval = $(pytest) $(side_by_side) 2 --nbval --nbval-current-env \
 	--nbval-cell-timeout=120 $(notebooks)
 tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \
 	tests/notebooks/test_exercises.py,tests)
-by_hand = d2lmulti/checks.py d2lmulti/plots.py d2lmulti/checkpoint.py d2lmulti/resume.py \
-	d2lmulti/__main__.py d2lmulti/system d2lmulti/launcher
+by_hand = d2lmulti/checks.py d2lmulti/plots.py d2lmulti/checkpoint.py \
+	d2lmulti/resume.py d2lmulti/__main__.py d2lmulti/system d2lmulti/launcher
 compile = pip compile -q --no-config --universal --python-version 3.8 \
 	--generate-hashes
 
