@@ -14,11 +14,8 @@ from .replicas import allreduce
 
 # %% ../notebooks/08_allreduce.ipynb #4
 def count_sent(algorithm, data):
-    """Run `algorithm(data)`; return (bytes, messages) for each array.
-
-    Both are what that array's device sent to other devices. Raises
-    ValueError if two arrays live on one device.
-    """
+    """Return (bytes, messages) that the device of each array sends to others
+    in `algorithm(data)`. Raises ValueError if two arrays share a device."""
     devices = [array.ctx for array in data]
     check_devices(devices)
     copies = record_copies(lambda: algorithm(data))

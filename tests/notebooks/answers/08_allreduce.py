@@ -55,23 +55,6 @@ WRONG = [
         ),
     ],
     [
-        ('max(betas)', 'min(betas)', 'which link'),
-        ('max(betas)', 'betas[0]', 'which link'),
-        ('max(betas)', '(sum(betas) / k)', 'which link'),
-        ('max(betas)', 'sum(betas)', 'count steps'),
-        ('2 * (k - 1)', '(k - 1)', 'count steps'),
-        ('2 * (k - 1)', '2 * k', 'a single device sends nothing'),
-        ('n / k', 'n', 'count steps'),
-        ('alpha + ', '', 'count steps'),
-        (
-            '2 * (k - 1) * (alpha + ',
-            '(alpha + 2 * (k - 1) * ',
-            'single device',
-        ),
-        ('2 * (k - 1) * (alpha', '2 * (k - 1) * (1e-3', 'alpha = 0'),
-        ('def ring_seconds(k, n, alpha, betas):\n    return 0\n', 'count'),
-    ],
-    [
         ('k // 2', 'k', 'return a list of 0 steps'),
         ('gap //= 2', 'gap -= 1', 'return a list of'),
         ('i // gap * gap', '0', 'in which direction'),
@@ -184,10 +167,11 @@ WRONG = [
         ('total - sent', 'sent - total', 'all that there was'),
         ('threshold * onp.sign(total)', 'total', 'or 0'),
         ('threshold * onp.sign', 'onp.sign', 'or 0'),
-        ('abs(total) > threshold', 'total > threshold', 'MXNet sends'),
-        ('abs(total) > threshold', 'total == total', 'MXNet sends'),
+        ('>= threshold', '> threshold', 'MXNet sends other numbers'),
+        ('abs(total) >= threshold', 'total > threshold', 'MXNet sends'),
+        ('abs(total) >= threshold', 'total == total', 'MXNet sends'),
         (
-            'abs(total) > threshold',
+            'abs(total) >= threshold',
             'abs(gradient) > threshold',
             'MXNet sends other numbers',
         ),
@@ -237,37 +221,6 @@ RIGHT = [
             part = slice(ends[j], ends[j + 1])
             other[part] += mine[part].copyto(other.ctx)
     return [data[i][ends[i]:ends[i + 1]].reshape(1, -1) for i in range(k)]
-""",
-    ],
-    [
-        """import numpy
-def ring_seconds(k, n, alpha, betas):
-    step = numpy.float64(alpha) + n / k * numpy.array(betas)
-    return 2 * (k - 1) * step.max()
-""",
-        """from fractions import Fraction
-def ring_seconds(k, n, alpha, betas):
-    return 2 * (k - 1) * (Fraction(alpha) + Fraction(max(betas) * n) / k)
-""",
-        (
-            'return 2 * (k - 1) * (alpha + max(betas) * n / k)',
-            'return np.array(2 * (k - 1) * (alpha + max(betas) * n / k))',
-        ),
-        """import numpy
-def ring_seconds(k, n, alpha, betas):
-    return numpy.float32(2 * (k - 1) * (alpha + max(betas) * n / k))
-""",
-        """def ring_seconds(k, n, alpha, betas):
-    seconds = 0
-    for step in range(2 * (k - 1)):
-        seconds += max(alpha + n / k * beta for beta in betas)
-    return seconds
-""",
-        """def ring_seconds(k, n, alpha, betas):
-    if k == 1:
-        return 0
-    *_, slowest = sorted(betas)
-    return (2 * k - 2) * alpha + 2 * (n - n / k) * slowest
 """,
     ],
     [
@@ -345,7 +298,7 @@ def halving_steps(i, k):
     sent, left = [], []
     for g, r in zip(gradient, residual):
         total = g + r
-        value = int(total > threshold) - int(total < -threshold)
+        value = int(total >= threshold) - int(total <= -threshold)
         sent.append(value * threshold)
         left.append(total - value * threshold)
     return sent, left
@@ -353,8 +306,8 @@ def halving_steps(i, k):
         """import numpy
 def compress(gradient, residual, threshold):
     total = numpy.float32(gradient + residual)
-    sent = numpy.where(total > threshold, threshold, 0) - numpy.where(
-        total < -threshold, threshold, 0)
+    sent = numpy.where(total >= threshold, threshold, 0) - numpy.where(
+        total <= -threshold, threshold, 0)
     return numpy.float32(sent), total - numpy.float32(sent)
 """,
         (
