@@ -4,7 +4,7 @@ import statistics
 
 from .tables import column, milliseconds, ratio, table
 
-ALGORITHMS = ('star', 'direct', 'ring', 'tree')
+ALGORITHMS = ('star', 'direct', 'ring', 'tree', 'halving–doubling')
 COPIES_AND_SUMS = ["star's copies", 'sums', "ring's copies"]
 BOUNDS_HEAD = ['MB', 'devices', *COPIES_AND_SUMS, 'star', 'direct', 'ring']
 

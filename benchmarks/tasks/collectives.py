@@ -37,6 +37,9 @@ def measure_size(length, devices):
             'direct': lambda: d2lmulti.direct_allreduce(data),
             'ring': lambda: d2lmulti.ring_allreduce(data),
             'tree': lambda: d2lmulti.tree_allreduce(data),
+            'halving–doubling': lambda: d2lmulti.halving_doubling_allreduce(
+                data
+            ),
             'copy': lambda: data[1].copyto(data[0]),
             'side by side': copy_side_by_side,
             'sum': lambda: others[0].__iadd__(data[0]),

@@ -1,10 +1,14 @@
 """Timelines: what the profiler has seen, told apart and drawn."""
 
 import json
+import math
+import pathlib
 import time
 
 import matplotlib
 import mxnet as mx
+import nbformat
+import numpy as onp
 import pytest
 from mxnet import np
 
@@ -147,3 +151,120 @@ def test_what_seems_faster_than_its_longest_part_is_refused():
     checks.check_overlap(0.95, 1.0)  # measurement noise
     with pytest.raises(RuntimeError, match='stopped before the engine'):
         checks.check_overlap(0.5, 0.1, 1.0)
+
+
+# Buckets in reverse order, in a cell of the chapter
+
+CHAPTER = (
+    pathlib.Path(d2lmulti.__file__)
+    .parents[1]
+    .joinpath('notebooks', '09_overlap.ipynb')
+)
+SHAPES = [(3,), (2, 2), (5,), (1,), (6,), (2,)]
+
+
+def chapter_names(old=None, new=''):
+    """Return what the cell defines, with `old` replaced by `new`."""
+    (source,) = [
+        cell.source
+        for cell in nbformat.read(CHAPTER, 4).cells
+        if cell.id == 'buckets'
+    ]
+    if old:
+        assert source.count(old) == 1, 'the mutation no longer fits'
+        source = source.replace(old, new)
+    names = {'math': math, 'bucket_allreduce': d2lmulti.bucket_allreduce}
+    exec(source, names)
+    return names
+
+
+def assert_buckets_fill_in_reverse(names):
+    random = onp.random.RandomState(0)
+    for limit in (0, 1, 4, 12, 20, 100, math.inf):
+        for length in range(8):
+            sizes = random.randint(0, 9, length).tolist()
+            buckets = names['reverse_buckets'](sizes, limit)
+            assert [i for bucket in buckets for i in bucket] == list(
+                reversed(range(length))
+            )
+            for bucket in buckets:
+                assert bucket
+                filled = [sizes[i] for i in bucket]
+                assert len(bucket) == 1 or sum(filled[:-1]) < limit
+                assert bucket is buckets[-1] or sum(filled) >= limit
+
+
+def replicas_with_gradients(k):
+    """Return k replicas whose gradients are whole numbers, and the sums."""
+    random = onp.random.RandomState(k)
+    values = [random.randint(1, 9, (k, *shape)) for shape in SHAPES]
+    replicas = []
+    for i in range(k):
+        params = [np.zeros(shape, ctx=mx.cpu(i)) for shape in SHAPES]
+        for param, value in zip(params, values):
+            param.attach_grad()
+            param.grad[:] = np.array(value[i], dtype='float32')
+        replicas.append(params)
+    return replicas, [value.sum(axis=0) for value in values]
+
+
+def assert_sums_in_buckets(names):
+    sizes = [4 * math.prod(shape) for shape in SHAPES]
+    for k in (1, 2, 3, 4):
+        for limit in (0, 24, math.inf):
+            replicas, sums = replicas_with_gradients(k)
+            before = [param.grad.asnumpy() for param in replicas[-1]]
+            assert k == 1 or any((a != b).any() for a, b in zip(before, sums))
+            copies = d2lmulti.record_copies(
+                lambda params=replicas, limit=limit: names['sum_in_buckets'](
+                    params, limit
+                )
+            )
+            for params in replicas:
+                for param, value in zip(params, sums):
+                    assert (param.grad.asnumpy() == value).all()
+            num_buckets = len(names['reverse_buckets'](sizes, limit))
+            assert len(copies) == 2 * (k - 1) * num_buckets
+
+
+def test_buckets_fill_from_the_last_parameter_to_the_first():
+    assert_buckets_fill_in_reverse(chapter_names())
+
+
+def test_sums_in_buckets_are_those_of_one_device():
+    assert_sums_in_buckets(chapter_names())
+
+
+@pytest.mark.parametrize(
+    'bug',
+    [
+        ('reversed(range', 'iter(range'),  # W1 is sent first
+        ('filled >= num_bytes', 'filled > num_bytes'),
+        ('filled >= num_bytes', 'i == 0'),
+        ('            filled = 0\n', ''),
+        ('filled += sizes[i]', 'filled = sizes[i]'),
+        ('filled += sizes[i]', 'filled += 1'),
+        ('[], math.inf', '[], 0'),
+    ],
+    ids=str,
+)
+def test_bug_in_filling_is_caught(bug):
+    with pytest.raises((AssertionError, IndexError)):
+        assert_buckets_fill_in_reverse(chapter_names(*bug))
+
+
+@pytest.mark.parametrize(
+    'bug',
+    [
+        ('params[i].grad for', 'params[i].grad.copy() for'),
+        ('.grad for i in bucket]', '.grad for i in bucket[1:] or bucket]'),
+        ('.grad for i in bucket]', '.grad for i in bucket[:1]]'),
+        ('for params in device_params]', 'for params in device_params[:1]]'),
+        ('num_bytes=math.inf)', 'num_bytes=1)'),  # a message for each array
+        ('4 * param.size', 'param.size'),
+    ],
+    ids=str,
+)
+def test_bug_in_sums_in_buckets_is_caught(bug):
+    with pytest.raises(AssertionError):
+        assert_sums_in_buckets(chapter_names(*bug))
