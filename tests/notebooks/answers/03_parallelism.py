@@ -32,7 +32,11 @@ WRONG = [
             "[('backward', i), ('forward', warmup + i)]",
             'never ends',
         ),
-        ('range(m - warmup, m)', 'range(m - warmup)', 'each must be there once'),
+        (
+            'range(m - warmup, m)',
+            'range(m - warmup)',
+            'each must be there once',
+        ),
         ('range(m - warmup, m)', 'range(m - warmup, m)[::-1]', 'in order'),
         (
             "return order + [('backward', i) for i in range(m - warmup, m)]",
