@@ -130,6 +130,7 @@ def backward_layers(inputs, outputs, device_params, gather):
         parts = zip(*map(reduce_scatter, layer_grads))
         device_grads = [[*first, *grads] for first, grads
                         in zip(parts, device_grads)]
+        del layer_grads  # else they would live until the next layer's exist
     return device_grads
 
 # %% ../notebooks/14_sharded_training.ipynb #zero2
@@ -139,7 +140,8 @@ def train_batch_zero2(X, y, device_params, devices, lr, states,
     """Take the step of `train_batch_zero1`; shard the gradients, too.
 
     `device_params`: for each device the weight and bias of each of `layers`;
-    gradients that are attached to them are given up.
+    gradients that are attached to them are freed (`attach_grad` again
+    before another kind of step).
     """
     check_zero2(X, y, device_params, devices, lr, states, layers)
     for params in device_params:

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import weakref
 
 import mxnet as mx
 import numpy as onp
@@ -131,9 +132,12 @@ def assert_takes_the_step_of_one(stage, update, size, k, **options):
             assert abs(param.asnumpy() - value).max() < 16 * ROUNDING
 
 
-@pytest.mark.parametrize('update', [descend, sgd_momentum, adam])
-@pytest.mark.parametrize('k', [1, 2, 3, 4])
 @pytest.mark.parametrize('stage', [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    'k, update',
+    [(3, descend)]
+    + [(k, rule) for k in (1, 2, 3, 4) for rule in (sgd_momentum, adam)],
+)
 def test_every_stage_takes_the_steps_of_one_device(stage, k, update):
     assert_takes_the_step_of_one(stage, update, 13 if k < 4 else 5, k)
 
@@ -212,6 +216,49 @@ def test_zero2_leaves_no_whole_gradient():
     ((X, y),) = batches(5, num_steps=1)
     train_batch_zero2(X, y, replicas, devices, 0.1, [[], []], layers=LAYERS)
     assert all(param.grad.size == 0 for params in replicas for param in params)
+
+
+def assert_frees_gradients(monkeypatch, stage):
+    """No layer's gradients are left when the next layer computes its own."""
+    gradients, left = sharding.gradients, []
+
+    def watched(*arguments):
+        assert not any(ref() is not None for ref in left), 'not freed'
+        found = gradients(*arguments)
+        left.extend(map(weakref.ref, found[1:]))
+        return found
+
+    monkeypatch.setattr(sharding, 'gradients', watched)
+    run(stage, sgd_momentum, 5, 1)
+    assert len(left) == 5 * len(SHAPES)
+
+
+@pytest.mark.parametrize('stage', [2, 3])
+def test_gradients_of_a_layer_are_freed_in_time(stage, monkeypatch):
+    assert_frees_gradients(monkeypatch, stage)
+
+
+def test_gradients_that_live_too_long_are_caught(monkeypatch):
+    put_in(monkeypatch, sharding.backward_layers, 'del layer_grads', 'pass')
+    with pytest.raises(AssertionError, match='not freed'):
+        assert_frees_gradients(monkeypatch, 2)
+
+
+def test_parts_may_be_empty_from_the_first_parameter_on():
+    """Adam counts its steps even where it has no number to update."""
+    devices = [mx.cpu(i) for i in range(3)]
+    params = [np.ones(1), np.ones((7, 1))]
+    found = []
+    for k in (1, 3):
+        device_shards = make_shards(params, devices[:k])
+        for shards in device_shards:
+            grads, state = [array + 1 for array in shards], []
+            adam(shards, grads, state, 0.1)
+            adam(shards, grads, state, 0.1)
+        found.append(gather_params(device_shards, [(1,), (7, 1)]))
+    for one, three in zip(*found):
+        assert (one.asnumpy() == three.asnumpy()).all()
+        assert (one.asnumpy() != 1).all()
 
 
 def test_zero3_gathers_into_the_memory_of_one_layer():
@@ -429,6 +476,18 @@ BUGS = {
         sharding.update_parts,
         'split_views(param, k)[j]',
         'split_views(param, k)[j - 1]',
+        1,
+    ),
+    'a gather of the parts before the update': (
+        sharding.update_parts,
+        'update(parts, grads,',
+        'update([part.copy() for part in parts], grads,',
+        1,
+    ),
+    'the state of another shard, in every second step': (
+        sharding.update_parts,
+        'k = len(device_params)',
+        'k = len(device_params); states.reverse()',
         1,
     ),
     'no gather after the update': (

@@ -49,6 +49,11 @@ WRONG = [
             'reduce_scatter(grads), states[::-1])',
             'the state of part j alone|belongs to other|states',
         ),  # the state of another shard
+        (
+            'reduce_scatter(grads), states)',
+            'reduce_scatter(grads), [*states[:1], *states[:0:-1]])',
+            'state',
+        ),  # two states of one size exchanged
         ('    all_gather(parts, params)', '', 'only its own part moved'),
         (
             'def zero1_step(params, grads, states, lr, num_examples):\n'
@@ -107,6 +112,12 @@ RIGHT = [
         '        for i in range(stage):\n'
         '            held[2 - i] /= k\n'
         '        if num_params * sum(held) <= room + 1e-9:\n'
+        '            return k\n',
+        'def devices_needed(num_params, stage, room):\n'
+        '    for k in range(1, 10**4):\n'
+        '        part = -(-num_params // k)\n'  # whole numbers
+        '        held = [num_params] * (3 - stage) + [part] * stage\n'
+        '        if 4 * (held[0] + held[1] + 2 * held[2]) <= room:\n'
         '            return k\n',
     ],
     [
