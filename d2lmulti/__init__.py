@@ -99,12 +99,6 @@ __all__ = [
     'Machine',
     'allreduce_seconds',
     'checkpoint_interval',
-    'expected_slowest',
-    'fit_relative',
-    'hierarchical_seconds',
-    'run_seconds',
-    'simulate_allreduce',
-    'simulate_failures',
     'step_seconds',
 ]
 
@@ -180,12 +174,6 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
         Machine,
         allreduce_seconds,
         checkpoint_interval,
-        expected_slowest,
-        fit_relative,
-        hierarchical_seconds,
-        run_seconds,
-        simulate_allreduce,
-        simulate_failures,
         step_seconds,
     )
     from .sharding import (
