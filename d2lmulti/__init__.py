@@ -82,7 +82,6 @@ __all__ = [
     'launch',
     # 13b A transformer
     'read_sentences',
-    'mask_words',
     'init_transformer',
     'transformer',
     'token_loss',
@@ -205,7 +204,6 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
     from .transformer import (
         count_tokens,
         init_transformer,
-        mask_words,
         token_loss,
         transformer,
     )
