@@ -90,10 +90,7 @@ def load_fashion_mnist(batch_size, full=False, folder=None, seed=0):
 
 # %% ../notebooks/05_data.ipynb #on-bytes
 def on_bytes(net):
-    """Return a network for pixels as bytes, 0 to 255: it converts `X` to
-    floats from 0 to 1, on the device of `X`, and calls `net`. It raises
-    TypeError unless `X` is uint8."""
-    def net_on_bytes(X, params):
-        check_bytes(X)
-        return net(X.astype('float32') / 255, params)
-    return net_on_bytes
+    """Return a network for pixels as uint8 (else TypeError): it converts
+    `X` to floats from 0 to 1, on the device of `X`, and calls `net`."""
+    return lambda X, params: net(
+        check_bytes(X).astype('float32') / 255, params)

@@ -23,7 +23,7 @@ def allreduce_seconds(algorithm, k, num_bytes, alpha, beta, num_servers=1):
     check_exchange(algorithm, k, num_bytes, alpha, beta, num_servers)
     rounds, power = math.ceil(math.log2(k)), 2 ** int(math.log2(k))
     extra = 2 * (power < k)  # the devices beyond a power of two
-    pushes = max(k, num_servers)  # over the busiest link
+    pushes = max(k, num_servers)  # of the bottleneck link
     messages, arrays = {
         'star': (2 * (k - 1), 2 * (k - 1)),
         'direct': (2 * (k - 1), 2 * (k - 1) / k),
