@@ -354,13 +354,13 @@ def check_minibatches(
 
 
 def check_bytes(X: Any) -> Any:
-    """Return X; raise TypeError unless it holds pixels as bytes."""
+    """Return X as float32; raise TypeError unless it holds bytes."""
     if getattr(X, 'dtype', None) not in (onp.uint8, 'uint8'):
         raise TypeError(
             f'X must be of dtype uint8, not {getattr(X, "dtype", type(X))}: '
             'on_bytes divides by 255, so give floats to the network itself'
         )
-    return X
+    return X.astype('float32')
 
 
 def first_index(found: onp.ndarray) -> int:

@@ -92,5 +92,4 @@ def load_fashion_mnist(batch_size, full=False, folder=None, seed=0):
 def on_bytes(net):
     """Return a network for pixels as uint8 (else TypeError): it converts
     `X` to floats from 0 to 1, on the device of `X`, and calls `net`."""
-    return lambda X, params: net(
-        check_bytes(X).astype('float32') / 255, params)
+    return lambda X, params: net(check_bytes(X) / 255, params)
