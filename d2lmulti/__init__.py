@@ -82,7 +82,6 @@ __all__ = [
     'launch',
     # 13b A transformer
     'read_sentences',
-    'mask_words',
     'init_transformer',
     'transformer',
     'token_loss',
@@ -99,12 +98,6 @@ __all__ = [
     'Machine',
     'allreduce_seconds',
     'checkpoint_interval',
-    'expected_slowest',
-    'fit_relative',
-    'hierarchical_seconds',
-    'run_seconds',
-    'simulate_allreduce',
-    'simulate_failures',
     'step_seconds',
 ]
 
@@ -180,12 +173,6 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
         Machine,
         allreduce_seconds,
         checkpoint_interval,
-        expected_slowest,
-        fit_relative,
-        hierarchical_seconds,
-        run_seconds,
-        simulate_allreduce,
-        simulate_failures,
         step_seconds,
     )
     from .sharding import (
@@ -217,7 +204,6 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
     from .transformer import (
         count_tokens,
         init_transformer,
-        mask_words,
         token_loss,
         transformer,
     )

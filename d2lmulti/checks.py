@@ -353,6 +353,16 @@ def check_minibatches(
     ]
 
 
+def check_bytes(X: Any) -> Any:
+    """Return X as float32; raise TypeError unless it holds bytes."""
+    if getattr(X, 'dtype', None) not in (onp.uint8, 'uint8'):
+        raise TypeError(
+            f'X must be of dtype uint8, not {getattr(X, "dtype", type(X))}: '
+            'on_bytes divides by 255, so give floats to the network itself'
+        )
+    return X.astype('float32')
+
+
 def first_index(found: onp.ndarray) -> int:
     """Return the first row in which `found` is true anywhere."""
     return int(onp.argwhere(found)[0][0])

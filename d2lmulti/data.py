@@ -7,7 +7,8 @@ __all__ = ['split_and_load', 'split_batch', 'Minibatches', 'load_fashion_mnist',
 import mxnet as mx
 import numpy as onp
 from mxnet import np
-from .checks import check_batch, check_minibatches, check_split
+from .checks import (check_batch, check_bytes,
+                             check_minibatches, check_split)
 from .devices import split_slices
 from .system.fashion_mnist import read_fashion_mnist
 
@@ -89,6 +90,6 @@ def load_fashion_mnist(batch_size, full=False, folder=None, seed=0):
 
 # %% ../notebooks/05_data.ipynb #on-bytes
 def on_bytes(net):
-    """Return a network for pixels as bytes, 0 to 255: it converts `X` to
-    floats from 0 to 1, on the device of `X`, and calls `net`."""
-    return lambda X, params: net(X.astype('float32') / 255, params)
+    """Return a network for pixels as uint8 (else TypeError): it converts
+    `X` to floats from 0 to 1, on the device of `X`, and calls `net`."""
+    return lambda X, params: net(check_bytes(X) / 255, params)

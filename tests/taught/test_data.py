@@ -289,6 +289,13 @@ def test_every_byte_becomes_the_float_of_the_data_set():
     assert onp.isin(X[:200], found.asnumpy()).all()
 
 
+def test_floats_are_not_taken_for_bytes():
+    net = d2lmulti.on_bytes(lambda X, params: X)
+    for X in (np.ones((2, 3)), np.ones((2, 3), dtype='int32'), [[1, 2]]):
+        with pytest.raises(TypeError, match='uint8'):
+            net(X, None)
+
+
 def bytes_sent(images):
     X, y = next(iter(d2lmulti.Minibatches(images, onp.arange(14), 14)))
     devices = [mx.cpu(i) for i in range(4)]

@@ -18,19 +18,21 @@ from d2lmulti import (
     allreduce_seconds,
     checkpoint_interval,
     direct_allreduce,
-    expected_slowest,
-    fit_relative,
-    hierarchical_seconds,
     ring_allreduce,
-    run_seconds,
     scaling,
-    simulate_allreduce,
-    simulate_failures,
     step_seconds,
     tree_allreduce,
 )
 from d2lmulti.checks import ALGORITHMS
 from d2lmulti.devices import record_copies
+from d2lmulti.scaling import (
+    expected_slowest,
+    fit_relative,
+    hierarchical_seconds,
+    run_seconds,
+    simulate_allreduce,
+    simulate_failures,
+)
 
 LINK = {'num_bytes': 1e8, 'alpha': 5e-5, 'beta': 1.6e-10}
 positive = st.floats(1e-3, 1e3)
@@ -82,9 +84,9 @@ def test_beyond_a_power_of_two_halving_doubling_folds_the_others_in():
     assert five == four + 2 * (1 + 100)
 
 
-@given(k=st.integers(2, 300), n=st.floats(0, 1e9), s=st.integers(1, 50))
+@given(k=st.integers(51, 300), n=st.floats(0, 1e9), s=st.integers(1, 50))
 @quick
-def test_more_servers_never_take_longer(k, n, s):
+def test_more_servers_up_to_one_per_worker_never_take_longer(k, n, s):
     few, many = (
         allreduce_seconds('servers', k, n, 1e-5, 1e-9, servers)
         for servers in (s, s + 1)
@@ -96,8 +98,16 @@ def test_more_servers_never_take_longer(k, n, s):
 @quick
 def test_no_algorithm_moves_less_than_the_lower_bound(k, n):
     least = 2 * (k - 1) / k * n
-    for name in ('star', 'ring', 'tree', 'halving-doubling'):
+    for name in ALGORITHMS:
         assert allreduce_seconds(name, k, n, 0, 1) >= least * (1 - 1e-9)
+
+
+@pytest.mark.parametrize('k, servers', [(1, 64), (4, 5), (3, 3), (8, 2)])
+def test_a_worker_sends_its_whole_array_to_servers(k, servers):
+    seconds = allreduce_seconds('servers', k, 100, 0, 1, servers)
+    assert seconds == pytest.approx(200 * max(1, k / servers))
+    messages = allreduce_seconds('servers', k, 0, 1, 0, servers)
+    assert messages == 2 * max(k, servers)
 
 
 def test_a_hierarchy_of_one_group_or_of_groups_of_one_is_flat():
@@ -220,8 +230,20 @@ def test_a_fit_weighs_relative_errors():
     )
 
 
-def test_a_fit_is_never_negative():
-    assert min(fit_relative([(1, 1), (1, 2)], [2.0, 1.0])) >= 0
+@given(st.lists(st.floats(0.1, 10), min_size=3, max_size=3))
+@quick
+def test_a_fit_is_the_best_without_negative_coefficients(seconds):
+    rows = onp.array([(1, 1), (1, 2), (1, 5)])
+    found = onp.array(fit_relative(rows, seconds))
+    assert found.min() >= 0
+
+    def error(coefficients):
+        return ((rows @ coefficients / seconds - 1) ** 2).sum()
+
+    others = onp.maximum(
+        found + onp.random.RandomState(0).normal(0, 0.1, (200, 2)), 0
+    )
+    assert error(found) <= min(map(error, others)) + 1e-9
 
 
 # The simulation
@@ -233,7 +255,7 @@ def test_the_simulation_ends_when_the_formula_says(name, k):
     if name == 'halving-doubling' and not math.log2(k).is_integer():
         pytest.raises(ValueError, simulate_allreduce, name, [0] * k, **LINK)
         return
-    for servers in (1, 8):
+    for servers in (1, 8, 200):
         last = simulate_allreduce(
             name, onp.zeros(k), **LINK, num_servers=servers
         ).max()
@@ -261,14 +283,50 @@ def by_events(rounds, ready, seconds):
     return [clock[device, len(rounds)] for device in range(k)]
 
 
-@given(st.lists(st.floats(0, 10), min_size=2, max_size=12))
+@pytest.mark.parametrize('name', ['ring', 'direct'])
+@given(ready=st.lists(st.floats(0, 10), min_size=2, max_size=12))
 @quick
-def test_the_ring_is_what_its_messages_give_one_by_one(ready):
+def test_rounds_are_what_their_messages_give_one_by_one(name, ready):
     k = len(ready)
     seconds = LINK['alpha'] + LINK['beta'] * LINK['num_bytes'] / k
-    rounds = [[(i - 1) % k for i in range(k)]] * (2 * (k - 1))
+    gaps = [1] * (k - 1) if name == 'ring' else range(1, k)
+    rounds = [[(i - gap) % k for i in range(k)] for gap in gaps] * 2
     right = by_events(rounds, ready, [seconds] * len(rounds))
-    assert simulate_allreduce('ring', ready, **LINK) == pytest.approx(right)
+    assert simulate_allreduce(name, ready, **LINK) == pytest.approx(right)
+
+
+@given(ready=st.lists(st.floats(0, 10), min_size=2, max_size=13))
+@quick
+def test_the_tree_sums_and_returns_along_its_edges(ready):
+    k = len(ready)
+    seconds = LINK['alpha'] + LINK['beta'] * LINK['num_bytes']
+
+    def summed(device, gap):  # when `device` has the sum of its 2 gap devices
+        if gap < 1:
+            return ready[device]
+        own = summed(device, gap // 2)
+        if device + gap >= k:
+            return own
+        return max(own, summed(device + gap, gap // 2)) + seconds
+
+    top = 2 ** (math.ceil(math.log2(k)) - 1)
+    right, gap = {0: summed(0, top)}, top
+    while gap >= 1:
+        for device in [d for d in right if d + gap < k]:
+            right[device] += seconds
+            right[device + gap] = right[device]
+        gap //= 2
+    found = simulate_allreduce('tree', ready, **LINK)
+    assert found == pytest.approx([right[i] for i in range(k)])
+
+
+def test_a_late_worker_still_sends_a_message_to_each_server():
+    ready = [0.0] * 63 + [5.0]
+    found = simulate_allreduce('servers', ready, 64, 1, 1, num_servers=32)
+    assert found.min() == pytest.approx(64 * 3 + 32 * 3)  # a full queue
+    ready[-1] = 500.0
+    found = simulate_allreduce('servers', ready, 64, 1, 1, num_servers=32)
+    assert found.min() == pytest.approx(500 + 32 * 3 + 32 * 3)
 
 
 @pytest.mark.parametrize('bits', [1, 2, 3, 4])
@@ -341,9 +399,13 @@ def test_sixteen_thousand_devices_can_be_simulated():
 # Failures
 
 
-@pytest.mark.parametrize('interval', [50, 300, 2_000])
-def test_simulated_failures_take_the_time_of_the_formula(interval):
-    numbers = (40_000, 1_000, interval, 20, 60)
+@pytest.mark.parametrize(
+    'work, interval',
+    [(40_000, 50), (40_000, 300), (40_000, 2_000), (5_000, 3_700)]
+    + [(1_000, 4_000)],  # the whole run is shorter than an interval
+)
+def test_simulated_failures_take_the_time_of_the_formula(work, interval):
+    numbers = (work, 1_000, interval, 20, 60)
     runs = [simulate_failures(*numbers, seed=seed) for seed in range(60)]
     error = onp.std(runs) / math.sqrt(len(runs))
     assert abs(onp.mean(runs) - run_seconds(*numbers)) < 4 * error
@@ -464,7 +526,7 @@ def test_a_bug_is_found(monkeypatch, function, old, new, test):
     'function, old, new, name',
     [
         (scaling.serve, ' + waits + seconds', ' + waits', 'star'),
-        (scaling.simulate_ring, '2 * (len(ready) - 1)', 'len(ready)', 'ring'),
+        (scaling.simulate_ring, '2 * rounds', 'rounds', 'ring'),
         (
             scaling.simulate_rounds,
             '(2 * gap)\n',
@@ -504,4 +566,4 @@ def test_a_bug_in_the_simulation_is_found(
 def test_a_bug_in_the_failures_is_found(monkeypatch, old, new):
     put_in(monkeypatch, scaling.simulate_failures, old, new)
     with pytest.raises(AssertionError):
-        test_simulated_failures_take_the_time_of_the_formula(300)
+        test_simulated_failures_take_the_time_of_the_formula(40_000, 300)

@@ -4,16 +4,16 @@ EXACT = 'exact = efficiency / (1 - efficiency) * fixed / per_example'
 
 WRONG = [
     [
-        ('max(1, math.ceil(exact - 1e-9))', 'int(exact)', 'the smallest'),
-        ('math.ceil(exact - 1e-9)', 'round(exact) + 1', 'the smallest'),
+        ('math.ceil(exact)', 'int(exact)', 'the smallest'),
+        ('math.ceil(exact)', 'math.floor(exact) + 1', 'the smallest'),
         (EXACT, 'exact = efficiency * fixed / per_example', 'the smallest'),
         (EXACT, 'exact = fixed / per_example', 'the smallest'),
-        ('max(1, math.ceil(exact - 1e-9))', 'exact', 'an integer|smallest'),
+        ('math.ceil(exact)', 'exact', 'an integer|smallest'),
         ('fixed / per_example', 'per_example / fixed', 'the smallest'),
         (EXACT, 'exact = 1 / (1 - efficiency) * 15', 'the smallest'),
-        ('return max', 'return str(fixed) or max', 'return an integer'),
-        ('max(1, math.ceil(exact - 1e-9))', 'float("nan")', 'an integer'),
-        ('max(1, math.ceil(exact - 1e-9))', '[15]', 'return an integer'),
+        ('return math', 'return str(fixed) or math', 'return an integer'),
+        ('math.ceil(exact)', 'float("nan")', 'an integer'),
+        ('math.ceil(exact)', '[15]', 'return an integer'),
     ],
     [
         ('return min', 'return max', 'not the fastest'),
@@ -83,13 +83,13 @@ RIGHT = [
             '    return n\n'
         ),
         (
-            'max(1, math.ceil(exact - 1e-9))',
-            'onp.int64(max(1, math.ceil(exact - 1e-9)))',
+            'math.ceil(exact)',
+            'onp.int64(math.ceil(exact))',
         ),
-        ('max(1, math.ceil(exact - 1e-9))', 'onp.ceil(exact - 1e-9)'),
+        ('math.ceil(exact)', 'onp.ceil(exact)'),
         (
-            'max(1, math.ceil(exact - 1e-9))',
-            'onp.array(max(1, math.ceil(exact - 1e-9)))',
+            'math.ceil(exact)',
+            'onp.array(math.ceil(exact))',
         ),
     ],
     [
