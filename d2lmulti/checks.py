@@ -1163,40 +1163,67 @@ def check_worker_shares(
         )
 
 
-def check_weight(weight: Any) -> float:
-    """Return what `count` found as a float; raise TypeError or ValueError
-    unless it is a finite number of at least 0."""
-    if isinstance(weight, (np.ndarray, onp.ndarray)) and weight.size == 1:
-        weight = weight.item()
-    if not is_number(weight):
-        raise TypeError(f'count(y) must be a number, not {weight!r:.60}')
-    if not 0 <= weight < math.inf:
+def check_scalar(name: str, value: Any) -> float:
+    """Return a number, or an array with a single one, as a float; raise
+    TypeError for anything else."""
+    if isinstance(value, (np.ndarray, onp.ndarray)) and value.size == 1:
+        value = value.item()
+    if not is_number(value):
+        raise TypeError(f'{name} must be a number, not {value!r:.60}')
+    return float(value)
+
+
+def check_weight(value: Any, name: str = 'count(y)') -> float:
+    """Return what a function has returned as a float; raise TypeError or
+    ValueError unless it is a finite number of at least 0."""
+    number = check_scalar(name, value)
+    if not 0 <= number < math.inf:
         raise ValueError(
-            f'count(y) must be a finite number of at least 0, not {weight}'
+            f'{name} must be a finite number of at least 0, not {number}'
         )
-    return float(weight)
+    return number
+
+
+def check_optimizer_state(state: Sequence) -> None:
+    """Raise TypeError unless a checkpoint can hold and restore the state."""
+    for entry in state:
+        if not isinstance(entry, np.ndarray):
+            raise TypeError(
+                'the state of update must be a list of MXNet arrays, so that '
+                'training resumes exactly; it has '
+                f'{type(entry).__name__}, {entry!r:.60}: make it an array, '
+                'and update it in place'
+            )
 
 
 def check_cluster(
-    checkpoint_every: Any, num_devices: Any, speed: Any, options: dict
+    checkpoint_every: Any,
+    num_devices: Any,
+    speed: Any,
+    num_parts: Any = 1,
+    max_norm: Any = None,
+    **functions: Any,
 ) -> None:
     """Raise TypeError or ValueError unless `train_on_cluster` can begin."""
-    check_positive_int(checkpoint_every=checkpoint_every)
+    check_positive_int(checkpoint_every=checkpoint_every, num_parts=num_parts)
     if num_devices is not None:
         check_positive_int(num_devices=num_devices)
     if speed is not None:
         check_positive_number(speed=speed)
-    check_positive_int(num_parts=options.get('num_parts', 1))
-    if options.get('max_norm') is not None:
-        check_positive_number(max_norm=options['max_norm'])
-    known = ['net', 'loss', 'update', 'num_parts', 'max_norm', 'count']
-    for name, value in options.items():
-        if name not in known:
+    if max_norm is not None:
+        check_positive_number(max_norm=max_norm)
+    needed = ['init', 'evaluate', 'net', 'loss', 'count']
+    optional = {'update': 'adam', 'schedule': 'lambda step: 0.1'}
+    for name, value in functions.items():
+        if name not in [*needed, *optional]:
             raise TypeError(
                 f'train_on_cluster has no argument {name!r}: the options '
-                f'are {", ".join(known)}'
+                'are net, loss, update, num_parts, max_norm, count'
             )
-        if name in ('net', 'loss', 'count') and not callable(value):
+        if name in needed and not callable(value):
             raise TypeError(f'{name} must be a function, not {value!r:.60}')
-    if not callable(options.get('update') or len):
-        raise TypeError('update must be a function such as adam, or None')
+        if name in optional and not (value is None or callable(value)):
+            raise TypeError(
+                f'{name} must be a function such as {optional[name]}, or '
+                f'None, not {value!r:.60}'
+            )

@@ -25,9 +25,8 @@ from .training import evaluate_accuracy, sgd
 def connect_kvstore(kind='dist_sync'):
     """Yield the key-value store of this worker; drain the engine at the end.
 
-    `kind`: 'dist_sync', or 'dist_async' for a store that does not wait for
-    all workers. If nothing has set DMLC_ROLE, as `launch` does: a store
-    with one worker.
+    `kind`: 'dist_sync', or 'dist_async', which does not wait for all. If
+    nothing has set DMLC_ROLE, as `launch` does: a store with one worker.
     """
     store = mx.kv.create(kind if 'DMLC_ROLE' in os.environ else 'local')
     yield store
@@ -37,9 +36,8 @@ def connect_kvstore(kind='dist_sync'):
 class KVStoreAllreduce:
     """An `allreduce` over the devices of all workers of `store`.
 
-    Must exist before the first forward pass (see the end of chapter 13),
-    and be called for arrays like those in `params`, in their order. A worker
-    sends and receives each of them once per step.
+    Make it before the first forward pass, and call it for arrays like those
+    in `params`, in their order. Each is sent and received once per step.
     """
     def __init__(self, store, params):
         self.store, self.turn = store, 0
@@ -65,8 +63,7 @@ class KVStoreAllreduce:
 
 # %% ../notebooks/13_many_machines.ipynb #12
 def worker_rows(rows, store, shares=None):
-    """Return the part of `rows` for this worker, in proportion to `shares`:
-    a number for each worker, by rank; by default all are equal."""
+    """Return this worker's part of `rows`; `shares`: by rank, or equal."""
     shares = shares or [1] * store.num_workers
     check_worker_shares(len(rows), shares, store.num_workers)
     sizes = shard_sizes(len(rows), shares)  # chapter 12
@@ -95,9 +92,7 @@ def cluster_step(rows, minibatches, device_params, devices, lr, store,
                  allreduce, shares=None, states=None, *, net=lenet, loss=loss,
                  update=None, num_parts=1, max_norm=None, count=len):
     """Take one step on all workers; return the seconds per example of each.
-
-    `rows`: of the whole minibatch. `allreduce`: from `cluster_allreduce`.
-    """
+    `rows`: of the whole minibatch. `allreduce`: from `cluster_allreduce`."""
     start = time.perf_counter()
     X, y = minibatches.load(worker_rows(rows, store, shares))
     sum_gradients(X, y, device_params, devices, net, loss, num_parts)
@@ -106,23 +101,20 @@ def cluster_step(rows, minibatches, device_params, devices, lr, store,
                for device in devices]
     numbers[0][0] = check_weight(count(y))
     numbers[0][1 + store.rank] = (time.perf_counter() - start) / len(y)
-    bucket_allreduce(  # chapter 8
-        [[*(param.grad for param in params), extra]
-         for params, extra in zip(device_params, numbers)],
-        allreduce, num_bytes=float('inf'))
+    grads = [[param.grad for param in params] for params in device_params]
+    bucket_allreduce([[*own, extra] for own, extra in zip(grads, numbers)],
+                     allreduce, num_bytes=float('inf'))  # chapter 8
     for i, params in enumerate(device_params):
-        grads = [param.grad for param in params]
-        scale_gradients(grads, numbers[i][0], max_norm)
+        scale_gradients(grads[i], numbers[i][0], max_norm)
         if update:
-            update(params, grads, states[i], lr)
+            update(params, grads[i], states[i], lr)
         else:
             sgd(params, lr, 1)
     return numbers[0][1:]
 
 # %% ../notebooks/13_many_machines.ipynb #cluster-allreduce
 def cluster_allreduce(params, store, in_rank_order=False):
-    """Return the `allreduce` of `cluster_step`: its one array has all
-    gradients, the weight of the examples, and the seconds of each worker."""
+    """Return the `allreduce` of `cluster_step`, which sums one array."""
     size = sum(param.size for param in params) + 1 + store.num_workers
     kind = RankOrderAllreduce if in_rank_order else KVStoreAllreduce
     return kind(store, [np.zeros(size)])
@@ -148,22 +140,21 @@ def train_on_cluster(num_devices, batch_size, lr, num_epochs=10, seed=0,
     As `train`; `batch_size`: of all workers together. `num_devices`: of this
     one; None: D2LMULTI_NUM_DEVICES in the environment, or 1. Rows are in
     proportion to `speed`, by default `num_devices`, or, if `adapt`, to the
-    speeds measured in training. `checkpoints`: a folder that all hosts
-    share; rank 0 writes every `checkpoint_every` steps, and training goes on
-    from there, on other workers only if `redistribute`. `schedule(step)`:
-    the rate, instead of `lr`. `in_rank_order`: bit-identical sums, for
-    `num_workers` times the bytes. `options`: `net`, `loss`; `update`, as
-    `adam`, else SGD; `num_parts` of a shard; `max_norm` of the gradient;
-    `count(y)`, a weight. Raises what `train` and `load_checkpoint` raise.
+    speeds measured in training. `checkpoints`: a folder that all share; rank
+    0 writes every `checkpoint_every` steps, and training goes on from there,
+    on other workers only if `redistribute`. `schedule(step)`: the rate, not
+    `lr`. `in_rank_order`: bit-identical sums, for `num_workers` times the
+    bytes. `options`: `net`, `loss`, `update` such as `adam`, `num_parts` of
+    a shard, `max_norm`, `count(y)`. Raises as `train`, `load_checkpoint`.
     """
-    check_cluster(checkpoint_every, num_devices, speed, options)
-    *train_set, X_test, y_test = data or read_fashion_mnist()
-    batches = Minibatches(*train_set, batch_size, seed)
+    check_cluster(checkpoint_every, num_devices, speed, init=init,
+                  evaluate=evaluate, schedule=schedule, **options)
+    X, y, *test_set = data or read_fashion_mnist()
+    batches = Minibatches(X, y, batch_size, seed)
     with connect_kvstore() as store:
         params = init(seed)
-        broadcast_params(params, store)
-        job = Job(store, batches, num_epochs, lr, schedule, num_devices,
-                  speed, adapt, checkpoints, checkpoint_every, in_rank_order)
-        job.begin(params, redistribute, options)
-        return job.train(cluster_step, cluster_allreduce, X_test, y_test,
-                         evaluate)
+        job = Job(store, params, batches, num_epochs, lr, schedule,
+                  num_devices, speed, adapt, checkpoints, checkpoint_every)
+        broadcast_params(params, job.workers)
+        job.begin(params, in_rank_order, redistribute, options)
+        return job.train(cluster_step, cluster_allreduce, test_set, evaluate)

@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import platform
+import re
 import time
 import zlib
 from typing import (
@@ -38,8 +39,10 @@ from .checkpoint import (
 )
 from .checks import (
     check_finite,
+    check_optimizer_state,
     check_positive_int,
     check_positive_number,
+    check_scalar,
     check_training,
     check_weight,
 )
@@ -140,6 +143,7 @@ class Job:
     def __init__(
         self,
         store: Any,
+        params: Sequence,
         batches: Any,
         num_epochs: int,
         lr: float,
@@ -149,31 +153,28 @@ class Job:
         adapt: bool,
         checkpoints: Optional[str],
         checkpoint_every: int,
-        in_rank_order: bool,
     ) -> None:
         self.devices = try_devices(find_num_devices(num_devices))
         self.workers = Workers(
             store, len(self.devices), find_speed(speed, len(self.devices))
         )
+        check_params(params, self.workers)
         total = range(sum(self.workers.devices))
         check_training(num_epochs, 1 if schedule else lr, batches, total)
         self.batches, self.num_epochs = batches, num_epochs
         self.lr, self.schedule, self.adapt = lr, schedule, adapt
         self.checkpoints, self.every = checkpoints, checkpoint_every
-        self.in_rank_order = in_rank_order
         self.recent: Deque[List[float]] = collections.deque(maxlen=7)
 
     def begin(
-        self, params: Sequence, redistribute: bool, options: Dict[str, Any]
+        self,
+        params: Sequence,
+        in_rank_order: bool,
+        redistribute: bool,
+        options: Dict[str, Any],
     ) -> None:
         """Set `state`: the newest checkpoint, or an untrained network."""
-        self.options = options
-        for param in params:
-            if onp.dtype(param.dtype) != 'float32':
-                raise TypeError(
-                    'the parameters must be float32, as what workers '
-                    f'exchange is, not {param.dtype}'
-                )
+        self.options, self.in_rank_order = options, in_rank_order
         settings = job_settings(
             self.batches,
             self.lr,
@@ -181,11 +182,17 @@ class Job:
             self.workers,
             schedule=self.schedule,
             adapt=self.adapt,
-            in_rank_order=self.in_rank_order,
+            in_rank_order=in_rank_order,
             **options,
         )
         self.state = load_or_init(
-            self.checkpoints, settings, params, self.workers, redistribute
+            self.checkpoints,
+            settings,
+            params,
+            self.workers,
+            redistribute,
+            num_epochs=int(self.num_epochs),
+            checkpoint_every=int(self.every),
         )
         if not self.state.shares:
             self.state.shares = balanced_shares(
@@ -214,11 +221,12 @@ class Job:
         self,
         cluster_step: Callable[..., Any],
         make_allreduce: Callable[..., Any],
-        X_test: onp.ndarray,
-        y_test: onp.ndarray,
+        test_set: Sequence[onp.ndarray],
         evaluate: Callable[..., float],
     ) -> TrainResult:
         """Take all steps that are left, on this worker."""
+        X_test, y_test = test_set
+        Minibatches(X_test, y_test, 256)  # raises before training, not after
         replicas, states = self.make_replicas()
         step = functools.partial(
             cluster_step,
@@ -252,6 +260,8 @@ class Job:
         rows = split_slices(len(X), self.workers.num_workers)[
             self.workers.rank
         ]
+        if rows.start == rows.stop:  # there are fewer examples than workers
+            return self.workers.mean(0, 0)
         found = evaluate(
             replicas,
             Minibatches(X[rows], y[rows], 256),
@@ -259,15 +269,14 @@ class Job:
             self.options.get('net', lenet),
         )
         weight = check_weight(self.options.get('count', len)(y[rows]))
-        return self.workers.mean(found, weight)
+        return self.workers.mean(check_scalar('evaluate', found), weight)
 
     def rate(self) -> float:
         """Return the learning rate of the next step."""
         if self.schedule is None:
             return self.lr
-        return self.schedule(
-            self.state.epoch * len(self.batches) + self.state.step
-        )
+        step = self.state.epoch * len(self.batches) + self.state.step
+        return check_weight(self.schedule(step), f'schedule({step})')
 
     def finish_epoch(self, step: Callable[..., Any]) -> None:
         """Take the steps of epoch `state.epoch` that come after
@@ -303,7 +312,7 @@ def scale_gradients(
         grad /= np.where(weight == 0, 1, weight)
     if max_norm is not None:
         norm = sum((grad**2).sum() for grad in grads) ** 0.5
-        factor = np.minimum(1, max_norm / np.maximum(norm, 1e-30))
+        factor = np.minimum(1, float(max_norm) / np.maximum(norm, 1e-30))
         for grad in grads:
             grad *= factor
 
@@ -334,6 +343,32 @@ def find_speed(speed: Optional[float], num_devices: int) -> float:
     return float(speed)
 
 
+def check_params(params: Any, workers: Workers) -> None:
+    """Raise TypeError or ValueError, in all workers, unless `init` returned
+    arrays of the same shapes everywhere: servers end at any other."""
+    if not isinstance(params, (list, tuple)) or not all(
+        isinstance(param, np.ndarray) for param in params or [None]
+    ):
+        raise TypeError(
+            f'init must return a list of MXNet arrays, not {params!r:.60}'
+        )
+    for param in params:
+        if onp.dtype(param.dtype) != 'float32':
+            raise TypeError(
+                'the parameters must be float32, as what workers exchange '
+                f'is, not {param.dtype}'
+            )
+    shapes = [param.shape for param in params]
+    found = workers.gather(
+        'shapes', [zlib.crc32(repr(shapes).encode()) % WHOLE]
+    )
+    if (found != found[0]).any():
+        raise ValueError(
+            'the workers have different networks: init must return arrays of '
+            f'the same shapes in all; here they are {shapes}'
+        )
+
+
 def job_settings(
     batches: Any, lr: float, params: Sequence, workers: Workers, **recipe: Any
 ) -> Dict[str, Any]:
@@ -341,8 +376,10 @@ def job_settings(
     schedule = recipe.pop('schedule', None)
     if schedule:  # a function: some of its values stand for it
         steps = (0, 1, len(batches) // 2, len(batches) - 1)
-        recipe['schedule'] = [float(schedule(step)) for step in steps]
-    return {
+        recipe['schedule'] = [
+            check_weight(schedule(step), f'schedule({step})') for step in steps
+        ]
+    settings = {
         'examples': len(batches.X),
         'seed': batches.seed,
         'batch_size': batches.batch_size,
@@ -356,17 +393,24 @@ def job_settings(
             for name, value in recipe.items()
         },
     }
+    return {  # JSON knows no number of NumPy's
+        name: value.item() if isinstance(value, onp.generic) else value
+        for name, value in settings.items()
+    }
 
 
-def describe(function: Callable) -> str:
-    """Return the name of a function, with what `partial` has fixed."""
-    if isinstance(function, functools.partial):
+def describe(value: Any) -> str:
+    """Return the name of a function, with what `partial` has fixed, or the
+    text of a value: the same in every process."""
+    if isinstance(value, functools.partial):
         fixed = [
-            *map(repr, function.args),
-            *(f'{key}={value!r}' for key, value in function.keywords.items()),
+            *map(describe, value.args),
+            *(f'{key}={describe(x)}' for key, x in value.keywords.items()),
         ]
-        return f'{describe(function.func)}({", ".join(fixed)})'
-    return getattr(function, '__name__', type(function).__name__)
+        return f'{describe(value.func)}({", ".join(fixed)})'
+    if callable(value):
+        return getattr(value, '__name__', type(value).__name__)
+    return re.sub(' at 0x[0-9a-f]+', '', repr(value))
 
 
 def load_or_init(
@@ -375,12 +419,14 @@ def load_or_init(
     params: Sequence,
     workers: Workers,
     redistribute: bool = False,
+    **plan: int,
 ) -> Checkpoint:
     """Return the newest `Checkpoint`, or that of an untrained network.
 
     Sets the random state of this worker. `redistribute`: another number of
-    workers or devices, and other speeds, are allowed. Raises ValueError if
-    the workers differ in what they found or in their settings.
+    workers or devices, and other speeds, are allowed. `plan`: what may change
+    when training goes on. Raises ValueError if the workers differ in what
+    they found, in their settings, or in their plan.
     """
     free = ROUNDING if redistribute else ()
     known = {name: settings[name] for name in settings if name not in free}
@@ -396,15 +442,15 @@ def load_or_init(
         np.array(param, dtype=str(onp.dtype(param.dtype)))
         for param in state.params
     ]
-    check_same_start(folder, state, workers)
+    check_same_start(folder, state, workers, **plan)
     return state
 
 
 def check_same_start(
-    folder: Optional[str], state: Checkpoint, workers: Workers
+    folder: Optional[str], state: Checkpoint, workers: Workers, **plan: int
 ) -> None:
     """Raise ValueError, in all workers, if they would not start alike."""
-    text = json.dumps(state.settings, sort_keys=True)
+    text = json.dumps({**state.settings, **plan}, sort_keys=True)
     found = workers.gather(
         'start',
         [
@@ -429,6 +475,7 @@ def check_same_start(
 def save_state(folder: str, state: Checkpoint, workers: Workers) -> None:
     """Write a checkpoint with every worker's random state. All workers call
     it; the one of rank 0 writes."""
+    check_optimizer_state(state.optimizer)
     halves = get_random_state().view('uint16')
     found = workers.gather('random', halves.tolist())
     seed_mxnet(state, workers.rank)

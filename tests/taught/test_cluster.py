@@ -41,6 +41,7 @@ TESTS = str(pathlib.Path(__file__).parents[1])  # for helpers
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.slow]
 LIMITS = Limits(startup=60, progress=60, exit=8, total=90)
+RESTARTS = LIMITS._replace(total=300)  # for all attempts together
 KILLS = int(os.environ.get('D2LMULTI_KILLS', 3))
 
 
@@ -56,7 +57,7 @@ def run_job(tmp_path, script, *args, on_line=print, **options):
     launch(
         [sys.executable, str(tmp_path / 'script.py'), *map(str, args)],
         on_line=note,
-        limits=LIMITS,
+        limits=RESTARTS if 'restarts' in options else LIMITS,
         log_dir=tmp_path / 'logs',
         **options,
     )
@@ -602,7 +603,7 @@ def test_a_job_that_was_killed_and_run_again_ends_with_the_same_parameters(
     assert params_in('killed') == params_in(undisturbed)
 
 
-@pytest.mark.timeout(90 + 60 * KILLS)
+@pytest.mark.timeout(60 + 100 * KILLS)
 def test_kills_at_random_moments_change_nothing(
     tmp_path, monkeypatch, undisturbed_three
 ):
@@ -840,6 +841,12 @@ with connect_kvstore() as store:
         ({'max_norm': 0}, ValueError, 'max_norm must be'),
         ({'update': 3}, TypeError, 'update must be a function'),
         ({'net': None}, TypeError, 'net must be a function'),
+        ({'init': None}, TypeError, 'init must be a function'),
+        ({'init': lambda seed: []}, TypeError, 'must return a list of MXNet'),
+        ({'evaluate': 1}, TypeError, 'evaluate must be a function'),
+        ({'schedule': 0.1}, TypeError, 'schedule must be a function'),
+        ({'schedule': lambda step: None}, TypeError, 'schedule.0. must be'),
+        ({'schedule': lambda step: -1.0}, ValueError, 'schedule.0. must be'),
         ({'momentum': 0.9}, TypeError, "no argument 'momentum'"),
     ],
 )
@@ -849,6 +856,112 @@ def test_what_cannot_work_is_refused_before_training_begins(
     with pytest.raises(error, match=message):
         small_training(tmp_path, **options)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    """Also in a checkpoint, whose settings are JSON."""
+    found, right = (
+        small_training(
+            tmp_path / kind.__name__,
+            lr=kind(0.25),
+            max_norm=kind(0.5),
+            batch_size=int32(32),
+            seed=int32(1),
+            num_parts=int32(2),
+            init=tiny_init,
+            net=tiny_net,
+        )
+        for kind, int32 in ((onp.float32, onp.int32), (float, int))
+    )
+    assert found == right
+
+
+def test_a_test_set_smaller_than_the_workers_will_do(tmp_path):
+    """Without an example, a worker has no part of the mean."""
+    assert_all_trained(run_different(tmp_path, 'data=(X, y, X[:1], y[:1])'))
+
+
+def test_a_test_set_without_examples_is_refused_before_training(tmp_path):
+    X, y, _, _ = d2lmulti.read_fashion_mnist()
+    with pytest.raises(ValueError, match='at least one example'):
+        small_training(tmp_path, data=(X[:64], y[:64], X[:0], y[:0]))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    'entry, kind',
+    [(1, 'int'), (0.5, 'float'), (onp.zeros(3), 'ndarray'), ({}, 'dict')],
+)
+def test_a_state_that_would_not_resume_exactly_is_refused(
+    tmp_path, entry, kind
+):
+    def update(params, grads, state, lr):
+        state[:] = [entry]
+
+    with pytest.raises(TypeError, match=f'list of MXNet arrays.* {kind}, '):
+        small_training(tmp_path, update=update, init=tiny_init, net=tiny_net)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_functions_have_the_same_description_in_all_processes():
+    def inner(x):
+        return x
+
+    whole = functools.partial(inner, other=inner, thing=object(), lr=0.1)
+    name = 'inner(other=inner, thing=<object object>, lr=0.1)'
+    assert resume.describe(whole) == name
+
+
+DIFFERENT = """
+import os
+import d2lmulti
+from d2lmulti import resume
+from helpers import small_training, tiny_init, tiny_net
+from mxnet import np
+
+X, y, X_test, y_test = (a[:64] for a in d2lmulti.read_fashion_mnist())
+number = int(os.environ['D2LMULTI_NUM_DEVICES'])
+small_training(**{'folder': 'folder', 'num_devices': 1, 'init': tiny_init,
+                  'net': tiny_net, **dict(OPTIONS)})
+print('trained')
+"""
+
+
+def run_different(tmp_path, options):
+    """Run a job in which `number`, 1 or 2, tells the workers apart."""
+    script = f'import sys; sys.path.insert(0, {TESTS!r})' + DIFFERENT
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        return run_job(
+            tmp_path, script.replace('OPTIONS', options), devices=[1, 2]
+        )
+
+
+def assert_all_trained(lines):
+    assert lines.count('trained') == 2
+
+
+@pytest.mark.parametrize(
+    'options, message',
+    [
+        ('num_epochs=number', 'different arguments'),
+        pytest.param(
+            'checkpoint_every=number',
+            'different arguments',
+            marks=pytest.mark.long,
+        ),
+        (
+            'init=lambda seed: [np.zeros((784, number))]',
+            'init must return arrays of the same shapes',
+        ),
+    ],
+)
+def test_workers_that_are_started_differently_refuse(
+    tmp_path, options, message
+):
+    """They would wait for each other."""
+    with pytest.raises(JobFailed, match=message):
+        run_different(tmp_path, options)
 
 
 # Each real bug, put in on purpose: the test of its property must fail.
