@@ -72,8 +72,7 @@ def worker_rows(rows, store, shares=None):
 
 # %% ../notebooks/13_many_machines.ipynb #gradients
 def sum_gradients(X, y, device_params, devices, net, loss, num_parts):
-    """Store the gradient of each device's summed loss in its replica.
-    `num_parts` parts of (X, y), one after the other, take less memory."""
+    """Store each replica's gradient of the summed loss, part by part."""
     for param in (param for params in device_params for param in params):
         param.attach_grad('add')  # zeros, to which each backward pass adds
     for rows in split_slices(len(X), min(num_parts, len(X))):
