@@ -3,6 +3,7 @@
 import csv
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import types
@@ -11,7 +12,7 @@ import zipfile
 import nbformat
 import numpy as onp
 import pytest
-from grading import grading, runner, sandbox, submissions
+from grading import grading, number, runner, sandbox, submissions
 from grading.exercises import read_chapters, write_chapters
 from grading.sandbox import run_answers
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -374,6 +375,70 @@ def test_every_exercise_has_a_stable_id_and_points(chapters):
             for i in range(len(chapter.exercises))
         ]
         assert all(e.points > 0 for e in chapter.exercises)
+
+
+def test_numbering_keeps_points_and_changes_nothing_else(tmp_path):
+    notebook = chapter()
+    path = tmp_path / '06b_small.ipynb'
+    nbformat.write(notebook, path)
+    number.main(tmp_path)
+    first = path.read_bytes()
+    numbered = nbformat.read(path, 4)
+    names = [
+        c.metadata.get('nbgrader', {}).get('grade_id') for c in numbered.cells
+    ]
+    assert [name for name in names if name] == [
+        'ch06b-exercise-1',
+        'ch06b-exercise-1-check',
+        'ch06b-exercise-2',
+        'ch06b-exercise-2-check',
+    ]
+    (found,) = read_chapters(tmp_path)
+    assert [exercise.points for exercise in found.exercises] == [2, 2]
+    number.main(tmp_path)
+    assert path.read_bytes() == first
+    for cell, original in zip(numbered.cells, notebook.cells):
+        assert cell.source == original.source
+        assert cell.metadata.get('tags') == original.metadata.get('tags')
+
+
+# nbgrader's schema, version 3, and what its validator asks for besides:
+# {key: type}, for every cell that has its metadata.
+NBGRADER = {
+    'schema_version': int,
+    'cell_type': str,
+    'grade': bool,
+    'grade_id': str,
+    'locked': bool,
+    'points': (int, float),
+    'solution': bool,
+    'task': bool,
+}
+
+
+@pytest.mark.parametrize(
+    'path', sorted(NOTEBOOKS.glob('*.ipynb')), ids=lambda path: path.stem
+)
+def test_nbgrader_accepts_the_metadata(path):
+    names = []
+    for cell in nbformat.read(path, 4).cells:
+        tags = {'exercise', 'check'} & set(cell.metadata.get('tags', []))
+        found = cell.metadata.get('nbgrader')
+        assert bool(tags) == (found is not None), 'run `make export`'
+        if found is None:
+            continue
+        for key, value in found.items():
+            assert isinstance(value, NBGRADER[key]), key
+        optional = set() if found.grade else {'points'}
+        assert {*NBGRADER} - {*found} == optional
+        assert found.schema_version == 3 and not found.task
+        assert found.cell_type == cell.cell_type == 'code'
+        assert found.grade == found.locked == ('check' in tags)
+        assert found.solution == ('exercise' in tags)
+        assert re.fullmatch(r'[a-zA-Z0-9_-]+', found.grade_id)
+        assert not found.grade or found.points >= 0
+        names.append(found.grade_id)
+    assert len(set(names)) == len(names) > 0
 
 
 def test_a_chapter_of_the_book_is_graded(chapters):
