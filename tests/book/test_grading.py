@@ -12,7 +12,8 @@ import zipfile
 import nbformat
 import numpy as onp
 import pytest
-from grading import grading, number, runner, sandbox, submissions
+from grading import grading, runner, sandbox, submissions
+from grading import number as numbering
 from grading.exercises import read_chapters, write_chapters
 from grading.sandbox import run_answers
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -381,7 +382,7 @@ def test_numbering_keeps_points_and_changes_nothing_else(tmp_path):
     notebook = chapter()
     path = tmp_path / '06b_small.ipynb'
     nbformat.write(notebook, path)
-    number.main(tmp_path)
+    numbering.main(tmp_path)
     first = path.read_bytes()
     numbered = nbformat.read(path, 4)
     names = [
@@ -395,7 +396,7 @@ def test_numbering_keeps_points_and_changes_nothing_else(tmp_path):
     ]
     (found,) = read_chapters(tmp_path)
     assert [exercise.points for exercise in found.exercises] == [2, 2]
-    number.main(tmp_path)
+    numbering.main(tmp_path)
     assert path.read_bytes() == first
     for cell, original in zip(numbered.cells, notebook.cells):
         assert cell.source == original.source
