@@ -18,10 +18,11 @@ import nbformat
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))  # from any folder
 
+from make_student import without_solutions  # noqa: E402
+
 from grading.cells import code_cells  # noqa: E402
 from grading.exercises import read_chapters  # noqa: E402
 from grading.grading import ROOT, hidden_checks  # noqa: E402
-from make_student import without_solutions  # noqa: E402
 
 MARKS = '\n### BEGIN HIDDEN TESTS\n{}\n### END HIDDEN TESTS'
 

@@ -9,6 +9,8 @@ import numpy as onp
 def is_close(value, right):
     """Return whether two results are equal, up to rounding."""
     if isinstance(right, (list, tuple)):
+        if isinstance(value, (onp.ndarray, mx.np.ndarray)):
+            value = list(value)
         return (
             isinstance(value, (list, tuple))
             and len(value) == len(right)
