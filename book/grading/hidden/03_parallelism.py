@@ -33,9 +33,9 @@ def hidden_3(rng, answer, solution):
 def hidden_4(rng, answer, solution):
     for k in (1, 2, 5):
         sizes = rng.randint(1, 6, k)
-        units = [mx.np.array(rng.randn(3, size)) for size in sizes]
-        weights = [mx.np.array(rng.randn(size, 4)) for size in sizes]
-        b = mx.np.array(rng.randn(4))
+        units = [mx.np.array(rng.randn(2, size)) for size in sizes]
+        weights = [mx.np.array(rng.randn(size, 3)) for size in sizes]
+        b = mx.np.array(rng.randn(3))
         found = answer(units, weights, b)
         assert is_close(found, solution(units, weights, b)), (
             f'hidden check: {k} parts'
