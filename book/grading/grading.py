@@ -54,6 +54,14 @@ def grade_file(file, chapters, limits, secret=None):
         chapter, answers = match(read_notebook(file), chapters)
     except ValueError as error:
         return [Result(file.student, file.name, message=str(error))]
+    try:
+        return run_all(file, chapter, answers, limits, secret)
+    except (RuntimeError, OSError) as error:  # ours, not the student's
+        return [Result(file.student, file.name, message=f'our error: {error}')]
+
+
+def run_all(file, chapter, answers, limits, secret):
+    """Return a `Result` for each exercise of a chapter."""
     found = run_answers(
         [plain(source) for source in chapter.before],
         [to_job(answer, chapter, secret) for answer in answers],
