@@ -92,10 +92,11 @@ test-gpu-build: env  # MXNet's GPU build without a GPU; needs gcc
 bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cluster, unequal, large_batch
 	$(python) benchmarks/run.py $(SUITE) $(ARGS)
 
-export: env  ## write the chapters' modules in d2lmulti/ from the notebooks
+export: env  ## write d2lmulti/ from the notebooks, and number the exercises
 	$(python) -c "from glob import glob; \
 	from nbdev.export import nb_export; \
 	[nb_export(f, 'd2lmulti') for f in sorted(glob('notebooks/*.ipynb'))]"
+	@cd book && ../$(python) -m grading.number ../notebooks
 
 # Stored notebooks tell nothing of the machine that ran them.
 execute: env  ## run the notebooks and store their outputs; 15 and 15b: BUILD

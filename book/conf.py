@@ -31,6 +31,7 @@ extensions = [
 exclude_patterns = [
     'notebooks/.ipynb_checkpoints',
     'deploy',
+    'exam.md',
     'slides',
     'student',
 ]

@@ -30,7 +30,7 @@ def names_in(source):
     """
     try:
         tables = [symtable.symtable(plain(source), 'cell', 'exec')]
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set(), set()
     left = {
         symbol.get_name()

@@ -14,15 +14,20 @@ ROOT = next(p for p in HERE.parents if (p / 'pyproject.toml').exists())
 SECRET_FOLDERS = [
     ROOT / name for name in ('.git', 'book', 'build', 'notebooks', 'tests')
 ]
-# One cell: the answer and our solution, on the same cases.
+# One cell: the answer and our solution, on the same cases. It leaves no name
+# behind that an answer could use.
 HIDDEN_CHECK = """\
-import numpy, sys, types
-compare = sys.modules['compare'] = types.ModuleType('compare')
-exec({compare!r}, vars(compare))
-solution = dict(globals())
-exec({solution!r}, solution)
-{checks}
-hidden_{number}(numpy.random.RandomState({seed}), {name}, solution[{name!r}])
+def _hidden_check(names):
+    import numpy, sys, types
+    module = sys.modules['compare'] = types.ModuleType('compare')
+    exec({compare!r}, vars(module))
+    ours, checks = dict(names), {{}}
+    exec({solution!r}, ours)
+    exec({checks!r}, checks)
+    rng = numpy.random.RandomState({seed})
+    checks['hidden_{number}'](rng, names[{name!r}], ours[{name!r}])
+
+_hidden_check(globals())
 """
 
 
@@ -49,6 +54,14 @@ def grade_file(file, chapters, limits, secret=None):
         chapter, answers = match(read_notebook(file), chapters)
     except ValueError as error:
         return [Result(file.student, file.name, message=str(error))]
+    try:
+        return run_all(file, chapter, answers, limits, secret)
+    except (RuntimeError, OSError) as error:  # ours, not the student's
+        return [Result(file.student, file.name, message=f'our error: {error}')]
+
+
+def run_all(file, chapter, answers, limits, secret):
+    """Return a `Result` for each exercise of a chapter."""
     found = run_answers(
         [plain(source) for source in chapter.before],
         [to_job(answer, chapter, secret) for answer in answers],

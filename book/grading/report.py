@@ -105,7 +105,9 @@ def write_report(results, folder, warning=''):
 def write_csv(results, path):
     """Write a row for each student and exercise."""
     fields = [field.name for field in dataclasses.fields(results[0])]
-    with open(path, 'w', newline='') as file:
+    with open(
+        path, 'w', newline='', encoding='utf-8', errors='replace'
+    ) as file:
         table = csv.writer(file)
         table.writerow(fields)
         for result in results:
@@ -116,7 +118,7 @@ def write_csv(results, path):
 
 def as_cell(value):
     """Return a value that no spreadsheet takes for a formula."""
-    if isinstance(value, str) and value[:1] in ('=', '+', '-', '@'):
+    if isinstance(value, str) and value[:1] in ('=', '+', '-', '@', '\t'):
         return f"'{value}"
     return value
 
@@ -149,7 +151,8 @@ def group(results, key):
 def file_name(student):
     """Return a name for a file, different for different students."""
     plain = re.sub(r'[^\w.-]+', '-', student)[:60]
-    return f'{plain}-{hashlib.sha256(student.encode()).hexdigest()[:6]}'
+    name = student.encode('utf-8', 'replace')
+    return f'{plain}-{hashlib.sha256(name).hexdigest()[:6]}'
 
 
 def render(template, path, title, **values):
@@ -157,4 +160,4 @@ def render(template, path, title, **values):
     text = pages.get_template(template).render(
         title=title, style=STYLE, **values
     )
-    path.write_text(text)
+    path.write_text(text, encoding='utf-8', errors='replace')

@@ -19,6 +19,7 @@ import time
 import psutil
 
 RUNNER = pathlib.Path(__file__).with_name('runner.py')
+MAX_LINE = 100_000  # bytes of a result
 START_SECONDS = 120  # for the imports and the book's own cells
 # In namespaces that have no network, and where other processes are not seen:
 # hide folders, make everything read-only but a small folder, and run there.
@@ -149,6 +150,8 @@ def read_results(process, job, megabytes):
         if not piece:
             return found, 'it ended the process before its check'
         *lines, text = (text + piece).split(b'\n')
+        if len(text) > MAX_LINE:
+            return found, 'it wrote where only the grader writes'
         for name, message, seconds in parse(lines, job['secret']):
             if name:
                 found[name] = message, seconds
@@ -163,7 +166,7 @@ def parse(lines, secret):
     for line in lines:
         try:
             key, *result = json.loads(line)
-        except ValueError:
+        except (ValueError, TypeError, RecursionError):
             continue
         if key == secret:
             yield result

@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import os
 import pathlib
 import re
 import zipfile
@@ -11,7 +12,9 @@ import nbformat
 from .cells import code_cells, names_in, needed_for, tags
 
 MAX_BYTES = 50_000_000  # of a notebook; a zip bomb is larger
+MAX_ZIP = 500_000_000
 MAX_DEPTH = 3  # zips in zips
+NOTEBOOKS = re.compile(r'\.(ipynb|zip)$', re.IGNORECASE)
 IGNORED = re.compile(r'(^|/)(\.ipynb_checkpoints|__MACOSX|\.[^/]*)(/|$)')
 
 
@@ -47,15 +50,41 @@ def find_files(folder):
         yield from from_zip(folder.read_bytes(), '', folder.name, 0)
         return
     for path in sorted(folder.rglob('*')):
-        name = path.relative_to(folder).as_posix()
-        if path.is_file() and not IGNORED.search(name):
+        name = readable(path.relative_to(folder).as_posix())
+        if IGNORED.search(name) or not NOTEBOOKS.search(name):
+            continue
+        if path.is_symlink():  # a student's may point anywhere
+            yield File(student_of(name), name, problem='a link, not a file')
+        elif path.is_file():
+            yield from from_path(path, name)
+
+
+def readable(name):
+    """Return a name that can be written, whatever bytes it has."""
+    return os.fsencode(name).decode('utf-8', 'replace')
+
+
+def student_of(name):
+    """Return the first folder of a name, or the name without its ending."""
+    first, _, rest = name.partition('/')
+    return first if rest else pathlib.PurePath(first).stem
+
+
+def from_path(path, name):
+    """Yield the `File`s in a file on the disk."""
+    try:
+        if path.stat().st_size > MAX_ZIP:
+            yield File(student_of(name), name, problem='too large')
+        else:
             yield from from_file(name, path.read_bytes())
+    except OSError as error:
+        problem = f'cannot be read: {error.strerror}'
+        yield File(student_of(name), name, problem=problem)
 
 
 def from_file(name, content, depth=0):
     """Yield the `File`s in a file: itself, or what is in a zip."""
-    first, _, rest = name.partition('/')
-    student = pathlib.PurePath(first).stem if not rest else first
+    student = student_of(name)
     if name.lower().endswith('.zip'):
         yield from from_zip(content, student, name, depth)
     elif name.lower().endswith('.ipynb'):
@@ -76,8 +105,7 @@ def from_zip(content, student, name, depth):
                     yield File(student, inside, problem='too large')
                     continue
                 yield from from_file(inside, archive.read(info), depth + 1)
-    except (zipfile.BadZipFile, RuntimeError, OSError, ValueError) as error:
-        # RuntimeError: it has a password
+    except Exception as error:  # a password, damage, an unknown method
         yield File(student, name, problem=f'cannot be unzipped: {error}')
 
 
@@ -140,6 +168,8 @@ def is_solution(cell, chapter):
 def is_answer(cell, exercise):
     """Return whether a cell is there to answer an exercise."""
     metadata = cell.get('metadata', {}).get('nbgrader', {})
+    if not isinstance(metadata, dict):
+        metadata = {}
     if 'check' in tags(cell) or metadata.get('grade'):
         return False
     return (

@@ -3,15 +3,18 @@
 import csv
 import json
 import pathlib
+import re
 import subprocess
 import sys
+import tempfile
 import types
 import zipfile
 
 import nbformat
 import numpy as onp
 import pytest
-from grading import grading, runner, sandbox, submissions
+from grading import grading, report, runner, sandbox, submissions
+from grading import number as numbering
 from grading.exercises import read_chapters, write_chapters
 from grading.sandbox import run_answers
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -261,6 +264,13 @@ ATTACKS = {
     'pass': 'f is not defined',
     'def f():\n    print("x" * 10**7)': '',
     'import os\ndef f():\n    os.fork()': '',
+    'def g():\n    g()\ng()': 'RecursionError',
+    'import threading, time\ndef f():\n'
+    '    threading.Thread(target=time.sleep, args=(999,)).start()': '',
+    'import os\ndef f():\n    for fd in range(3, 9):\n        try:\n'
+    '            os.write(fd, b"x" * 10**6)\n'
+    '        except OSError:\n            pass': 'only the grader writes',
+    'def f():\n    raise ValueError("\\ud800")': 'ValueError',
 }
 
 
@@ -298,7 +308,14 @@ def test_a_check_uses_the_names_of_the_book():
 
 
 def test_a_line_without_the_secret_counts_nothing():
-    lines = [b'["guess", "e", "", 0]', b'passed', b'{}', b'["s", "e", "", 1]']
+    lines = [
+        b'["guess", "e", "", 0]',
+        b'passed',
+        b'{}',
+        b'5',
+        b'[' * 99_999,
+        b'["s", "e", "", 1]',
+    ]
     assert list(sandbox.parse(lines, 's')) == [['e', '', 1]]
 
 
@@ -315,6 +332,88 @@ def test_the_message_says_where():
     assert (
         message == 'ZeroDivisionError: division by zero (line 3 of the cell)'
     )
+
+
+NASTY_FILES = {
+    'garbage.ipynb': (bytes(range(256)) * 99, 'not a notebook'),
+    'empty.ipynb': (b'', 'not a notebook'),
+    'list.ipynb': (b'[1]', 'not a notebook'),
+    'deep.ipynb': (b'[' * 99_999, 'not a notebook'),
+    'nothing.ipynb': (
+        nbformat.writes(new_notebook()).encode(),
+        'no exercise of the book',
+    ),
+    'metadata.ipynb': (
+        b'{"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [{'
+        b'"cell_type": "code", "metadata": {"nbgrader": 5}, "outputs": [],'
+        b'"execution_count": null, "source": "x"}]}',
+        'no exercise of the book',
+    ),
+    'zeros.ipynb': (
+        nbformat.writes(
+            new_notebook(cells=[new_code_cell('x = ' + '-' * 10**5 + '1')])
+        ).encode(),
+        'no exercise of the book',
+    ),
+    'cut.zip': (b'PK\x03\x04' + bytes(99), 'cannot be unzipped'),
+    b'caf\xe9.ipynb'.decode('utf-8', 'surrogateescape'): (b'', 'not a note'),
+}
+
+
+def test_no_file_stops_the_grader(tmp_path):
+    for name, (content, _) in NASTY_FILES.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / 'link.ipynb').symlink_to('/etc/hostname')
+    (tmp_path / 'folder').symlink_to('/usr')
+    (tmp_path / 'dir.ipynb').mkdir()
+    results = [
+        result
+        for file in submissions.find_files(tmp_path)
+        for result in grading.grade_file(file, [small_chapter()], (5, 900))
+    ]
+    said = {result.file: result.message for result in results}
+    assert said.pop('link.ipynb') == 'a link, not a file'
+    for name, (_, message) in NASTY_FILES.items():
+        assert message in said.pop(submissions.readable(name)), name
+    assert not said
+    report.write_report(results, tmp_path / 'out')  # all can be written
+
+
+def small_chapter():
+    """Return the small chapter as a grader reads it."""
+    with tempfile.TemporaryDirectory() as folder:
+        nbformat.write(chapter(), pathlib.Path(folder, '99_small.ipynb'))
+        return read_chapters(folder)[0]
+
+
+def test_an_old_format_and_the_last_of_two_answers_count():
+    notebook = nbformat.v4.downgrade(
+        handed_in(second='def total(values):\n    return 0')
+    )
+    file = submissions.File('ann', 'x', nbformat.writes(notebook, 3).encode())
+    read = submissions.read_notebook(file)
+    _, answers = submissions.match(read, [small_chapter()])
+    assert [len(answer.sources) for answer in answers] == [1, 1]
+    twice = handed_in(STUBS[0], SOLUTIONS[1], SOLUTIONS[0])
+    _, (first, _) = submissions.match(twice, [small_chapter()])
+    assert first.sources[-1] == SOLUTIONS[0]
+
+
+def test_an_answer_cannot_spoil_the_next_one():
+    spoil = 'def f():\n    global close\n    close = None'
+    use = 'def f():\n    assert close(1, 1)'
+    before = ['def close(a, b):\n    return a == b']
+    jobs = [answer(spoil, 'f()'), answer(use, 'f()')]
+    found = run_answers(before, jobs, 5, 1500)
+    assert [message for message, _ in found.values()] == ['', '']
+
+
+def test_our_own_error_is_said_and_stops_nothing(monkeypatch):
+    broken = small_chapter()
+    broken.before = ['import a_package_that_is_not_there']
+    file = submissions.File('ann', 'x', nbformat.writes(handed_in()).encode())
+    (result,) = grading.grade_file(file, [broken], (5, 900))
+    assert 'our error' in result.message and not result.exercise
 
 
 @pytest.mark.parametrize(
@@ -374,6 +473,70 @@ def test_every_exercise_has_a_stable_id_and_points(chapters):
             for i in range(len(chapter.exercises))
         ]
         assert all(e.points > 0 for e in chapter.exercises)
+
+
+def test_numbering_keeps_points_and_changes_nothing_else(tmp_path):
+    notebook = chapter()
+    path = tmp_path / '06b_small.ipynb'
+    nbformat.write(notebook, path)
+    numbering.main(tmp_path)
+    first = path.read_bytes()
+    numbered = nbformat.read(path, 4)
+    names = [
+        c.metadata.get('nbgrader', {}).get('grade_id') for c in numbered.cells
+    ]
+    assert [name for name in names if name] == [
+        'ch06b-exercise-1',
+        'ch06b-exercise-1-check',
+        'ch06b-exercise-2',
+        'ch06b-exercise-2-check',
+    ]
+    (found,) = read_chapters(tmp_path)
+    assert [exercise.points for exercise in found.exercises] == [2, 2]
+    numbering.main(tmp_path)
+    assert path.read_bytes() == first
+    for cell, original in zip(numbered.cells, notebook.cells):
+        assert cell.source == original.source
+        assert cell.metadata.get('tags') == original.metadata.get('tags')
+
+
+# nbgrader's schema, version 3, and what its validator asks for besides:
+# {key: type}, for every cell that has its metadata.
+NBGRADER = {
+    'schema_version': int,
+    'cell_type': str,
+    'grade': bool,
+    'grade_id': str,
+    'locked': bool,
+    'points': (int, float),
+    'solution': bool,
+    'task': bool,
+}
+
+
+@pytest.mark.parametrize(
+    'path', sorted(NOTEBOOKS.glob('*.ipynb')), ids=lambda path: path.stem
+)
+def test_nbgrader_accepts_the_metadata(path):
+    names = []
+    for cell in nbformat.read(path, 4).cells:
+        tags = {'exercise', 'check'} & set(cell.metadata.get('tags', []))
+        found = cell.metadata.get('nbgrader')
+        assert bool(tags) == (found is not None), 'run `make export`'
+        if found is None:
+            continue
+        for key, value in found.items():
+            assert isinstance(value, NBGRADER[key]), key
+        optional = set() if found.grade else {'points'}
+        assert {*NBGRADER} - {*found} == optional
+        assert found.schema_version == 3 and not found.task
+        assert found.cell_type == cell.cell_type == 'code'
+        assert found.grade == found.locked == ('check' in tags)
+        assert found.solution == ('exercise' in tags)
+        assert re.fullmatch(r'[a-zA-Z0-9_-]+', found.grade_id)
+        assert not found.grade or found.points >= 0
+        names.append(found.grade_id)
+    assert len(set(names)) == len(names) > 0
 
 
 def test_a_chapter_of_the_book_is_graded(chapters):

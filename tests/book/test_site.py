@@ -29,6 +29,7 @@ PAGES = [
     'index',
     'running',
     'hetseq',
+    'teaching',
     'glossary',
     'api',
     'references',

@@ -7,23 +7,20 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from chapter_imports import (
+    NOTEBOOKS,
+    cells_of,
+    chapter_of,
+    code_cells,
+    needed_by,
+)
 from helpers import needs_frameworks
 from nbdev.export import nb_export
 
 ROOT = Path(__file__).parents[2]
-NOTEBOOKS = sorted((ROOT / 'notebooks').glob('*.ipynb'))
 each_notebook = pytest.mark.parametrize(
     'path', NOTEBOOKS, ids=lambda path: path.stem
 )
-
-
-@functools.lru_cache(maxsize=None)
-def cells_of(path):
-    return nbformat.read(path, 4).cells
-
-
-def code_cells(path):
-    return [cell for cell in cells_of(path) if cell.cell_type == 'code']
 
 
 def tagged(path, tag):
@@ -179,41 +176,6 @@ def test_the_module_is_what_the_notebook_exports(path, tmp_path):
 
 
 @functools.lru_cache(maxsize=None)
-def exporters():
-    """Return {public or module name: the chapter that exports it}."""
-    found = {}
-    for path in NOTEBOOKS:
-        chapter = chapter_of(path)
-        for cell in code_cells(path):
-            module = re.search(r'^#\| default_exp (\w+)', cell.source, re.M)
-            if module:
-                found[module[1]] = chapter
-                text = (ROOT / 'd2lmulti' / f'{module[1]}.py').read_text()
-                for node in ast.parse(text).body:
-                    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                        found[node.name] = chapter
-    return found
-
-
-def imported_names(path):
-    """Yield the names that a chapter takes from d2lmulti."""
-    for cell in code_cells(path):
-        source = re.sub('^[%!].*', '', cell.source, flags=re.MULTILINE)
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                package, *module = node.module.split('.')
-                if package == 'd2lmulti':
-                    yield from module[:1] or [a.name for a in node.names]
-            elif isinstance(node, ast.Attribute):
-                if getattr(node.value, 'id', '') == 'd2lmulti':
-                    yield node.attr
-
-
-def chapter_of(path):
-    return path.stem.split('_')[0].lstrip('0')
-
-
-@functools.lru_cache(maxsize=None)
 def stated_chapters(path):
     """Return the chapters that the first cell names, and what they need."""
     order = [chapter_of(p) for p in NOTEBOOKS]
@@ -239,8 +201,4 @@ def stated_chapters(path):
 
 @each_notebook
 def test_a_chapter_states_the_earlier_chapters_that_it_needs(path):
-    order = [chapter_of(p) for p in NOTEBOOKS]
-    chapters = exporters()
-    needed = {chapters[n] for n in imported_names(path) if n in chapters}
-    earlier = set(order[: order.index(chapter_of(path))])
-    assert needed & earlier <= stated_chapters(path)
+    assert needed_by(path) <= stated_chapters(path)

@@ -31,8 +31,8 @@ def hidden_3(rng, answer, solution):
     for k in (1, 2, 4):
         device_params = [
             [
-                mx.np.array(rng.randn(2, 3), ctx=mx.cpu(i)),
-                mx.np.array(rng.randn(4), ctx=mx.cpu(i)),
+                mx.np.array(rng.randn(2, 3), 'float32', ctx=mx.cpu(i)),
+                mx.np.array(rng.randn(4), 'float32', ctx=mx.cpu(i)),
             ]
             for i in range(k)
         ]

@@ -6,7 +6,7 @@ from compare import assert_same
 def hidden_1(rng, answer, solution):
     for k in (1, 3, 8):
         steps, b = int(rng.randint(1, 500)), int(rng.randint(1, 999))
-        fixed, speed = rng.uniform(0, 1), rng.uniform(1, 1e4)
+        fixed, speed = rng.uniform(0, 1), int(rng.randint(1, 10**4))
         assert_same(answer, solution, steps, b, k, fixed, speed)
 
 

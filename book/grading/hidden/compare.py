@@ -9,6 +9,8 @@ import numpy as onp
 def is_close(value, right):
     """Return whether two results are equal, up to rounding."""
     if isinstance(right, (list, tuple)):
+        if isinstance(value, (onp.ndarray, mx.np.ndarray)):
+            value = list(value)
         return (
             isinstance(value, (list, tuple))
             and len(value) == len(right)
@@ -20,6 +22,8 @@ def is_close(value, right):
         x.asnumpy() if isinstance(x, mx.np.ndarray) else onp.asarray(x)
         for x in (value, right)
     )
+    if value.size == right.size == 1:
+        value = value.reshape(right.shape)
     return value.shape == right.shape and bool(
         onp.allclose(value, right, rtol=1e-4, atol=1e-5)
     )

@@ -1,0 +1,66 @@
+"""Which chapters a chapter needs, from what it imports."""
+
+import ast
+import functools
+import re
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / 'notebooks').glob('*.ipynb'))
+
+
+@functools.lru_cache(maxsize=None)
+def cells_of(path):
+    """Return the cells of a chapter."""
+    return nbformat.read(path, 4).cells
+
+
+def code_cells(path):
+    """Return the code cells of a chapter."""
+    return [cell for cell in cells_of(path) if cell.cell_type == 'code']
+
+
+def chapter_of(path):
+    """Return the number of a chapter, '6b' of 06b_why_not_faster.ipynb."""
+    return path.stem.split('_')[0].lstrip('0')
+
+
+@functools.lru_cache(maxsize=None)
+def exporters():
+    """Return {public or module name: the chapter that exports it}."""
+    found = {}
+    for path in NOTEBOOKS:
+        chapter = chapter_of(path)
+        for cell in code_cells(path):
+            module = re.search(r'^#\| default_exp (\w+)', cell.source, re.M)
+            if module:
+                found[module[1]] = chapter
+                text = (ROOT / 'd2lmulti' / f'{module[1]}.py').read_text()
+                for node in ast.parse(text).body:
+                    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                        found[node.name] = chapter
+    return found
+
+
+def imported_names(path):
+    """Yield the names that a chapter takes from d2lmulti."""
+    for cell in code_cells(path):
+        source = re.sub('^[%!].*', '', cell.source, flags=re.MULTILINE)
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                package, *module = node.module.split('.')
+                if package == 'd2lmulti':
+                    yield from module[:1] or [a.name for a in node.names]
+            elif isinstance(node, ast.Attribute):
+                if getattr(node.value, 'id', '') == 'd2lmulti':
+                    yield node.attr
+
+
+def needed_by(path):
+    """Return the earlier chapters from which a chapter imports."""
+    order = [chapter_of(p) for p in NOTEBOOKS]
+    chapters = exporters()
+    needed = {chapters[n] for n in imported_names(path) if n in chapters}
+    return needed & set(order[: order.index(chapter_of(path))])

@@ -1,0 +1,59 @@
+"""Hidden checks of chapter 8."""
+
+import mxnet as mx
+from compare import assert_same, is_close
+
+import d2lmulti
+
+
+def hidden_1(rng, answer, solution):
+    for k in (1, 2, 3, 4):
+        n = int(rng.randint(4, 30))
+        values = rng.randn(k, n).astype('float32')
+        data = [mx.np.array(v, ctx=mx.cpu(i)) for i, v in enumerate(values)]
+        found = [part.asnumpy().ravel() for part in answer(data)]
+        slices = d2lmulti.split_slices(n, k)
+        wanted = [values.sum(axis=0)[piece] for piece in slices]
+        assert is_close(found, wanted), (
+            f'hidden check: {k} devices, {n} numbers each'
+        )
+
+
+def hidden_2(rng, answer, solution):
+    for k in (1, 2, 5, 9):
+        betas = [*rng.uniform(1e-10, 1e-8, k)]
+        n, alpha = rng.uniform(1e5, 1e9), rng.uniform(1e-6, 1e-3)
+        assert_same(answer, solution, k, n, alpha, betas)
+
+
+def hidden_3(rng, answer, solution):
+    for k in (1, 2, 4, 32, 64):
+        i = int(rng.randint(k))
+        found = [
+            (int(partner), [int(kept) for kept in slices])
+            for partner, slices in answer(i, k)
+        ]
+        assert is_close(found, solution(i, k)), (
+            f'hidden check: device {i} of {k}'
+        )
+
+
+def hidden_4(rng, answer, solution):
+    n, lr = int(rng.randint(5, 40)), float(rng.uniform(0.05, 0.5))
+    X = mx.np.array(rng.randn(n, 1, 28, 28).astype('float32'))
+    y = mx.np.array(rng.randint(0, 10, n))
+    devices = [mx.cpu(i) for i in range(3)]
+    results = []
+    for step in (answer, solution):
+        params = [10 * param for param in d2lmulti.init_params(1)]
+        replicas = [d2lmulti.get_params(params, d) for d in devices]
+        step(X, y, replicas, devices, lr)
+        results.append(replicas)
+    assert is_close(*results), f'hidden check: {n} images on 3 devices'
+
+
+def hidden_5(rng, answer, solution):
+    for size in (1, 7, 30):
+        gradient, residual = rng.randn(2, size)
+        threshold = float(rng.uniform(0.2, 0.9))
+        assert_same(answer, solution, gradient, residual, threshold)

@@ -1,0 +1,107 @@
+"""Hidden checks accept right answers, and none that knows the check."""
+
+import pathlib
+import runpy
+
+import pytest
+from grading import grading
+from grading.cells import plain
+from grading.exercises import read_chapters
+from grading.sandbox import run_answers
+from helpers import HAS_FRAMEWORKS, needs_frameworks
+
+TESTS = pathlib.Path(__file__).parents[1]
+NOTEBOOKS = TESTS.parent / 'notebooks'
+CHAPTERS = [
+    path.stem
+    for path in sorted(NOTEBOOKS.glob('*.ipynb'))
+    if needs_frameworks(path) == HAS_FRAMEWORKS
+]
+# What depends on the machine has no hidden check.
+MEASURED = {'ch01-exercise-1', 'ch07-exercise-2'}
+# Right while the visible check runs; afterwards what it returned last.
+BY_HEART = """{solution}
+
+_right, _last = {name}, []
+
+def {name}(*args, **kwargs):
+    import sys
+    frame, names = sys._getframe(1), []
+    while frame:
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    if {check!r} in names:
+        _last[:] = [_right(*args, **kwargs)]
+    return _last[0]
+"""
+
+
+@pytest.fixture(scope='module')
+def chapters():
+    return {chapter.stem: chapter for chapter in read_chapters(NOTEBOOKS)}
+
+
+def test_every_exercise_has_a_hidden_check(chapters):
+    without = {
+        exercise.id
+        for chapter in chapters.values()
+        for exercise in chapter.exercises
+        if not grading.hidden_checks(exercise, chapter, 'a secret')
+    }
+    assert without == MEASURED
+
+
+def attempts(chapter):
+    """Yield (exercise, answer, whether it is right)."""
+    table = runpy.run_path(
+        str(TESTS / 'notebooks' / 'answers' / f'{chapter.stem}.py')
+    )
+    for number, exercise in enumerate(chapter.exercises):
+        check = f'check_{number + 1}'
+        ours = exercise.solution.split(f'\n\n{check}()')[0]
+        yield exercise, ours, True
+        for change in table['RIGHT'][number]:
+            whole = isinstance(change, str) or len(change) == 1
+            yield (
+                exercise,
+                ''.join(change) if whole else ours.replace(*change),
+                True,
+            )
+        if exercise.id not in MEASURED:
+            heart = BY_HEART.format(
+                solution=ours, name=exercise.function, check=check
+            )
+            yield exercise, heart, False
+
+
+@pytest.mark.parametrize(
+    'stem',
+    [
+        pytest.param(
+            stem, marks=[] if stem.startswith('05') else pytest.mark.long
+        )
+        for stem in CHAPTERS
+    ],
+)
+@pytest.mark.parametrize('secret', ['one', 'two'])
+def test_hidden_checks_tell_right_from_learned_by_heart(
+    stem, secret, chapters
+):
+    chapter = chapters[stem]
+    jobs, wanted = [], {}
+    for exercise, source, right in attempts(chapter):
+        answer = type('', (), {'exercise': exercise, 'sources': [source]})
+        job = grading.to_job(answer, chapter, secret)
+        job['id'] = f'{exercise.id} {len(jobs)}'
+        jobs.append(job)
+        wanted[job['id']] = (source, right)
+    before = [plain(source) for source in chapter.before]
+    found = run_answers(before, jobs, 100, 8000)
+    mistaken = [
+        (name, message, source)
+        for name, (source, right) in wanted.items()
+        for message in [found[name][0]]
+        if (message == '') != right
+        or (not right and not message.startswith('hidden check'))
+    ]
+    assert not mistaken, '\n\n'.join(map(str, mistaken))
