@@ -21,6 +21,16 @@ import psutil
 
 MARK = 'D2LMULTI_COMMANDS'  # in the environment of all that a job started
 
+# Becomes the command, and is killed if the process that started it ends: a
+# notebook whose kernel is killed can clean up nothing.
+GUARD = """
+import ctypes, os, signal, sys
+if sys.platform == 'linux':
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+if os.getppid() == int(sys.argv[1]):
+    os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
 
 class CommandFailed(RuntimeError):
     """A process of the job failed, or the time was up."""
@@ -78,8 +88,9 @@ def start(
 ) -> subprocess.Popen:
     """Start a process with a mark that its children inherit."""
     first = sys.executable if command[0] == 'python' else command[0]
+    guard = [sys.executable, '-I', '-S', '-c', GUARD, str(os.getpid())]
     return subprocess.Popen(
-        [first, *command[1:]],
+        [*guard, first, *command[1:]],
         env={**os.environ, **variables, MARK: mark},
         stdin=subprocess.DEVNULL,
         stdout=files[0],

@@ -7,6 +7,7 @@ import time
 
 import psutil
 import pytest
+from helpers import wait_until
 
 from d2lmulti.launcher import commands
 from d2lmulti.launcher.commands import CommandFailed, free_ports, run_commands
@@ -100,6 +101,24 @@ def test_an_interrupt_leaves_nothing(monkeypatch, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run_commands([python(PARENT + code)])
     assert not is_running(int(pid.read_text()))
+
+
+def test_nothing_is_left_when_the_notebook_is_killed(tmp_path):
+    """As Jupyter does with a kernel that does not end."""
+    pid = tmp_path / 'pid'
+    code = f'''
+from d2lmulti.launcher.commands import run_commands
+run_commands([['python', '-c', """
+import os, time
+open({str(pid)!r}, 'w').write(str(os.getpid()))
+time.sleep(60)"""]])'''
+    notebook = psutil.Popen([sys.executable, '-c', code])
+    try:
+        wait_until(lambda: pid.exists() and pid.read_text(), 60)
+    finally:
+        notebook.kill()
+        notebook.wait()
+    wait_until(lambda: not is_running(int(pid.read_text())))
 
 
 def test_others_are_left_alone():
