@@ -2,11 +2,18 @@
 # Run one role of a distributed job in a container, under compose.yaml,
 # kubernetes.yaml or by hand:
 #
-#     sh deploy/role.sh scheduler|server|worker [program ...]
+#     sh deploy/role.sh scheduler|server
+#     sh deploy/role.sh worker program ...
+#     sh deploy/role.sh I    0 is the scheduler, 1 and up are the servers
+#     sh deploy/role.sh node program ...
+#
+# A node is a worker under `launch --rendezvous`, which watches the job as a
+# whole and restarts it: node $JOB_COMPLETION_INDEX; node 0 also runs the
+# scheduler and the servers, and SCHEDULER is its name.
 #
 # WORKERS and SERVERS say how many there are, SCHEDULER is the scheduler's name
 # or address, SCHEDULER_PORT its port. (ps-lite would take a variable PORT for
-# the port of every role.) Only workers need a program.
+# the port of every role.)
 #
 # What waits for another container does so for at most STARTUP_TIMEOUT seconds,
 # and the whole role takes at most JOB_TIMEOUT seconds. If the scheduler goes
@@ -15,24 +22,24 @@
 set -eu
 : "${SCHEDULER:?}" "${SCHEDULER_PORT:=9091}" "${WORKERS:=2}" "${SERVERS:=1}"
 : "${STARTUP_TIMEOUT:=120}" "${JOB_TIMEOUT:=86400}" "${WATCH_EVERY:=5}"
-role=${1:?scheduler, server or worker}
+role=${1:?scheduler, server, worker or node}
 shift
-case $role in  # numbered as `launch --print-env` does
-    scheduler) index=0 ;;
-    server) index=1 ;;
-    worker) index=$((SERVERS + 1)) ;;
-    *) echo "there is no role $role: scheduler, server or worker" >&2; exit 2 ;;
-esac
-if [ "$role" != worker ]; then
-    set -- python -c 'import mxnet'  # the import serves, and ends the process
-elif [ $# = 0 ]; then
-    echo 'role.sh worker needs a program, such as python train.py' >&2
-    exit 2
-fi
 fail() {
     echo "role.sh: $role: $*" >&2
     exit 1
 }
+case $role in  # numbered as `launch --print-env` does
+    scheduler | 0) index=0 ;;
+    server | [1-9]*) index=1 ;;
+    worker) index=$((SERVERS + 1)) ;;
+    node) index=${JOB_COMPLETION_INDEX:?} ;;
+    *) fail 'there is no such role: scheduler, server, worker or node' ;;
+esac
+case $role in
+    worker | node) [ $# != 0 ] || fail 'which program? Such as: python train.py' ;;
+    # The import serves, and ends the process.
+    *) set -- python -c 'import mxnet' ;;
+esac
 # Containers start in any order, and a name appears with its container.
 deadline=$(($(date +%s) + STARTUP_TIMEOUT))
 wait_until() {
@@ -61,6 +68,13 @@ except OSError:
 
 wait_until find_root ||
     fail "no address for $SCHEDULER after $STARTUP_TIMEOUT seconds"
+if [ "$role" = node ]; then
+    exec python -m d2lmulti launch --workers "$WORKERS" --servers "$SERVERS" \
+        --rendezvous "tcp://$root:$SCHEDULER_PORT" --first-worker "$index" \
+        --devices "${D2LMULTI_NUM_DEVICES:-1}" --timeout "$JOB_TIMEOUT" \
+        --startup-timeout "$STARTUP_TIMEOUT" --restarts "${RESTARTS:-0}" \
+        -- "$@"
+fi
 variables=$(python -m d2lmulti launch --workers "$WORKERS" \
     --servers "$SERVERS" --root "$root" --port "$SCHEDULER_PORT" \
     --print-env "$index")
