@@ -57,7 +57,7 @@ check: lint  ## style, types, words and the taught functions: a minute
 	$(pytest) $(side_by_side) 2 -m 'not long and not slow' tests/taught \
 	    tests/test_layout.py tests/test_words.py
 
-test: test-$(or $(SUITE),all)  ## all tests; SUITE=long, as-gpus, hosts or gpu-build
+test: test-$(or $(SUITE),all)  ## all tests; SUITE=long, as-gpus, hosts, gpu or gpu-build
 
 # Many tests wait for processes, so there are more of them than cores.
 test-all: $(if $(filter frameworks,$(BUILD)),env,lint)
@@ -80,9 +80,8 @@ test-hosts: env  # the launcher over ssh and four addresses; needs root
 
 # For machines with GPUs; on others the first test fails and says so.
 test-gpu: BUILD = gpu
-test-gpu: env  # what the chapters teach, with all tests' devices on GPUs
+test-gpu: env  # what the chapters claim of devices, on GPUs
 	D2LMULTI_DEVICES=gpu $(pytest) tests/gpu.py
-	D2LMULTI_DEVICES=gpu $(nbval)
 
 without_gpu = LD_LIBRARY_PATH=build/stub .venv-gpu/bin/python -m d2lmulti
 
