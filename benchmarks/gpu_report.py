@@ -129,7 +129,7 @@ def without_names(text):
         (str(ROOT), '.'),
         (str(pathlib.Path.home()), '~'),
         (socket.gethostname(), 'machine'),
-        (getpass.getuser(), 'user'),
+        (getpass.getuser().replace('root', ''), 'user'),
     ):
         if len(name) > 3:  # less would be found inside words
             text = text.replace(name, instead)
