@@ -26,8 +26,8 @@ compile = pip compile -q --no-config --universal --python-version 3.8 \
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help env train lab lint check test test-all test-long test-as-gpus \
-	test-hosts test-gpu-build bench export execute sphinx book pdf slides \
-	student grade figures horovod lock clean
+	test-hosts test-gpu test-gpu-build bench export execute sphinx book pdf slides \
+	student grade figures horovod lock dist gpu-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-10s%s\n", $$1, $$2}' \
@@ -57,7 +57,7 @@ check: lint  ## style, types, words and the taught functions: a minute
 	$(pytest) $(side_by_side) 2 -m 'not long and not slow' tests/taught \
 	    tests/test_layout.py tests/test_words.py
 
-test: test-$(or $(SUITE),all)  ## all tests; SUITE=long, as-gpus, hosts or gpu-build
+test: test-$(or $(SUITE),all)  ## all tests; SUITE=long, as-gpus, hosts, gpu or gpu-build
 
 # Many tests wait for processes, so there are more of them than cores.
 test-all: $(if $(filter frameworks,$(BUILD)),env,lint)
@@ -78,6 +78,11 @@ test-as-gpus: env  # the notebooks, with CPU devices that play GPUs
 test-hosts: env  # the launcher over ssh and four addresses; needs root
 	$(pytest) tests/launcher/hosts.py
 
+# For machines with GPUs; on others the first test fails and says so.
+test-gpu: BUILD = gpu
+test-gpu: env  # what the chapters claim of devices, on GPUs
+	D2LMULTI_DEVICES=gpu $(pytest) tests/gpu.py
+
 without_gpu = LD_LIBRARY_PATH=build/stub .venv-gpu/bin/python -m d2lmulti
 
 test-gpu-build: BUILD = gpu
@@ -91,6 +96,10 @@ test-gpu-build: env  # MXNet's GPU build without a GPU; needs gcc
 
 bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cluster, unequal, large_batch
 	$(python) benchmarks/run.py $(SUITE) $(ARGS)
+
+gpu-report: BUILD = gpu
+gpu-report: env  ## on a machine with GPUs: test and measure, for sending in
+	$(python) benchmarks/gpu_report.py $(ARGS)
 
 export: env  ## write d2lmulti/ from the notebooks, and number the exercises
 	$(python) -c "from glob import glob; \
@@ -164,6 +173,15 @@ lock:  ## renew requirements/*.txt; ARGS=--upgrade takes newer versions
 	        --extra $$build --extra dev --extra book pyproject.toml \
 	        -o requirements/$$build.txt || exit; \
 	done
+
+# From the files that git knows: what else lies here must not get into it.
+dist: env  ## build the wheel and the source archive in build/dist
+	rm -rf build/dist build/dist-source
+	mkdir -p build/dist build/dist-source
+	git ls-files -z | tar --null -T - -c | tar -x -C build/dist-source
+	$(python) -m build --no-isolation -o build/dist build/dist-source \
+	    >build/dist.log || { tail build/dist.log; exit 1; }
+	@ls -l build/dist
 
 clean:  ## remove .venv, .uv and all that tools leave behind
 	rm -rf .venv .venv-* .uv .uv.part build *.egg-info \

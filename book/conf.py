@@ -128,6 +128,25 @@ def fix_roles(app, pagename, templatename, context, doctree):
     )
 
 
+def add_codespaces(app, pagename, templatename, context, doctree):
+    """Beside Binder, offer GitHub's Codespaces (.devcontainer)."""
+    if repository.startswith('https://github.com/'):
+        for group in context.get('header_buttons', []):
+            if group.get('label') == 'launch-buttons':
+                name = repository.removeprefix('https://github.com/')
+                group['buttons'].append(
+                    {
+                        'type': 'link',
+                        'text': 'Codespaces',
+                        'tooltip': 'Open in GitHub Codespaces',
+                        'icon': 'fas fa-code',
+                        'url': f'https://codespaces.new/{name}',
+                    }
+                )
+
+
 def setup(app):
     """Connect what is too small for an extension."""
     app.connect('html-page-context', fix_roles)
+    # After the theme has made its buttons.
+    app.connect('html-page-context', add_codespaces, priority=900)

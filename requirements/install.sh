@@ -250,6 +250,9 @@ with_uv || with_pip || {
     fail_if 'libgomp' 'MXNet needs the library libgomp.so.1: install it' \
         '(Debian, Ubuntu: `sudo apt install libgomp1`; Fedora: `sudo dnf' \
         "install libgomp\`) and run \`$again\` again"
+    fail_if 'libquadmath' 'MXNet needs the library libquadmath.so.0: install' \
+        'it (Debian, Ubuntu: `sudo apt install libquadmath0`; Fedora: `sudo' \
+        "dnf install libquadmath\`) and run \`$again\` again"
     fail "MXNet does not start: see the end of $log"
 }
 

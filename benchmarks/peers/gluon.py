@@ -35,7 +35,8 @@ class Trainer(MXNetTrainer):
         from mxnet import gluon, npx
 
         npx.set_np()
-        self.devices = [mxnet.cpu(i) for i in range(num_devices)]
+        kind = mxnet.gpu if mxnet.context.num_gpus() else mxnet.cpu
+        self.devices = [kind(i) for i in range(num_devices)]
         self.net = make_net(start, self.devices)
         self.criterion = gluon.loss.SoftmaxCrossEntropyLoss()
         self.criterion.hybridize(static_alloc=True, static_shape=True)

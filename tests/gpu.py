@@ -1,0 +1,83 @@
+"""On real GPUs: `make test SUITE=gpu`. Fails where none works.
+
+As every chapter claims: k devices take the same step as one. Here the devices
+are GPUs, each alone, all together, and beside the CPU's parameters.
+"""
+
+import os
+
+import mxnet as mx
+import numpy as onp
+import pytest
+from helpers import minibatch, reference_steps, replicas_on
+from mxnet import autograd, np
+
+import d2lmulti
+from d2lmulti.system.gpus import find_gpus
+
+os.environ.setdefault('D2LMULTI_DEVICES', 'gpu')
+GPUS, FAULTS = find_gpus()  # raises if none works
+COUNTS = range(1, len(GPUS) + 1)
+# cuDNN sums in another order than oneDNN, with other algorithms.
+APART = 1e-4
+
+
+def largest_difference(replica, reference):
+    return max(
+        onp.abs(param.asnumpy() - other).max()
+        for param, other in zip(replica, reference)
+    )
+
+
+def test_every_gpu_that_is_seen_works():
+    assert not FAULTS
+
+
+@pytest.mark.parametrize('k', COUNTS)
+def test_try_devices_gives_gpus(k):
+    assert d2lmulti.try_devices(k) == GPUS[:k]
+
+
+@pytest.mark.parametrize('k', COUNTS)
+@pytest.mark.parametrize('sizes', [(64, 64, 64), (64, 37, 5)])
+def test_gpus_take_the_same_steps_as_one_cpu_device(k, sizes):
+    devices, lr = d2lmulti.try_devices(k), 0.1
+    batches = [minibatch(n, seed) for seed, n in enumerate(sizes)]
+    reference = reference_steps(batches, lr)
+    replicas = replicas_on(devices)
+    apart = largest_difference(replicas[0], reference)
+    assert apart > 100 * APART  # before the steps
+    for X, y in batches:
+        d2lmulti.train_batch(X, y, replicas, devices, lr)
+    for replica, device in zip(replicas, devices):
+        assert all(param.ctx == device for param in replica)
+        assert largest_difference(replica, reference) < APART
+
+
+@pytest.mark.parametrize('k', COUNTS)
+def test_allreduce_gives_every_gpu_the_sum(k):
+    arrays = [
+        np.full((3, 5), 10.0**i, ctx=device)
+        for i, device in enumerate(d2lmulti.try_devices(k))
+    ]
+    d2lmulti.allreduce(arrays)
+    expected = float('1' * k)
+    for array in arrays:
+        assert (array.asnumpy() == expected).all()
+
+
+def test_a_convolution_on_a_gpu_has_the_right_gradient():
+    X, y = minibatch(16)
+    gradients = []
+    for device in (mx.cpu(), GPUS[0]):
+        params = d2lmulti.get_params(d2lmulti.init_params(seed=3), device)
+        with autograd.record():
+            scores = d2lmulti.lenet(X.copyto(device), params)
+            loss = d2lmulti.loss(scores, y.copyto(device)).sum()
+        loss.backward()
+        gradients.append([param.grad.asnumpy() for param in params])
+    on_cpu, on_gpu = gradients
+    for ours, theirs in zip(on_gpu, on_cpu):
+        scale = onp.abs(theirs).max()
+        assert scale > 0
+        assert onp.abs(ours - theirs).max() < 1e-3 * scale

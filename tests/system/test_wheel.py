@@ -1,0 +1,116 @@
+"""What `make dist` builds works without this repository."""
+
+import pathlib
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+TRAIN = """
+import d2lmulti
+assert d2lmulti.__file__.startswith({folder!r}), d2lmulti.__file__
+X, y, X_test, y_test = d2lmulti.read_fashion_mnist()
+result = d2lmulti.train_on_cluster(1, 64, 0.2, num_epochs=1,
+                                   data=(X[:128], y[:128], X_test, y_test))
+print(len(result.accuracies), 'epoch')
+"""
+
+
+def git_files(pattern):
+    """Return the files that git knows, relative to the repository."""
+    return subprocess.run(
+        ['git', 'ls-files', pattern],
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout.split()
+
+
+@pytest.fixture(scope='module')
+def dist(tmp_path_factory):
+    """A folder with the wheel and the source archive, of git's files."""
+    folder = tmp_path_factory.mktemp('dist')
+    for name in git_files('.'):
+        if name.startswith('d2lmulti/') or '/' not in name:
+            path = folder / 'source' / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes((ROOT / name).read_bytes())
+    command = [sys.executable, '-m', 'build', '--no-isolation', '-o']
+    result = subprocess.run(
+        [*command, folder / 'dist', folder / 'source'],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert result.returncode == 0, result.stdout
+    return folder / 'dist'
+
+
+@pytest.fixture(scope='module')
+def installed(dist, tmp_path_factory):
+    """The wheel, unpacked as pip would."""
+    folder = tmp_path_factory.mktemp('installed')
+    (wheel,) = dist.glob('*.whl')
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def run(installed, folder, *arguments, seconds=200):
+    """Run this Python elsewhere, with the wheel before the repository."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        text=True,
+        timeout=seconds,
+        env={'PYTHONPATH': str(installed), 'HOME': str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def test_wheel_and_source_hold_every_file_of_the_package(dist, installed):
+    wanted = set(git_files('d2lmulti'))
+    found = {
+        str(path.relative_to(installed))
+        for path in (installed / 'd2lmulti').rglob('*')
+        if path.is_file()
+    }
+    assert wanted and found == wanted
+    (source,) = dist.glob('*.tar.gz')
+    with tarfile.open(source) as archive:
+        names = {name.partition('/')[2] for name in archive.getnames()}
+    assert wanted | {'LICENSE', 'README.md', 'pyproject.toml'} <= names
+
+
+def test_its_metadata_name_the_builds_of_mxnet(installed):
+    (path,) = installed.glob('*.dist-info/METADATA')
+    metadata = path.read_text()
+    assert 'Requires-Dist: mxnet==1.9.1; extra == "cpu"' in metadata
+    assert 'Requires-Python: <3.12,>=3.8' in metadata
+    assert list(installed.glob('*.dist-info/**/LICENSE'))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_the_wheel_trains_in_a_job_of_several_processes(installed, tmp_path):
+    (tmp_path / 'train.py').write_text(TRAIN.format(folder=str(installed)))
+    command = '-m d2lmulti launch --workers 2 -- python train.py'.split()
+    result = run(installed, tmp_path, *command)
+    assert result.returncode == 0, result.stdout
+    assert result.stdout.count('1 epoch') == 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_the_wheel_has_the_doctor_and_the_command_line(installed, tmp_path):
+    result = run(installed, tmp_path, '-m', 'd2lmulti', 'doctor', '--quick')
+    assert result.returncode == 0, result.stdout
+    command = '-m d2lmulti train --epochs 1 --devices 1 --out lenet.png'
+    result = run(installed, tmp_path, *command.split())
+    assert result.returncode == 0, result.stdout
+    assert (tmp_path / 'lenet.png').stat().st_size > 1_000
