@@ -22,6 +22,7 @@ import shutil
 import sys
 
 import nbformat
+from grading.cells import without_marks
 from nbconvert import SlidesExporter
 from nbformat.v4 import new_markdown_cell, new_notebook
 from traitlets.config import Config
@@ -153,8 +154,9 @@ def shown_code(cell, slide_type, show):
 
 def shorten(source):
     """Return the source without nbdev's marks and with short docstrings."""
-    source = re.sub(r'^#\|.*\n', '', source, flags=re.MULTILINE)
-    return re.sub(r'(:\n +"""[^"]+?)\n\n[^"]*"""', r'\1"""', source)
+    return re.sub(
+        r'(:\n +"""[^"]+?)\n\n[^"]*"""', r'\1"""', without_marks(source)
+    )
 
 
 def title_of(notebook):
