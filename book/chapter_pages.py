@@ -63,7 +63,8 @@ def adapt_notebook(app, docname, source):
     for cell in notebook['cells']:
         text = ''.join(cell['source'])
         if cell['cell_type'] == 'markdown':
-            text = link_sources(link_chapters(number_figures(text)))
+            text = keep_together(number_figures(text))
+            text = link_sources(link_chapters(text))
             text = re.sub(*ANSWER, text, flags=re.DOTALL)
         else:
             if is_machinery(cell):
@@ -133,6 +134,20 @@ def outside_code(pattern, replace, text):
     parts = re.split(f'({CODE})', text, flags=re.MULTILINE | re.DOTALL)
     parts[::2] = [re.sub(pattern, replace, part) for part in parts[::2]]
     return ''.join(parts)
+
+
+def keep_together(text):
+    """Let no line end inside a formula that is typed in italics."""
+    operand = r'(?:\*\w{1,3}\*|[\d.,]*\d|[()])'
+    return outside_code(
+        rf'\$[^$]+\$|(?<=[\w*)]) ([=+−–·×/<>≤≥≈]) (?={operand})',
+        lambda found: (
+            f'\N{NO-BREAK SPACE}{found[1]}\N{NO-BREAK SPACE}'
+            if found[1]
+            else found[0]
+        ),
+        text,
+    )
 
 
 def number_figures(text):

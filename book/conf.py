@@ -58,6 +58,7 @@ html_title = project
 html_favicon = 'favicon.svg'
 html_static_path = ['_static']
 html_css_files = ['book.css']
+html_js_files = ['book.js']
 html_theme_options = {
     'use_download_button': True,
     'show_toc_level': 2,

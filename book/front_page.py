@@ -27,6 +27,8 @@ def fill_in(app, docname, source):
     """Replace the marked lines of the front page."""
     if docname != 'index':
         return
+    for path in (ROOT / 'README.md', ROOT / 'CITATION.cff', __file__):
+        app.env.note_dependency(str(path))
     student = app.tags.has('student')
     parts = {
         'buttons': buttons(app),

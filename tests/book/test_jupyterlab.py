@@ -69,8 +69,8 @@ def chapter(lab, browser, request):
     page = context.new_page()
     path = f'notebooks/{request.param}.ipynb'
     page.goto(f'{address}/lab/tree/{path}', timeout=60_000)
-    page.wait_for_selector('.jp-Notebook .jp-Cell', timeout=60_000)
-    wait_until(lambda: page.evaluate(LOOK)['kernel'] == 'idle')
+    page.wait_for_selector('.jp-Notebook', timeout=100_000)
+    wait_until(lambda: page.evaluate(LOOK)['kernel'] == 'idle', seconds=100)
     yield page, folder / path
     context.close()
 
