@@ -1,5 +1,6 @@
 """Two chapters of the student edition in a real JupyterLab."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -45,12 +46,25 @@ def lab(chromium, tmp_path_factory):
             [sys.executable, *command, f'--ServerApp.root_dir={folder}'],
             stdout=output,
             stderr=subprocess.STDOUT,
+            env={**os.environ, **own_folders(folder.parent)},
         )
     try:
         yield wait_until(lambda: address_in(log.read_text())), folder
     finally:
         server.terminate()
         server.wait(30)
+
+
+def own_folders(folder):
+    """Return variables that keep the user's settings and tabs out."""
+    names = (
+        'JUPYTER_CONFIG_DIR',
+        'JUPYTER_DATA_DIR',
+        'JUPYTER_RUNTIME_DIR',
+        'JUPYTERLAB_SETTINGS_DIR',
+        'JUPYTERLAB_WORKSPACES_DIR',
+    )
+    return {name: str(folder / name.lower()) for name in names}
 
 
 def address_in(log):
@@ -68,7 +82,7 @@ def chapter(lab, browser, request):
     context = browser.new_context(viewport={'width': 1280, 'height': 900})
     page = context.new_page()
     path = f'notebooks/{request.param}.ipynb'
-    page.goto(f'{address}/lab/tree/{path}', timeout=60_000)
+    page.goto(f'{address}/lab/tree/{path}?reset', timeout=100_000)
     page.wait_for_selector('.jp-Notebook', timeout=100_000)
     wait_until(lambda: page.evaluate(LOOK)['kernel'] == 'idle', seconds=100)
     yield page, folder / path
