@@ -2,8 +2,12 @@
 #     BUILD=gpu, mxnet2     another build of MXNet, in a separate environment
 #     BUILD=frameworks      with PyTorch and TensorFlow, for chapters 15 and 15b
 #     SUITE=...             which tests (`make test`) or benchmarks
+#     EDITION=student       the site or PDF without solutions
 BUILD ?= cpu
 SUITE ?=
+EDITION ?=
+edition = $(if $(EDITION),-$(EDITION))
+sphinx = $(python) -m sphinx -q $(if $(EDITION),-t $(EDITION))
 venv = .venv$(if $(filter-out cpu,$(BUILD)),-$(BUILD))
 python = $(venv)/bin/python
 # The chapters of this build: those that need PyTorch or TensorFlow run in
@@ -124,16 +128,18 @@ sphinx: env
 	@$(python) -c 'import sphinx' 2>/dev/null || { \
 	    echo 'for the book: make env PYTHON=python3.11' >&2; exit 1; }
 
-book: sphinx  ## render the chapters as a web site in build/book
-	$(python) -m sphinx -W --keep-going -q -n -d build/book-cache book \
-	    build/book
-	@echo 'The book is in build/book/index.html'
+# The front page links to the PDF and the slides if they are there.
+book: sphinx  ## render the site into build/book; EDITION=student has no solutions
+	$(sphinx) -W --keep-going -n -D printed_folder=$(CURDIR)/build \
+	    -d build/book-cache$(edition) book build/book$(edition)
+	@echo 'The book is in build/book$(edition)/index.html'
 
 pdf: sphinx  ## print the book as build/book.pdf; needs Chromium
-	$(python) -m sphinx -b singlehtml -q -d build/book-single-cache book \
-	    build/book-single
-	$(python) book/make_pdf.py build/book-single/index.html build/book.pdf
-	@echo 'The book is in build/book.pdf'
+	$(sphinx) -b singlehtml -d build/book-single-cache$(edition) book \
+	    build/book-single$(edition)
+	$(python) book/make_pdf.py build/book-single$(edition)/index.html \
+	    build/book$(edition).pdf
+	@echo 'The book is in build/book$(edition).pdf'
 
 slides: sphinx  ## make slides of each chapter in build/slides
 	@$(python) book/make_slides.py build/slides

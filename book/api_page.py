@@ -13,6 +13,7 @@ def add_public_names(app, docname, source):
     if docname != 'api':
         return
     app.env.note_dependency(d2lmulti.__file__)
+    source[0] += f'\n\n{summary_table()}\n'
     modules = {}
     for name in d2lmulti.__all__:
         modules.setdefault(module_of(name), []).append(name)
@@ -45,6 +46,17 @@ def origin_of(module):
     if notebook:
         return f'From chapter {{doc}}`notebooks/{notebook[1]}`'
     return inspect.getdoc(module).split('\n')[0]
+
+
+def summary_table():
+    """Return a table of all names, each with its docstring's first line."""
+    rows = ['| name | what it does |', '|---|---|']
+    for name in d2lmulti.__all__:
+        text = inspect.getdoc(getattr(d2lmulti, name))
+        line = ' '.join(text.split('\n\n')[0].split())
+        line = re.split(r'(?<=[^.]\.) (?=[A-Z])', line)[0].replace('|', r'\|')
+        rows.append(f'| {{py:obj}}`{name} <d2lmulti.{name}>` | {line} |')
+    return '\n'.join(rows)
 
 
 def directive_of(name):

@@ -9,12 +9,24 @@ import json
 import pathlib
 import re
 
+import nbformat
+from grading.cells import without_marks
+from make_student import for_students, is_machinery
 from pybtex.database import parse_file
 
 HERE = pathlib.Path(__file__).parent
 
 # The tags of the cells that are folded, and what the label calls them.
 FOLDED = {'solution': 'our solution', 'hide-input': 'the code'}
+# An answer in words looks like a solution in code.
+ANSWER = (
+    r'<details>\n<summary>Our answer</summary>(.*)</details>',
+    '<div class="cell container answer">\n'
+    '<details class="admonition hide above-input">\n<summary>\n'
+    '<p class="collapsed admonition-title">Show our answer</p>\n'
+    '<p class="expanded admonition-title">Hide our answer</p>\n</summary>'
+    r'\1</details>\n</div>',
+)
 
 
 def number_of(name):
@@ -41,15 +53,23 @@ def adapt_page(app, docname, source):
 def adapt_notebook(app, docname, source):
     """Replace the source of a chapter by what the site shows of it."""
     notebook = json.loads(source[0])
+    if app is not None and app.tags.has('student'):
+        notebook = for_students(
+            nbformat.from_dict(notebook), pathlib.Path(docname).stem
+        )
     notebook['metadata'] = {
         'language_info': {'name': 'python', 'pygments_lexer': 'ipython3'}
     }
     for cell in notebook['cells']:
         text = ''.join(cell['source'])
         if cell['cell_type'] == 'markdown':
-            text = link_sources(link_chapters(number_figures(text)))
+            text = keep_together(number_figures(text))
+            text = link_sources(link_chapters(text))
+            text = re.sub(*ANSWER, text, flags=re.DOTALL)
         else:
-            text = re.sub(r'^#\|.*\n', '', text, flags=re.MULTILINE)
+            if is_machinery(cell):
+                cell['metadata'].setdefault('tags', []).append('hide-input')
+            text = without_marks(text)
             fold(cell['metadata'])
         cell['source'] = text
     source[0] = json.dumps(notebook)
@@ -114,6 +134,20 @@ def outside_code(pattern, replace, text):
     parts = re.split(f'({CODE})', text, flags=re.MULTILINE | re.DOTALL)
     parts[::2] = [re.sub(pattern, replace, part) for part in parts[::2]]
     return ''.join(parts)
+
+
+def keep_together(text):
+    """Let no line end inside a formula that is typed in italics."""
+    operand = r'(?:\*\w{1,3}\*|[\d.,]*\d|[()])'
+    return outside_code(
+        rf'\$[^$]+\$|(?<=[\w*)]) ([=+−–·×/<>≤≥≈]) (?={operand})',
+        lambda found: (
+            f'\N{NO-BREAK SPACE}{found[1]}\N{NO-BREAK SPACE}'
+            if found[1]
+            else found[0]
+        ),
+        text,
+    )
 
 
 def number_figures(text):

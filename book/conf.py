@@ -14,7 +14,7 @@ from sphinxcontrib.bibtex.style.referencing.author_year import (
 )
 
 HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE))  # our two extensions
+sys.path.insert(0, str(HERE))  # our extensions
 
 project = 'Training on multiple GPUs, from scratch'
 author = 'the authors of d2lmulti'
@@ -27,6 +27,8 @@ extensions = [
     'sphinx-mathjax-offline',
     'api_page',
     'chapter_pages',
+    'front_page',
+    'sphinx.ext.viewcode',
 ]
 exclude_patterns = [
     'notebooks/.ipynb_checkpoints',
@@ -35,6 +37,8 @@ exclude_patterns = [
     'slides',
     'student',
 ]
+if tags.has('student'):  # noqa: F821
+    exclude_patterns.append('teaching*')  # has answers
 nitpicky = True
 numfig = True  # figures are numbered through the whole book
 
@@ -55,6 +59,7 @@ html_title = project
 html_favicon = 'favicon.svg'
 html_static_path = ['_static']
 html_css_files = ['book.css']
+html_js_files = ['book.js']
 html_theme_options = {
     'use_download_button': True,
     'show_toc_level': 2,
@@ -64,6 +69,7 @@ html_theme_options = {
 html_context = {'default_mode': 'auto'}  # dark where the system is
 html_show_sphinx = False
 html_scaled_image_link = False  # a PDF would link to a local file
+html_show_sourcelink = False  # a chapter has a download button
 html_use_index = html_domain_indices = False  # the search does better
 
 

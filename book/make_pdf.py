@@ -13,17 +13,16 @@ import pikepdf
 from playwright.sync_api import sync_playwright
 from pypdf import PdfReader
 
+AUTHOR = 'the d2lmulti authors'
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
-FOOTER = (
-    '<div style="font-size: 8px; width: 100%; text-align: center">'
-    '<span class="pageNumber"></span></div>'
-)
+# Left out of the contents: every chapter has them.
+REPEATED = ('Summary', 'If it goes wrong', 'Exercises')
 
 # Everything is shown, because paper cannot be unfolded; a label says what can
-# be skipped. The links of a printed table of contents are numbers. An empty
-# target of links before a chapter would make a separate page, and a download
-# is a link to a file of this machine.
-PREPARE = """() => {
+# be skipped. An empty target of links before a chapter would make a separate
+# page, and a download is a link to a file of this machine.
+UNFOLD = """() => {
+  document.body.classList.add('printed-book');
   document.querySelectorAll('details').forEach(d => d.open = true);
   document.querySelectorAll('summary').forEach(s => {
     s.textContent = s.textContent.includes('solution') ? 'Our solution'
@@ -39,26 +38,55 @@ PREPARE = """() => {
   });
   document.querySelectorAll('a.download').forEach(
     a => a.removeAttribute('href'));
-  const toc = document.createElement('nav');
-  toc.id = 'printed-toc';
-  document.querySelectorAll('article h2, article h3').forEach((h, i) => {
-    const entry = document.createElement('a');
-    const section = h.closest('section');
-    entry.href = '#' + section.id;
-    entry.className = h.tagName == 'H2' ? 'of-chapter' : 'of-section';
-    const title = h.cloneNode(true);
-    title.querySelectorAll('.headerlink').forEach(link => link.remove());
-    entry.append(title.textContent, document.createElement('span'));
-    toc.append(entry);
-  });
-  const first = document.querySelector('article h2').closest('section');
-  first.before(toc);
 }"""
+# The front page becomes the title page and a page below it, without headings
+# that the contents would list. Each chapter's pages bear its title.
+BIND = """author => {
+  const make = (tag, properties, ...children) => {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  };
+  const root = document.querySelector('article > section');
+  const title = make('div', {id: 'title-page'}), front = make('div', {});
+  title.append(root.querySelector('h1'), root.querySelector('figure'),
+               make('p', {className: 'author'}, author));
+  document.querySelector('.front-buttons').remove();
+  document.querySelector('.chapter-cards').closest('section').remove();
+  front.append(...root.querySelectorAll(':scope > p, :scope > section'));
+  front.querySelectorAll('h2').forEach(h => h.replaceWith(
+    make('p', {className: 'front-heading'}, h.firstChild.textContent)));
+  const toc = make('nav', {id: 'printed-toc'},
+    make('p', {className: 'front-heading'}, 'Contents'));
+  root.prepend(title, front, toc);
+  const rules = [];
+  document.querySelectorAll('article h2').forEach((h, i) => {
+    h.closest('section').style.page = `chapter-${i}`;
+    const title = JSON.stringify(plain(h));
+    rules.push(`@page chapter-${i} { @top-right { content: ${title}; } }`);
+  });
+  document.head.append(make('style', {}, rules.join('\\n')));
+  function plain(heading) {
+    const title = heading.cloneNode(true);
+    title.querySelectorAll('.headerlink').forEach(link => link.remove());
+    return title.textContent.trim();
+  }
+  document.querySelectorAll('article h2, article h3').forEach((h, i) => {
+    if (REPEATED.includes(plain(h))) return;
+    const page = make('span', {});
+    page.dataset.heading = i;
+    toc.append(make('a', {
+      href: '#' + h.closest('section').id,
+      className: h.tagName == 'H2' ? 'of-chapter' : 'of-section'},
+      plain(h), page));
+  });
+}""".replace('REPEATED', str(list(REPEATED)))
 NUMBER = """pages => {
-  const spans = document.querySelectorAll('#printed-toc span');
-  if (spans.length != pages.length)
-    throw new Error(`${spans.length} headings, ${pages.length} bookmarks`);
-  spans.forEach((span, i) => span.textContent = pages[i]);
+  const all = document.querySelectorAll('article h2, article h3').length;
+  if (all != pages.length)
+    throw new Error(`${all} headings, ${pages.length} bookmarks`);
+  document.querySelectorAll('#printed-toc span').forEach(
+    span => span.textContent = pages[span.dataset.heading]);
 }"""
 
 
@@ -112,9 +140,6 @@ def print_book(source, target):
         'outline': True,
         'tagged': True,
         'print_background': True,
-        'display_header_footer': True,
-        'header_template': '<div></div>',
-        'footer_template': FOOTER,
         'margin': {
             'top': '18mm',
             'bottom': '18mm',
@@ -128,12 +153,14 @@ def print_book(source, target):
             args=['--no-sandbox', '--disable-gpu'],
         )
         page = browser.new_page(color_scheme='light')
+        page.set_default_timeout(180_000)
         page.goto(source.resolve().as_uri())
         page.wait_for_function(
             "document.querySelectorAll('.math').length == "
             "document.querySelectorAll('.math > mjx-container').length"
         )
-        page.evaluate(PREPARE)
+        page.evaluate(UNFOLD)
+        page.evaluate(BIND, AUTHOR)
         page.pdf(**options)
         page.evaluate(NUMBER, heading_pages(target))
         page.pdf(**options)

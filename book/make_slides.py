@@ -22,6 +22,7 @@ import shutil
 import sys
 
 import nbformat
+from grading.cells import without_marks
 from nbconvert import SlidesExporter
 from nbformat.v4 import new_markdown_cell, new_notebook
 from traitlets.config import Config
@@ -88,6 +89,7 @@ def copy_scripts(folder):
 def slides_of(notebook):
     """Return a notebook of what the slides show, and the speaker's notes."""
     slides, notes = [title_slide(notebook)], []
+    roomy = cells_with_room(notebook)
 
     def end_slide():
         if notes:
@@ -99,7 +101,7 @@ def slides_of(notebook):
         if mark.get('slide_type') == 'slide':
             end_slide()
         if mark:
-            slides.extend(marked_cells(cell, mark))
+            slides.extend(marked_cells(cell, mark, cell.id in roomy))
         if cell.cell_type == 'markdown':
             main, *end = cell.source.split('## Summary')
             notes.append(main)
@@ -117,9 +119,39 @@ def cell_of(slide_type, text):
     )
 
 
-def marked_cells(cell, mark):
+def cells_with_room(notebook):
+    """Return the ids of the cells whose code fits on the slide, too.
+
+    They are marked to show their output, on a slide with room for more.
+    """
+    room, outputs, fitting = 0, [], []
+    for cell in [*notebook.cells, None]:
+        mark = cell.metadata.get('slideshow', {}) if cell else {}
+        if cell is None or mark.get('slide_type') == 'slide':
+            fitting += [i for i, lines in outputs if lines <= room]
+            room, outputs = 20, []
+        show, text = mark.get('show'), ''
+        code = shorten(cell.source) if cell else ''
+        if mark and cell.cell_type == 'code' and show != 'text':
+            text = ''.join(output.get('text', '') for output in cell.outputs)
+            if any('image/png' in o.get('data', {}) for o in cell.outputs):
+                room -= 16
+            if show == 'output':
+                outputs.append((cell.id, len(code.splitlines())))
+            elif show != 'picture':
+                room -= len(code.splitlines())
+        elif show == 'figure':
+            room -= 16
+        lines = sum(1 + len(line) // 68 for line in mark.get('text', [])[1:])
+        room -= len(text.splitlines()) + 1.5 * lines
+    return fitting
+
+
+def marked_cells(cell, mark, roomy):
     """Yield the cells that show one marked cell."""
     slide_type, show = mark['slide_type'], mark.get('show')
+    if roomy and show == 'output':
+        show = None
     if 'text' in mark:
         yield cell_of(slide_type, '\n'.join(mark['text']))
         slide_type = '-'
@@ -153,8 +185,9 @@ def shown_code(cell, slide_type, show):
 
 def shorten(source):
     """Return the source without nbdev's marks and with short docstrings."""
-    source = re.sub(r'^#\|.*\n', '', source, flags=re.MULTILINE)
-    return re.sub(r'(:\n +"""[^"]+?)\n\n[^"]*"""', r'\1"""', source)
+    return re.sub(
+        r'(:\n +"""[^"]+?)\n\n[^"]*"""', r'\1"""', without_marks(source)
+    )
 
 
 def title_of(notebook):
@@ -163,10 +196,12 @@ def title_of(notebook):
 
 
 def title_slide(notebook):
-    """Return the slide with the chapter's title; its preface is the notes."""
+    """Return the slide with the chapter's title, and what it is about."""
+    preface = notebook.cells[0].source.split('\n\n')[1]
     return cell_of(
         'slide',
-        f'# {title_of(notebook)}\n\nTraining on multiple GPUs, from scratch',
+        'Training on multiple GPUs, from scratch\n\n'
+        f'# {title_of(notebook)}\n\n{preface}',
     )
 
 
@@ -185,7 +220,20 @@ def end_slides(notebook):
     return [
         cell_of('slide', f'## Summary\n{summary}'),
         cell_of('slide', f'## Exercises\n\n{listed}'),
+        *(
+            cell_of('slide', f'## {title}\n\n{code}')
+            for title, code in codes_in_tasks(text.split('## Exercises')[1])
+        ),
     ]
+
+
+def codes_in_tasks(text):
+    """Yield the title and the code of each task that shows some."""
+    for task in re.split(r'^(?=\*\*\d+\. )', text, flags=re.MULTILINE):
+        title = re.match(r'\*\*(\d+\. .*?)\.?\*\*', task)
+        code = re.search(r'^```.*?^```', task, re.MULTILINE | re.DOTALL)
+        if title and code:
+            yield f'Exercise {title[1]}', code[0]
 
 
 def task_in_short(task, enough=40):

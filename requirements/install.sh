@@ -190,7 +190,8 @@ fail_if_offline() {
 
 # The stamp is written last, so only a complete .venv has it; its content
 # tells whether the lock has changed or the folder has moved since.
-state=$(pwd -P; cat "$lock" pyproject.toml requirements/install.sh | cksum)
+state=$(pwd -P; cat "$lock" pyproject.toml requirements/install.sh \
+    requirements/jupyter_server_config.py | cksum)
 if [ -x $venv/bin/python ] && [ "$(cat $venv/stamp 2>&1)" = "$state" ]; then
     old=$(probe $venv/bin/python) && new=$(probe "${PYTHON:-$venv/bin/python}")
     [ "${old%% *}" = "${new%% *}" ] && exit
@@ -257,10 +258,13 @@ with_uv || with_pip || {
 }
 
 # The notebooks name no kernel: let JupyterLab start the only one there is
-# without asking, and ask nothing about news either.
+# without asking, and ask nothing about news either. The server's settings
+# let a notebook that nobody has touched stay unchanged.
 settings=$venv/share/jupyter/lab/settings
 {
-    mkdir -p "$settings" && cat >"$settings/overrides.json" &&
+    mkdir -p "$settings" $venv/etc/jupyter &&
+        cat >"$settings/overrides.json" &&
+        cp requirements/jupyter_server_config.py $venv/etc/jupyter &&
         printf '%s\n' "$state" >"$venv/stamp"
 } <<'END' || fail "could not write to $venv: see $log"
 {

@@ -18,6 +18,11 @@ def code_cells(notebook, tag=None):
     ]
 
 
+def without_marks(source):
+    """Return the source without nbdev's marks, such as `#| export`."""
+    return re.sub(r'^#\|.*\n+', '', source, flags=re.MULTILINE)
+
+
 def plain(source):
     """Return the source without the lines that only a notebook knows."""
     return re.sub('^[%!].*', '', source, flags=re.MULTILINE)

@@ -10,7 +10,7 @@ import pathlib
 
 import nbformat
 
-from .cells import code_before, code_cells, names_in
+from .cells import code_before, code_cells, names_in, without_marks
 
 
 @dataclasses.dataclass
@@ -58,7 +58,10 @@ def chapter_of(path):
         for stub, check, solution in zip(stubs, checks, solutions)
     ]
     ours = [
-        cell.source for cell in code_cells(notebook) if cell not in solutions
+        source
+        for cell in code_cells(notebook)
+        if cell not in solutions
+        for source in sorted({cell.source, without_marks(cell.source)})
     ]
     return Chapter(path.stem, code_before(notebook), exercises, ours)
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 from axe_playwright_python.sync_playwright import Axe
 
@@ -13,9 +14,18 @@ def run(*arguments):
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=200,
+        timeout=280,
     )
     assert done.returncode == 0 and not done.stdout, done.stdout[-3000:]
+
+
+def wait_until(condition, seconds=60):
+    """Return what `condition()` returns, as soon as it is true."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, 'waited in vain'
+        time.sleep(0.2)
+    return found
 
 
 class Visit:

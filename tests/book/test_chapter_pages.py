@@ -10,6 +10,7 @@ from chapter_pages import (
     CHAPTERS,
     adapt_notebook,
     adapt_page,
+    keep_together,
     link_chapters,
     number_of,
 )
@@ -72,6 +73,19 @@ def test_a_page_outside_the_chapters_finds_them_and_the_sources():
 )
 def test_other_text_stays_as_it_is(text):
     assert link_chapters(text) == text
+
+
+@pytest.mark.parametrize(
+    'text, kept',
+    [
+        ('2 (*k* − 1) numbers', '2 (*k*_−_1) numbers'),
+        ('*k* = 2 and so on', '*k*_=_2 and so on'),
+        ('one = two', 'one = two'),
+        ('$a = 1$ and `k = 2`', '$a = 1$ and `k = 2`'),
+    ],
+)
+def test_a_formula_in_italics_does_not_break(text, kept):
+    assert keep_together(text) == kept.replace('_', '\N{NO-BREAK SPACE}')
 
 
 def adapted(*tags):

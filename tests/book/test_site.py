@@ -18,6 +18,8 @@ if sys.version_info < (3, 11):
 
 from browsing import Visit, run, serious_violations
 from bs4 import BeautifulSoup
+from front_page import chapter_lines
+from make_student import is_machinery
 from pybtex.database import parse_file
 
 import d2lmulti
@@ -93,8 +95,12 @@ def test_the_search_finds_allreduce(browser, site):
     with Visit(browser, f'{site}/search.html?q=allreduce') as visit:
         visit.page.wait_for_selector('#search-results li')
         found = visit.page.locator('#search-results li a').all_inner_texts()
-        assert any(title.startswith('4. ') for title in found)
+        assert found[0].startswith('4. ')  # where it is defined
         assert not visit.errors
+        visit.page.locator('#search-results li a').first.click()
+        visit.page.wait_for_load_state()
+        place = visit.page.locator(':target')
+        assert place.count() == 1 and 'allreduce' in visit.page.url
 
 
 def test_the_copy_button_copies(browser, site):
@@ -131,11 +137,58 @@ def test_folded_code_can_be_shown(browser, site, kind, label):
         assert code.is_visible()
 
 
-def test_nothing_overflows_on_a_phone(visit):
-    visit.page.set_viewport_size({'width': 360, 'height': 740})
+# Code may scroll in its box, and so may a table or a picture on a phone.
+TOO_WIDE = """() => [...document.querySelectorAll(
+    '.cell_output pre, .cell_output table, article p, article li')]
+  .filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1
+          && !e.querySelector('img') && !e.querySelector('mjx-container'))
+  .map(e => e.textContent.slice(0, 60))"""
+
+
+@pytest.mark.parametrize('width', [360, 390, 784, 1280])
+def test_nothing_is_wider_than_its_box_or_the_screen(visit, width):
+    visit.page.set_viewport_size({'width': width, 'height': 740})
     wide = visit.page.evaluate('document.documentElement.scrollWidth')
+    cut = visit.page.evaluate(TOO_WIDE)
     visit.page.set_viewport_size({'width': 1280, 'height': 720})
-    assert wide <= 360
+    assert wide <= width and not cut
+
+
+def test_a_phone_scrolls_two_panels_that_it_could_not_show(browser, site):
+    with Visit(
+        browser,
+        f'{site}/notebooks/06_training.html',
+        viewport={'width': 390, 'height': 740},
+    ) as visit:
+        widths = visit.page.evaluate(
+            """() => [...document.querySelectorAll('.wide-picture img')].map(
+            e => [e.clientWidth, e.parentElement.scrollWidth])"""
+        )
+    assert widths and all(min(pair) > 500 for pair in widths)
+
+
+def test_a_printed_chapter_breaks_no_page_before_a_section(browser, site):
+    with Visit(browser, f'{site}/notebooks/06_training.html') as visit:
+        visit.page.emulate_media(media='print')
+        breaks = visit.page.evaluate(
+            """() => [...document.querySelectorAll('article h2')].map(
+            h => getComputedStyle(h).breakBefore)"""
+        )
+    assert breaks and set(breaks) == {'auto'}
+
+
+def test_in_the_dark_a_cell_has_one_frame(browser, site):
+    with Visit(
+        browser, f'{site}/notebooks/06_training.html', color_scheme='dark'
+    ) as visit:
+        frames = visit.page.evaluate(
+            """() => [...document.querySelectorAll(
+            '.cell_input pre, .cell_output pre, .cell_output img')].map(e => {
+              const style = getComputedStyle(e);
+              return [parseFloat(style.borderTopWidth), e.tagName == 'IMG' ?
+                      parseFloat(style.paddingTop) : 0]; })"""
+        )
+    assert frames and not any(map(any, frames))
 
 
 def test_axe_finds_no_serious_violation(visit):
@@ -193,7 +246,7 @@ def test_solutions_and_supporting_code_are_folded_and_nothing_else(name, book):
                 'Show our solution'
                 if 'solution' in tags
                 else 'Show the code'
-                if 'hide-input' in tags
+                if is_machinery(cell)
                 else None
             )
     for code in page.select('article .cell_input'):
@@ -215,6 +268,46 @@ def test_the_api_page_shows_what_the_package_exports_and_nothing_else(book):
         value = getattr(d2lmulti, entry['id'].partition('.')[2])
         for parameter in inspect.signature(value).parameters:
             assert parameter in entry.text
+
+
+def test_the_api_page_has_a_summary_and_leads_to_the_code(book):
+    page = parsed(book, 'api')
+    rows = page.select('article table tbody tr')
+    assert [row.td.text for row in rows] == list(d2lmulti.__all__)
+    for row in rows:
+        assert row.a['href'] == f'#d2lmulti.{row.td.text}'
+        assert len(row.select('td')[1].text.split()) > 2, row
+    for entry in page.select('dt.sig'):
+        source, _, place = entry.select_one('.viewcode-link').parent[
+            'href'
+        ].partition('#')
+        assert f'id="{place}"' in (book / source).read_text()
+
+
+def test_the_front_page_leads_to_all_there_is(book):
+    page = parsed(book, 'index')
+    assert page.title.text == page.h1.text.rstrip('#')  # and only once
+    found = page.select('.chapter-cards li')
+    assert [card.a['href'] for card in found] == [
+        f'notebooks/{name}.html' for name in CHAPTERS
+    ]
+    for card, (title, line) in zip(found, chapter_lines().values()):
+        shown, what, time = (p.text for p in card.select('p'))
+        assert shown == title
+        assert what.lower()[:9] == re.sub('[`*]', '', line).lower()[:9]
+        assert re.fullmatch(r'\d+ min( · exercises \d+ min)?', time)
+    assert page.select('.front-buttons a')[0].text == 'Start reading'
+    assert 'the d2lmulti authors' in page.select_one('#how-to-cite').text
+
+
+def test_every_page_describes_itself(book):
+    found = [
+        parsed(book, name).select('meta[name=description]') for name in PAGES
+    ]
+    assert all(len(metas) == 1 for metas in found)
+    texts = [metas[0]['content'] for metas in found]
+    assert len(set(texts)) == len(PAGES)
+    assert all(len(text) > 40 for text in texts), texts
 
 
 def test_the_api_page_follows_the_chapters(book):

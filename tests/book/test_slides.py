@@ -15,6 +15,7 @@ if sys.version_info < (3, 11):
 from browsing import Visit, run, serious_violations
 from bs4 import BeautifulSoup
 from chapter_pages import number_of
+from make_slides import codes_in_tasks
 
 ROOT = pathlib.Path(__file__).parents[2]
 CHAPTERS = [path.stem for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))]
@@ -36,8 +37,15 @@ LOOK_AT_SLIDES = """() => [...Array(Reveal.getTotalSlides()).keys()].map(i => {
   return {heading: slide.querySelector('h1, h2')?.textContent,
           right: Math.max(...boxes.map(box => box.right)),
           bottom: Math.max(...boxes.map(box => box.bottom)),
-          wide: [...slide.querySelectorAll('pre')].some(
-            e => e.scrollWidth > e.clientWidth + 1),
+          wide: [...slide.querySelectorAll('pre, .jp-OutputArea')].some(
+            e => e.scrollWidth > e.clientWidth + 1 ||
+            e.getBoundingClientRect().right >
+            slide.getBoundingClientRect().right + 1),
+          touching: [...slide.querySelectorAll('h2')].some(h => {
+            const rule = h.getBoundingClientRect().bottom;
+            return [...slide.querySelectorAll('pre')].some(
+              e => Math.abs(e.getBoundingClientRect().top - rule) < 8); }),
+          words: slide.innerText.split(/\\s+/).length,
           formulas: slide.textContent.includes('$$'),
           broken: [...slide.querySelectorAll('img')].some(
             e => !e.naturalWidth || e.alt.length < 40)};
@@ -57,11 +65,24 @@ def test_a_chapter_has_slides_that_fit_and_need_no_network(
         seen = visit.page.evaluate(LOOK_AT_SLIDES)
         assert not visit.errors and not visit.foreign
         assert visit.page.locator('mjx-merror').count() == 0
-    assert 10 <= len(seen) <= 15
+    assert 10 <= len(seen) <= 24
     for slide in seen:
         assert slide['heading'], slide
         assert slide['right'] <= 1280 and slide['bottom'] <= 720, slide
-        assert not any((slide['wide'], slide['formulas'], slide['broken']))
+        assert not any(
+            slide[k] for k in ('wide', 'touching', 'formulas', 'broken')
+        ), slide
+    assert seen[0]['words'] > 20  # what the chapter is about
+
+
+def test_code_that_a_task_is_about_is_shown():
+    text = (
+        '**1. Count.** How many?\n\n'
+        '**2. Find the bug.** What is wrong here?\n\n```\na = 1\n```\n'
+    )
+    assert list(codes_in_tasks(text)) == [
+        ('Exercise 2. Find the bug', '```\na = 1\n```')
+    ]
 
 
 @pytest.mark.parametrize('name', CHAPTERS)

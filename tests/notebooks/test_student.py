@@ -2,12 +2,16 @@
 
 import ast
 import pathlib
+import re
 import subprocess
 import sys
 import zipfile
 
 import nbformat
 import pytest
+from grading.cells import without_marks
+from grading.exercises import chapter_of
+from make_student import is_machinery
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [path.name for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))]
@@ -64,15 +68,60 @@ def test_all_else_is_as_it_was(name, edition):
         for cell in cells(ROOT / 'notebooks' / name)
         if 'solution' not in cell.metadata.get('tags', [])
     ]
-    found = cells(edition / 'notebooks' / name)
+    found = [
+        cell
+        for cell in cells(edition / 'notebooks' / name)
+        if 'answer' not in cell.metadata.get('tags', [])
+    ]
     assert len(found) == len(kept)
     for cell, original in zip(found, kept):
         assert cell.cell_type == original.cell_type
         if cell.cell_type == 'code':
-            assert cell.source == original.source
-            assert cell.metadata == original.metadata  # folded stays folded
+            assert cell.source == without_marks(original.source)
+            if is_machinery(original):
+                assert cell.metadata.pop('jupyter')['source_hidden']
+                original.metadata.pop('jupyter', None)
+            assert cell.metadata == original.metadata
         else:
             assert original.source.startswith(cell.source[:40])
+
+
+@each_chapter
+def test_a_question_to_think_about_has_a_cell_for_the_answer(name, edition):
+    notebook = nbformat.read(edition / 'notebooks' / name, 4)
+    nbformat.validate(notebook)
+    answers = [c for c in notebook.cells if c.id.startswith('answer-')]
+    questions = [
+        notebook.cells[i - 1].source
+        for i, cell in enumerate(notebook.cells)
+        if cell in answers
+    ]
+    assert questions
+    for question, answer in zip(questions, answers):
+        number = re.findall(r'^\*\*(\d+)\. To think', question, re.M)[-1]
+        metadata = answer.metadata.nbgrader
+        assert metadata.grade and metadata.solution and metadata.points == 1
+        assert metadata.schema_version == 3
+        assert metadata.grade_id.endswith(f'-exercise-{number}')
+    ids = [
+        cell.metadata.nbgrader.grade_id
+        for cell in notebook.cells
+        if 'nbgrader' in cell.metadata
+    ]
+    assert len(set(ids)) == len(ids)
+    assert {i.partition('-')[0] for i in ids} == {'ch' + name.split('_')[0]}
+
+
+@each_chapter
+def test_a_notebook_names_its_kernel_and_the_grader_knows_its_cells(
+    name, edition
+):
+    notebook = nbformat.read(edition / 'notebooks' / name, 4)
+    assert notebook.metadata.kernelspec.name == 'python3'
+    chapter = chapter_of(ROOT / 'notebooks' / name)
+    for cell in notebook.cells:
+        if cell.cell_type == 'code':
+            assert cell.source in chapter.ours
 
 
 @each_chapter
@@ -87,15 +136,18 @@ def test_every_exercise_has_a_stub_that_says_so_and_a_check(name, edition):
 
 
 def test_the_module_gives_no_answer_away():
+    def head(node):
+        return node.name, tuple(arg.arg for arg in node.args.args)
+
     asked = {
-        node.name
+        head(node)
         for name in NAMES
         for cell in cells(ROOT / 'notebooks' / name, 'exercise')
         for node in ast.parse(cell.source).body
         if isinstance(node, ast.FunctionDef)
     }
     given = {
-        node.name
+        head(node)
         for path in (ROOT / 'd2lmulti').rglob('*.py')
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef)

@@ -1,0 +1,280 @@
+"""Fill in the front page, describe each page, and let the search find terms.
+
+The lines of `index.md` that begin with `% fill in:` become the buttons, what
+README says that you will learn, a card for each chapter, and how to cite.
+"""
+
+import ast
+import html
+import json
+import pathlib
+import re
+import shutil
+
+import yaml
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
+
+import d2lmulti
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parent
+WORDS_PER_MINUTE, LINES_PER_MINUTE, MINUTES_PER_EXERCISE = 150, 20, 10
+
+
+def fill_in(app, docname, source):
+    """Replace the marked lines of the front page."""
+    if docname != 'index':
+        return
+    for path in (ROOT / 'README.md', ROOT / 'CITATION.cff', __file__):
+        app.env.note_dependency(str(path))
+    student = app.tags.has('student')
+    parts = {
+        'buttons': buttons(app),
+        'what you learn': readme_section('What you will be able to do'),
+        'chapters': cards(),
+        'how to cite': citation(app.config.html_theme_options),
+    }
+    text = re.sub(
+        r'^% fill in: (.*)$',
+        lambda found: parts[found[1]],
+        source[0],
+        flags=re.MULTILINE,
+    )
+    source[0] = for_edition(text, 'student' if student else 'instructor')
+
+
+def for_edition(text, edition):
+    """Return the text without what other editions have between comments."""
+    return re.sub(
+        r'^% only: (\w+)\n(.*?)^% end\n',
+        lambda found: found[2] * (found[1] == edition),
+        text,
+        flags=re.MULTILINE | re.DOTALL,
+    )
+
+
+def readme_section(title):
+    """Return the text below a heading of README."""
+    text = (ROOT / 'README.md').read_text()
+    return re.search(rf'^## {title}\n\n(.*?)\n\n##', text, re.M | re.S)[1]
+
+
+def chapter_lines():
+    """Return {stem: (title, line)} from README's table of the chapters."""
+    found = re.findall(
+        r'^\| \[(.*?)\]\(notebooks/(\w+)\.ipynb\) \| (.*?) \|',
+        (ROOT / 'README.md').read_text(),
+        flags=re.MULTILINE,
+    )
+    return {stem: (title, line) for title, stem, line in found}
+
+
+def minutes_of(stem):
+    """Return the minutes that a chapter takes, from its length."""
+    cells = json.loads((HERE / f'notebooks/{stem}.ipynb').read_text())['cells']
+    words = lines = exercises = 0
+    for cell in cells:
+        text = ''.join(cell['source'])
+        tags = cell['metadata'].get('tags', [])
+        if 'exercise' in tags:
+            exercises += 1
+        elif cell['cell_type'] == 'markdown':
+            words += len(text.split()) * ('solution' not in tags)
+        elif not {'check', 'solution', 'hide-input'} & set(tags):
+            lines += len(text.splitlines())
+    reading = words / WORDS_PER_MINUTE + lines / LINES_PER_MINUTE
+    return round(reading / 5) * 5, exercises * MINUTES_PER_EXERCISE
+
+
+def cards():
+    """Return the list of the chapters, which the style makes cards."""
+    items = []
+    for stem, (title, line) in chapter_lines().items():
+        reading, answering = minutes_of(stem)
+        line = line[0].upper() + line[1:]
+        items.append(
+            f'- {{doc}}`{title} <notebooks/{stem}>`\n\n  {line}.\n\n'
+            f'  {reading} min · exercises {answering} min'
+        )
+    return '\n'.join(['```{container} chapter-cards', *items, '```'])
+
+
+def buttons(app):
+    """Return the links that stand below the title as buttons."""
+    links = [('Start reading', 'notebooks/01_devices.html')]
+    options = app.config.html_theme_options
+    repository = options.get('repository_url', '')
+    found = re.fullmatch(r'https://(github|gitlab)\.com/(.+)', repository)
+    if found:
+        host = {'github': 'gh', 'gitlab': 'gl'}[found[1]]
+        name = found[2] if host == 'gh' else found[2].replace('/', '%2F')
+        links[:0] = [
+            (
+                'Start on Binder',
+                f'https://mybinder.org/v2/{host}/{name}/main'
+                '?urlpath=lab/tree/notebooks/01_devices.ipynb',
+            )
+        ]
+        if host == 'gh' and (ROOT / '.devcontainer').exists():
+            links.append(
+                ('Open in Codespaces', f'https://codespaces.new/{name}')
+            )
+    if app.builder.format == 'html' and app.builder.name != 'singlehtml':
+        links += [
+            (label, name)
+            for label, (_, name) in printed(app).items()
+        ]
+    return '\n'.join(
+        [
+            '<p class="front-buttons">',
+            *(
+                f'<a href="{html.escape(target)}">{label}</a>'
+                for label, target in links
+            ),
+            '</p>',
+        ]
+    )
+
+
+def printed(app):
+    """Return {label: (path, name in the site)} of what was made before."""
+    folder = app.config.printed_folder
+    edition = '-student' if app.tags.has('student') else ''
+    if not folder:
+        return {}
+    found = {
+        'PDF': (pathlib.Path(folder, f'book{edition}.pdf'), 'book.pdf'),
+        'Slides': (pathlib.Path(folder, 'slides'), 'slides/index.html'),
+    }
+    return {
+        label: (path, name)
+        for label, (path, name) in found.items()
+        if path.exists()
+    }
+
+
+def copy_printed(app, error):
+    """Copy the PDF and the slides into the site, if they are there."""
+    if error or app.builder.name != 'html':
+        return
+    for path, name in printed(app).values():
+        target = pathlib.Path(app.outdir, name)
+        if path.is_dir():
+            shutil.copytree(path, target.parent, dirs_exist_ok=True)
+        else:
+            shutil.copy(path, target)
+
+
+def citation(options):
+    """Return how to cite the book, from CITATION.cff."""
+    cff = yaml.safe_load((ROOT / 'CITATION.cff').read_text())
+    authors = ' and '.join(
+        '{' + author['name'] + '}' for author in cff['authors']
+    )
+    fields = {
+        'title': cff['title'],
+        'author': authors,
+        'year': re.search(r'\(c\) (\d+)', (ROOT / 'LICENSE').read_text())[1],
+        'note': f'Version {cff["version"]}',
+        'url': options.get('repository_url'),
+    }
+    lines = [f'  {k} = {{{v}}},' for k, v in fields.items() if v]
+    return '\n'.join(['```bibtex', '@misc{d2lmulti,', *lines, '}', '```'])
+
+
+def describe(app, pagename, templatename, context, doctree):
+    """Give a page a description, and the front page its title only once."""
+    if pagename == app.config.root_doc:
+        context['docstitle'] = ''
+    text = description_of(doctree) if doctree is not None else ''
+    if text and 'name="description"' not in context.get('metatags', ''):
+        context['metatags'] = (
+            context.get('metatags', '')
+            + f'<meta name="description" content="{html.escape(text)}">'
+        )
+
+
+def description_of(doctree, enough=160):
+    """Return the first sentences of a page, at least one."""
+    for paragraph in doctree.findall(nodes.paragraph):
+        if not isinstance(paragraph.parent, nodes.section):
+            continue
+        text = ' '.join(paragraph.astext().split())
+        sentences = re.split(r'(?<=[.!?:]) (?=[A-Z])', text)
+        while len(sentences) > 1 and len(' '.join(sentences)) > enough:
+            del sentences[-1]
+        if len(text) > 30:
+            return ' '.join(sentences)
+    return ''
+
+
+class IndexDefinitions(SphinxTransform):
+    """Let the search find a term, or a function, where it is defined.
+
+    A term is bold where it is defined; a function is in an exporting cell.
+    """
+
+    default_priority = 800  # before Sphinx collects what is indexed
+
+    def apply(self, **options):
+        """Add an index entry beside each definition."""
+        name = self.env.current_document.docname
+        if not name.startswith('notebooks/'):
+            return
+        seen = set()
+        for node in [*self.document.findall(is_definition)]:
+            for term in defined_by(node):
+                if term.lower() not in seen:
+                    seen.add(term.lower())
+                    self.add_entry(node, term)
+
+    def add_entry(self, node, term):
+        """Add the entry of a term, and the place that it leads to."""
+        place = 'defines-' + nodes.make_id(term)
+        if place in self.document.ids:
+            return
+        target = nodes.target('', '', ids=[place])
+        self.document.note_explicit_target(target)
+        entry = addnodes.index(
+            entries=[('single', term.lower(), place, 'main', None)],
+            inline=isinstance(node, nodes.strong),
+        )
+        at = node.parent.index(node)
+        node.parent[at:at] = [entry, target]
+
+
+def is_definition(node):
+    """Return whether a node can define a term or a function."""
+    return isinstance(node, nodes.literal_block) or (
+        isinstance(node, nodes.strong)
+        and not isinstance(node.parent.parent, nodes.list_item)
+        and re.fullmatch(r'[\w–+ -]+', node.astext()) is not None
+    )
+
+
+def defined_by(node):
+    """Return the terms that a node defines."""
+    if isinstance(node, nodes.strong):
+        return [node.astext()]
+    try:
+        body = ast.parse(node.astext()).body
+    except SyntaxError:
+        return []
+    return [
+        definition.name
+        for definition in body
+        if isinstance(definition, (ast.FunctionDef, ast.ClassDef))
+        and definition.name in d2lmulti.__all__
+    ]
+
+
+def setup(app):
+    """Be an extension of Sphinx."""
+    app.add_config_value('printed_folder', '', 'html', types=(str,))
+    app.add_transform(IndexDefinitions)
+    app.connect('source-read', fill_in, priority=400)  # before its links
+    app.connect('html-page-context', describe)
+    app.connect('build-finished', copy_printed)
+    return {'parallel_read_safe': True}
