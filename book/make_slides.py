@@ -108,7 +108,38 @@ def slides_of(notebook):
             if end:
                 break
     end_slide()
-    return new_notebook(cells=[*slides, *end_slides(notebook)])
+    return new_notebook(
+        cells=[*continued(slides), *end_slides(notebook)]
+    )
+
+
+def continued(cells, enough=22):
+    """Yield the cells, with a new slide where one would be overfull."""
+    lines, title = 0, ''
+    for cell in cells:
+        kind, more = cell.metadata.slideshow.slide_type, lines_of(cell)
+        if kind == 'slide':
+            lines, title = 0, cell.source.split('\n')[0]
+        elif kind == '-' and lines and lines + more > enough:
+            yield cell_of('slide', f'{title} (continued)')
+            lines = 0
+        lines += more * (kind != 'notes')
+        yield cell
+
+
+def lines_of(cell):
+    """Return about how many lines of code a cell takes on a slide."""
+    tags = cell.metadata.get('tags', [])
+    if cell.cell_type == 'markdown':
+        return 1.5 * sum(
+            1 + len(line) // 68 for line in cell.source.splitlines()[1:] if line
+        ) + 14 * len(re.findall(PICTURE, cell.source, flags=re.MULTILINE))
+    lines = 0 if 'output' in tags else 1 + len(cell.source.splitlines())
+    if 'code' not in tags:
+        for output in cell.outputs:
+            lines += len(output.get('text', '').splitlines())
+            lines += 14 * ('image/png' in output.get('data', {}))
+    return lines
 
 
 def cell_of(slide_type, text):

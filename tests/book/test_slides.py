@@ -65,7 +65,7 @@ def test_a_chapter_has_slides_that_fit_and_need_no_network(
         seen = visit.page.evaluate(LOOK_AT_SLIDES)
         assert not visit.errors and not visit.foreign
         assert visit.page.locator('mjx-merror').count() == 0
-    assert 10 <= len(seen) <= 24
+    assert 10 <= len(seen) <= 28
     for slide in seen:
         assert slide['heading'], slide
         assert slide['right'] <= 1280 and slide['bottom'] <= 720, slide
