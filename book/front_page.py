@@ -122,10 +122,7 @@ def buttons(app):
                 ('Open in Codespaces', f'https://codespaces.new/{name}')
             )
     if app.builder.format == 'html' and app.builder.name != 'singlehtml':
-        links += [
-            (label, name)
-            for label, (_, name) in printed(app).items()
-        ]
+        links += [(label, name) for label, (_, name) in printed(app).items()]
     return '\n'.join(
         [
             '<p class="front-buttons">',

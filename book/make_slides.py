@@ -108,9 +108,7 @@ def slides_of(notebook):
             if end:
                 break
     end_slide()
-    return new_notebook(
-        cells=[*continued(slides), *end_slides(notebook)]
-    )
+    return new_notebook(cells=[*continued(slides), *end_slides(notebook)])
 
 
 def continued(cells, enough=22):
@@ -132,7 +130,9 @@ def lines_of(cell):
     tags = cell.metadata.get('tags', [])
     if cell.cell_type == 'markdown':
         return 1.5 * sum(
-            1 + len(line) // 68 for line in cell.source.splitlines()[1:] if line
+            1 + len(line) // 68
+            for line in cell.source.splitlines()[1:]
+            if line
         ) + 14 * len(re.findall(PICTURE, cell.source, flags=re.MULTILINE))
     lines = 0 if 'output' in tags else 1 + len(cell.source.splitlines())
     if 'code' not in tags:

@@ -156,11 +156,18 @@ def test_a_student_opens_runs_and_solves(chapter):
     page.keyboard.press('Control+A')
     page.keyboard.insert_text(solution.rpartition('\n\ncheck_')[0])
     page.keyboard.press('Shift+Enter')  # and on to the next cell
-    assert page.evaluate(f'() => {{ {OPEN} return panel.content.activeCellIndex; }}') == checks[0]
+    assert (
+        page.evaluate(
+            f'() => {{ {OPEN} return panel.content.activeCellIndex; }}'
+        )
+        == checks[0]
+    )
     page.keyboard.press('Shift+Enter')
     shown = show(page, checks[0]).locator('.jp-OutputArea')
     shown.get_by_text('Exercise 1: passed').wait_for(timeout=60_000)
-    assert not shown.locator('[data-mime-type$=stderr], .jp-RenderedText[data-mime-type*=error]').count()
+    assert not shown.locator(
+        '[data-mime-type$=stderr], .jp-RenderedText[data-mime-type*=error]'
+    ).count()
 
     assert page.evaluate(LOOK)['dirty']
     page.keyboard.press('Control+S')
@@ -173,7 +180,11 @@ def finished(page):
     """Return whether every code cell has run."""
     seen = page.evaluate(LOOK)
     return seen['kernel'] == 'idle' and all(
-        cell['execution_count'] for cell in seen['cells'] if indices([cell], 'check') or cell['cell_type'] == 'code' and cell['source']
+        cell['execution_count']
+        for cell in seen['cells']
+        if indices([cell], 'check')
+        or cell['cell_type'] == 'code'
+        and cell['source']
     )
 
 

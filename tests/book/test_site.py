@@ -278,9 +278,9 @@ def test_the_api_page_has_a_summary_and_leads_to_the_code(book):
         assert row.a['href'] == f'#d2lmulti.{row.td.text}'
         assert len(row.select('td')[1].text.split()) > 2, row
     for entry in page.select('dt.sig'):
-        source, _, place = entry.select_one('.viewcode-link').parent[
-            'href'
-        ].partition('#')
+        source, _, place = (
+            entry.select_one('.viewcode-link').parent['href'].partition('#')
+        )
         assert f'id="{place}"' in (book / source).read_text()
 
 
