@@ -4,13 +4,16 @@
 #     sh deploy/build.sh           the CPU image, d2lmulti
 #     sh deploy/build.sh gpu       the GPU image, d2lmulti:gpu
 #     BASE=debian:bookworm-slim    on another base, Python 3.8 to 3.11 in it
-#     ROOTFS=DIR                   on a folder such as debootstrap makes; for
-#                                  machines that no registry can be reached from
+#     ROOTFS=DIR                   on a folder such as debootstrap makes, where
+#                                  no registry of images can be reached; kept as
+#                                  the image d2lmulti-base
 #     BUILDAH_OPTIONS='...'        for all that runs, such as --volume
 #                                  /etc/pip.conf:/etc/pip.conf:ro where PyPI is
 #                                  reached through a mirror; nothing of a volume
 #                                  or of the environment gets into the image
 #     STORAGE=DIR                  keeps the images there
+#     TRAIN='--epochs 2'           options of `make train`
+#     TESTS=1                      runs `make test` inside, too
 #
 # Needs no daemon: only buildah, as root or with user namespaces.
 set -eu
@@ -45,20 +48,21 @@ step() {
 # inside COMMAND: run it in the container with the user's home, as docker does.
 inside() { b run --env HOME=/home/student "$container" -- sh -euc "$1"; }
 
-if [ "${ROOTFS:-}" ]; then
+# Made once, or the layers above would be built again.
+if [ "${ROOTFS:-}" ] && ! b inspect localhost/d2lmulti-base >/dev/null 2>&1; then
     empty=$(b from scratch)
     b copy --quiet "$empty" "$ROOTFS" / >/dev/null
     b commit --quiet --rm "$empty" d2lmulti-base >/dev/null
-    BASE=localhost/d2lmulti-base
 fi
+[ -z "${ROOTFS:-}" ] || BASE=localhost/d2lmulti-base
 step "$dockerfile" b bud ${BASE:+--build-arg "BASE=$BASE"} --layers \
     --tag "$tag" --file "$dockerfile" .
 
 container=$(b from "$tag")
 trap 'b rm "$container" >/dev/null' EXIT
 if [ "$build" = cpu ]; then
-    step 'make train' inside 'make train'
     step 'doctor' inside "$python -m d2lmulti doctor --quick"
+    step 'make train' inside "make train ARGS='${TRAIN:-}'"
 else
     # Without a driver MXNet's GPU build does not start, and the doctor must
     # say so; with one, all must be well.
