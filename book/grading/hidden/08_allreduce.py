@@ -7,7 +7,7 @@ from compare import assert_same, is_close
 import d2lmulti
 
 
-def hidden_1(rng, answer, solution):
+def hidden_ring_reduce_scatter(rng, answer, solution):
     for k in (1, 2, 3, 4):
         values = rng.randn(k, 10).astype('float32')
         data = [mx.np.array(v, ctx=mx.cpu(i)) for i, v in enumerate(values)]
@@ -17,14 +17,7 @@ def hidden_1(rng, answer, solution):
         ), f'hidden check: the sum of {k} arrays is not in the slices'
 
 
-def hidden_2(rng, answer, solution):
-    for k in (1, 2, 5, 9):
-        betas = [*rng.uniform(1e-10, 1e-8, k)]
-        n, alpha = rng.uniform(1e5, 1e9), rng.uniform(1e-6, 1e-3)
-        assert_same(answer, solution, k, n, alpha, betas)
-
-
-def hidden_3(rng, answer, solution):
+def hidden_halving_steps(rng, answer, solution):
     for k in (1, 2, 4, 32, 64):
         i = int(rng.randint(k))
         found = [
@@ -36,7 +29,7 @@ def hidden_3(rng, answer, solution):
         )
 
 
-def hidden_4(rng, answer, solution):
+def hidden_train_batch_bucketed(rng, answer, solution):
     n, lr = int(rng.randint(5, 40)), float(rng.uniform(0.05, 0.5))
     X = mx.np.array(rng.randn(n, 1, 28, 28).astype('float32'))
     y = mx.np.array(rng.randint(0, 10, n))
@@ -50,7 +43,7 @@ def hidden_4(rng, answer, solution):
     assert is_close(*results), f'hidden check: {n} images on 3 devices'
 
 
-def hidden_5(rng, answer, solution):
+def hidden_compress(rng, answer, solution):
     for size in (1, 7, 30):
         gradient, residual = rng.randn(2, size)
         threshold = float(rng.uniform(0.2, 0.9))
