@@ -25,7 +25,7 @@ def _hidden_check(names):
     exec({solution!r}, ours)
     exec({checks!r}, checks)
     rng = numpy.random.RandomState({seed})
-    checks['hidden_{number}'](rng, names[{name!r}], ours[{name!r}])
+    checks['hidden_{name}'](rng, names[{name!r}], ours[{name!r}])
 
 _hidden_check(globals())
 """
@@ -106,7 +106,8 @@ def hidden_checks(exercise, chapter, secret):
     `secret`; an empty list if there is none."""
     path = HERE / 'hidden' / f'{chapter.stem}.py'
     number = 1 + chapter.exercises.index(exercise)
-    if not path.exists() or f'def hidden_{number}(' not in path.read_text():
+    defined = f'def hidden_{exercise.function}('
+    if not path.exists() or defined not in path.read_text():
         return []
     seed = hashlib.sha256(f'{secret} {exercise.id}'.encode()).hexdigest()
     return [
@@ -114,7 +115,6 @@ def hidden_checks(exercise, chapter, secret):
             compare=(HERE / 'hidden' / 'compare.py').read_text(),
             solution=exercise.solution.replace(f'\ncheck_{number}()', ''),
             checks=path.read_text(),
-            number=number,
             seed=int(seed[:8], 16),
             name=exercise.function,
         )

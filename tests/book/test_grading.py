@@ -595,9 +595,9 @@ def test_a_hidden_check_sees_what_the_book_does_not_show():
         return {(150, 150): 1.5}.get(tuple(sizes), 1.0)
 
     rng = onp.random.RandomState
-    names['hidden_1'](rng(0), right, right)
+    names['hidden_step_time'](rng(0), right, right)
     with pytest.raises(AssertionError, match='hidden check: learned'):
-        names['hidden_1'](rng(0), learned_by_heart, right)
+        names['hidden_step_time'](rng(0), learned_by_heart, right)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Hidden checks accept right answers, and none that knows the check."""
 
 import pathlib
+import re
 import runpy
 
 import pytest
@@ -49,6 +50,10 @@ def test_every_exercise_has_a_hidden_check(chapters):
         if not grading.hidden_checks(exercise, chapter, 'a secret')
     }
     assert without == MEASURED
+    for stem, chapter in chapters.items():
+        source = (grading.HERE / 'hidden' / f'{stem}.py').read_text()
+        names = set(re.findall(r'^def hidden_(\w+)', source, re.M))
+        assert names <= {e.function for e in chapter.exercises}, stem
 
 
 def attempts(chapter):

@@ -4,7 +4,7 @@ import mxnet as mx
 from compare import assert_same, is_close
 
 
-def hidden_2(rng, answer, solution):
+def hidden_copy_batched(rng, answer, solution):
     for num in (1, 2, 5):
         arrays = [
             mx.np.array(rng.randn(*rng.randint(1, 6, rng.randint(1, 4))))
@@ -17,7 +17,7 @@ def hidden_2(rng, answer, solution):
         )
 
 
-def hidden_3(rng, answer, solution):
+def hidden_copy_speedup(rng, answer, solution):
     for num in (1, 2, 7):
         sizes = [*rng.uniform(1e3, 1e8, num)]
         latency, bandwidth = rng.uniform(1e-6, 1e-3), rng.uniform(1e8, 1e10)

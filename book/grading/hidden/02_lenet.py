@@ -4,7 +4,7 @@ import mxnet as mx
 from compare import assert_same
 
 
-def hidden_1(rng, answer, solution):
+def hidden_layer_sizes(rng, answer, solution):
     for num in (1, 2, 4):
         shapes = [
             shape
@@ -14,14 +14,14 @@ def hidden_1(rng, answer, solution):
         assert_same(answer, solution, [mx.np.zeros(shape) for shape in shapes])
 
 
-def hidden_2(rng, answer, solution):
+def hidden_loss_by_hand(rng, answer, solution):
     for n, scale in ((1, 1), (5, 200), (8, 1e4)):
         y_hat = mx.np.array(scale * rng.randn(n, 10))
         y = mx.np.array(rng.randint(0, 10, n))
         assert_same(answer, solution, y_hat, y)
 
 
-def hidden_3(rng, answer, solution):
+def hidden_side_after(rng, answer, solution):
     for _ in range(4):
         layers = [
             (kind, int(rng.randint(1, 4)))

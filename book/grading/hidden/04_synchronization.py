@@ -4,7 +4,7 @@ import mxnet as mx
 from compare import assert_same, is_close
 
 
-def hidden_1(rng, answer, solution):
+def hidden_allreduce_mean(rng, answer, solution):
     for k in (1, 2, 3, 4):
         values = rng.randn(k, 3, 2).astype('float32')
         data = [mx.np.array(v, ctx=mx.cpu(i)) for i, v in enumerate(values)]
@@ -15,13 +15,13 @@ def hidden_1(rng, answer, solution):
             )
 
 
-def hidden_2(rng, answer, solution):
+def hidden_all_to_all_bytes(rng, answer, solution):
     for _ in range(4):
         k, n = int(rng.randint(1, 40)), int(rng.randint(1, 10**6))
         assert_same(answer, solution, k, n)
 
 
-def hidden_3(rng, answer, solution):
+def hidden_share_memory(rng, answer, solution):
     a = mx.np.array(rng.randn(4, 3))
     kept = a.asnumpy()
     for b, shared in (

@@ -3,13 +3,13 @@
 from compare import assert_same
 
 
-def hidden_1(rng, answer, solution):
+def hidden_step_time(rng, answer, solution):
     for k in (1, 2, 5):
         sizes = [int(n) for n in rng.randint(0, 500, k)]
         assert_same(answer, solution, sizes, [*rng.uniform(1, 300, k)])
 
 
-def hidden_2(rng, answer, solution):
+def hidden_shard_ends(rng, answer, solution):
     for _ in range(6):
         n, k = int(rng.randint(0, 300)), int(rng.randint(1, 12))
         ends = list(answer(n, k))
@@ -22,7 +22,7 @@ def hidden_2(rng, answer, solution):
         )
 
 
-def hidden_3(rng, answer, solution):
+def hidden_epoch_accuracy(rng, answer, solution):
     for num in (1, 3, 6):
         sizes = [int(n) for n in rng.randint(1, 200, num)]
         correct = [int(rng.randint(0, n + 1)) for n in sizes]

@@ -6,7 +6,7 @@ from compare import assert_same, is_close
 import d2lmulti
 
 
-def hidden_1(rng, answer, solution):
+def hidden_accumulated_step(rng, answer, solution):
     X = mx.np.array(rng.randn(13, 1, 28, 28).astype('float32'))
     y = mx.np.array(rng.randint(0, 10, 13))
     params = d2lmulti.init_params(int(rng.randint(1000)))
@@ -21,13 +21,13 @@ def hidden_1(rng, answer, solution):
         )
 
 
-def hidden_2(rng, answer, solution):
+def hidden_step_factors(rng, answer, solution):
     for _ in range(5):
         k = int(rng.randint(1, 9))
         assert_same(answer, solution, int(rng.randint(k, 99)), k)
 
 
-def hidden_3(rng, answer, solution):
+def hidden_disagreement(rng, answer, solution):
     for k in (1, 2, 4):
         device_params = [
             [

@@ -5,7 +5,7 @@ from compare import assert_same
 from d2lmulti.timeline import Operator
 
 
-def hidden_1(rng, answer, solution):
+def hidden_idle_fractions(rng, answer, solution):
     for num in (1, 4, 12):
         names = [f'cpu({i})' for i in range(int(rng.randint(1, 4)))]
         operators = []
@@ -20,7 +20,7 @@ def hidden_1(rng, answer, solution):
         ), f'hidden check: {num} operators on {len(names)} devices'
 
 
-def hidden_2(rng, answer, solution):
+def hidden_train_prefetched(rng, answer, solution):
     def load(count, events):
         for i in range(count):
             events.append(f'load {i}')
@@ -37,13 +37,13 @@ def hidden_2(rng, answer, solution):
         assert logs[0] == logs[1], f'hidden check: {count} minibatches'
 
 
-def hidden_3(rng, answer, solution):
+def hidden_overlapped_seconds(rng, answer, solution):
     for _ in range(6):
         times = [float(seconds) for seconds in rng.uniform(0, 9, 3)]
         assert_same(answer, solution, *times, float(rng.rand()))
 
 
-def hidden_4(rng, answer, solution):
+def hidden_launches(rng, answer, solution):
     for n in (1, 4, 9):
         gradients = [int(i) for i in rng.permutation(n)]
         order = [int(i) for i in rng.permutation(n)]

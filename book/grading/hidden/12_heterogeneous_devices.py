@@ -3,18 +3,18 @@
 from compare import assert_same
 
 
-def hidden_1(rng, answer, solution):
+def hidden_gain(rng, answer, solution):
     for k in (1, 2, 3, 5):
         assert_same(answer, solution, [*rng.uniform(0.1, 9, k)])
 
 
-def hidden_2(rng, answer, solution):
+def hidden_join_means(rng, answer, solution):
     for k in (1, 2, 4):
         gradients = [rng.randn(6).astype('float32') for _ in range(k)]
         assert_same(answer, solution, gradients, [*rng.randint(1, 90, k)])
 
 
-def hidden_3(rng, answer, solution):
+def hidden_worth_adding(rng, answer, solution):
     for k in (1, 2, 3, 6):
         speeds = [*rng.uniform(10, 90, k)]
         for exchange in (0, rng.uniform(0, 2), 50):

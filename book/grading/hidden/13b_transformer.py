@@ -3,19 +3,19 @@
 from compare import assert_same
 
 
-def hidden_1(rng, answer, solution):
+def hidden_loss_factors(rng, answer, solution):
     for k in (1, 2, 6):
         counts = [int(count) for count in rng.randint(1, 90, k)]
         assert_same(answer, solution, counts)
 
 
-def hidden_2(rng, answer, solution):
+def hidden_compare(rng, answer, solution):
     for _ in range(5):
         n, T, d = (int(number) for number in rng.randint(1, 999, 3))
         assert_same(answer, solution, n, T, d, rng.uniform(1e3, 1e9))
 
 
-def hidden_3(rng, answer, solution):
+def hidden_split_by_tokens(rng, answer, solution):
     for _ in range(6):
         k = int(rng.randint(1, 7))
         lengths = [int(n) for n in rng.randint(1, 60, k + rng.randint(30))]

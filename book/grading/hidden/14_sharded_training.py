@@ -4,14 +4,14 @@ import mxnet as mx
 from compare import assert_same, is_close
 
 
-def hidden_1(rng, answer, solution):
+def hidden_devices_needed(rng, answer, solution):
     for _ in range(12):
         num_params, stage = int(rng.randint(1, 400)), int(rng.randint(4))
         room = int(rng.randint(1, 20 * num_params))
         assert_same(answer, solution, num_params, stage, room)
 
 
-def hidden_2(rng, answer, solution):
+def hidden_zero1_step(rng, answer, solution):
     for k in (1, 2, 3, 4):
         size, n = int(rng.randint(4, 30)), int(rng.randint(k, 40))
         start = rng.randn(size).astype('float32')
@@ -31,7 +31,7 @@ def hidden_2(rng, answer, solution):
         )
 
 
-def hidden_3(rng, answer, solution):
+def hidden_next_scale(rng, answer, solution):
     for bad in (None, float('inf'), float('nan')):
         for num_good in (0, 3, 4):
             grads = [rng.randn(2, 3), rng.randn(4)]

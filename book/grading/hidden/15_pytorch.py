@@ -4,7 +4,7 @@ import torch
 from compare import assert_same
 
 
-def hidden_1(rng, answer, solution):
+def hidden_are_separate(rng, answer, solution):
     def tensors():
         return [torch.tensor(rng.randn(*rng.randint(2, 5, 2))) for _ in '123']
 
@@ -20,7 +20,7 @@ def hidden_1(rng, answer, solution):
         assert bool(answer(lists)) == separate, f'hidden check: {name}'
 
 
-def hidden_2(rng, answer, solution):
+def hidden_times_seen(rng, answer, solution):
     for _ in range(8):
         k = int(rng.randint(1, 7))
         n = int(rng.randint(k, 40))
@@ -28,7 +28,7 @@ def hidden_2(rng, answer, solution):
             assert_same(answer, solution, n, k, drop_last)
 
 
-def hidden_3(rng, answer, solution):
+def hidden_loss_factor(rng, answer, solution):
     for k in (1, 2, 5):
         lengths = [int(n) for n in rng.randint(1, 60, k)]
         found = [answer(list(lengths), rank) for rank in range(k)]

@@ -6,13 +6,13 @@ import tensorflow as tf
 from compare import assert_same, is_close
 
 
-def hidden_1(rng, answer, solution):
+def hidden_fit_numbers(rng, answer, solution):
     for _ in range(6):
         per_device, k = int(rng.randint(1, 99)), int(rng.randint(1, 9))
         assert_same(answer, solution, int(rng.randint(1, 9999)), per_device, k)
 
 
-def hidden_2(rng, answer, solution):
+def hidden_config_of(rng, answer, solution):
     for k in (1, 3, 5):
         hosts = [
             f'10.0.0.{n}:{port}' for n, port in rng.randint(1, 99, (k, 2))
@@ -26,7 +26,7 @@ def hidden_2(rng, answer, solution):
             ), f'hidden check: worker {index} of {hosts}'
 
 
-def hidden_3(rng, answer, solution):
+def hidden_replica_loss(rng, answer, solution):
     for k in (1, 2, 4):
         sizes = [int(n) for n in rng.randint(1, 40, k)]
         for size in sizes:
