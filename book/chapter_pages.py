@@ -64,6 +64,9 @@ def adapt_notebook(app, docname, source):
         text = ''.join(cell['source'])
         if cell['cell_type'] == 'markdown':
             text = keep_together(number_figures(text))
+            text = re.sub(
+                r'\[([^\]]+)\]\((\w+)\.ipynb\)', r'{doc}`\1 <\2>`', text
+            )
             text = link_sources(link_chapters(text))
             text = re.sub(*ANSWER, text, flags=re.DOTALL)
         else:

@@ -58,6 +58,7 @@ html_theme = 'sphinx_book_theme'
 html_title = project
 html_favicon = 'favicon.svg'
 html_static_path = ['_static']
+templates_path = ['_templates']
 html_css_files = ['book.css']
 html_js_files = ['book.js']
 html_theme_options = {

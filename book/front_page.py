@@ -6,6 +6,7 @@ README says that you will learn, a card for each chapter, and how to cite.
 
 import ast
 import html
+import importlib
 import json
 import pathlib
 import re
@@ -182,9 +183,7 @@ def citation(options):
 
 
 def describe(app, pagename, templatename, context, doctree):
-    """Give a page a description, and the front page its title only once."""
-    if pagename == app.config.root_doc:
-        context['docstitle'] = ''
+    """Give a page a description."""
     text = description_of(doctree) if doctree is not None else ''
     if text and 'name="description"' not in context.get('metatags', ''):
         context['metatags'] = (
@@ -193,18 +192,17 @@ def describe(app, pagename, templatename, context, doctree):
         )
 
 
-def description_of(doctree, enough=160):
-    """Return the first sentences of a page, at least one."""
+def description_of(doctree, enough=80):
+    """Return the first sentences of a page, or its title if it has none."""
+    text = ''
     for paragraph in doctree.findall(nodes.paragraph):
-        if not isinstance(paragraph.parent, nodes.section):
-            continue
-        text = ' '.join(paragraph.astext().split())
-        sentences = re.split(r'(?<=[.!?:]) (?=[A-Z])', text)
-        while len(sentences) > 1 and len(' '.join(sentences)) > enough:
-            del sentences[-1]
-        if len(text) > 30:
-            return ' '.join(sentences)
-    return ''
+        if isinstance(paragraph.parent, nodes.section):
+            words = ' '.join(paragraph.astext().split())
+            for sentence in re.split(r'(?<=[.!?:]) (?=[A-Z])', words):
+                if len(text) < enough:
+                    text = f'{text} {sentence}'.strip()
+    title = next(doctree.findall(nodes.title)).astext()
+    return text or f'{title} of the book {doctree.settings.env.config.project}'
 
 
 class IndexDefinitions(SphinxTransform):
@@ -222,7 +220,7 @@ class IndexDefinitions(SphinxTransform):
             return
         seen = set()
         for node in [*self.document.findall(is_definition)]:
-            for term in defined_by(node):
+            for term in defined_by(node, name.partition('/')[2]):
                 if term.lower() not in seen:
                     seen.add(term.lower())
                     self.add_entry(node, term)
@@ -251,8 +249,8 @@ def is_definition(node):
     )
 
 
-def defined_by(node):
-    """Return the terms that a node defines."""
+def defined_by(node, stem):
+    """Return the terms, and the names of the package, that a node defines."""
     if isinstance(node, nodes.strong):
         return [node.astext()]
     try:
@@ -264,7 +262,15 @@ def defined_by(node):
         for definition in body
         if isinstance(definition, (ast.FunctionDef, ast.ClassDef))
         and definition.name in d2lmulti.__all__
+        and is_exported_by(definition.name, stem)
     ]
+
+
+def is_exported_by(name, stem):
+    """Return whether a chapter exports a public name, or only repeats it."""
+    module = importlib.import_module(getattr(d2lmulti, name).__module__)
+    head = pathlib.Path(module.__file__).read_text()[:200]
+    return f'/{stem}.ipynb' in head
 
 
 def setup(app):

@@ -120,7 +120,7 @@ def fold_machinery(notebook):
 
 
 def is_machinery(cell):
-    """Return whether a cell is supporting code (its tag) or only imports."""
+    """Return whether a cell is tagged as supporting code, or only imports."""
     if cell['metadata'].get('tags'):
         return 'hide-input' in cell['metadata']['tags']
     try:
