@@ -1208,10 +1208,9 @@ def check_cluster(
     check_positive_int(checkpoint_every=checkpoint_every, num_parts=num_parts)
     if num_devices is not None:
         check_positive_int(num_devices=num_devices)
-    if speed is not None:
-        check_positive_number(speed=speed)
-    if max_norm is not None:
-        check_positive_number(max_norm=max_norm)
+    for name, value in (('speed', speed), ('max_norm', max_norm)):
+        if value is not None:
+            check_positive_number(**{name: value})
     needed = ['init', 'evaluate', 'net', 'loss', 'count']
     optional = {'update': 'adam', 'schedule': 'lambda step: 0.1'}
     for name, value in functions.items():

@@ -194,10 +194,9 @@ class Job:
             num_epochs=int(self.num_epochs),
             checkpoint_every=int(self.every),
         )
-        if not self.state.shares:
-            self.state.shares = balanced_shares(
-                self.workers.speeds, self.batches.batch_size
-            )
+        self.state.shares = self.state.shares or balanced_shares(
+            self.workers.speeds, self.batches.batch_size
+        )
 
     def make_replicas(self) -> Tuple[List[list], List[list]]:
         """Return (replicas, optimizer states), one of each for every device.
@@ -423,10 +422,9 @@ def load_or_init(
 ) -> Checkpoint:
     """Return the newest `Checkpoint`, or that of an untrained network.
 
-    Sets the random state of this worker. `redistribute`: another number of
+    Sets the random state of this worker. `redistribute`: other numbers of
     workers or devices, and other speeds, are allowed. `plan`: what may change
-    when training goes on. Raises ValueError if the workers differ in what
-    they found, in their settings, or in their plan.
+    when training goes on. Raises ValueError if the workers differ.
     """
     free = ROUNDING if redistribute else ()
     known = {name: settings[name] for name in settings if name not in free}
@@ -439,8 +437,7 @@ def load_or_init(
     elif state.settings != settings:
         state.settings, state.shares = settings, []
     state.params = [
-        np.array(param, dtype=str(onp.dtype(param.dtype)))
-        for param in state.params
+        np.array(p, dtype=str(onp.dtype(p.dtype))) for p in state.params
     ]
     check_same_start(folder, state, workers, **plan)
     return state

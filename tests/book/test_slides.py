@@ -29,6 +29,7 @@ def slides(tmp_path_factory):
     return folder
 
 
+BAD = ('wide', 'touching', 'formulas', 'broken')
 LOOK_AT_SLIDES = """() => [...Array(Reveal.getTotalSlides()).keys()].map(i => {
   Reveal.slide(i);
   const slide = Reveal.getCurrentSlide();
@@ -69,9 +70,8 @@ def test_a_chapter_has_slides_that_fit_and_need_no_network(
     for slide in seen:
         assert slide['heading'], slide
         assert slide['right'] <= 1280 and slide['bottom'] <= 720, slide
-        assert not any(
-            slide[k] for k in ('wide', 'touching', 'formulas', 'broken')
-        ), slide
+        bad = [k for k in BAD if slide[k]]
+        assert not bad, (bad, slide['heading'])
     assert seen[0]['words'] > 20  # what the chapter is about
 
 
