@@ -175,19 +175,9 @@ class Job:
     ) -> None:
         """Set `state`: the newest checkpoint, or an untrained network."""
         self.options, self.in_rank_order = options, in_rank_order
-        settings = job_settings(
-            self.batches,
-            self.lr,
-            params,
-            self.workers,
-            schedule=self.schedule,
-            adapt=self.adapt,
-            in_rank_order=in_rank_order,
-            **options,
-        )
         self.state = load_or_init(
             self.checkpoints,
-            settings,
+            self.settings(params),
             params,
             self.workers,
             redistribute,
@@ -196,6 +186,19 @@ class Job:
         )
         self.state.shares = self.state.shares or balanced_shares(
             self.workers.speeds, self.batches.batch_size
+        )
+
+    def settings(self, params: Sequence) -> Dict[str, Any]:
+        """Return what must be the same for training to continue exactly."""
+        return job_settings(
+            self.batches,
+            self.lr,
+            params,
+            self.workers,
+            schedule=self.schedule,
+            adapt=self.adapt,
+            in_rank_order=self.in_rank_order,
+            **self.options,
         )
 
     def make_replicas(self) -> Tuple[List[list], List[list]]:
