@@ -42,9 +42,9 @@ LOOK_AT_SLIDES = """() => [...Array(Reveal.getTotalSlides()).keys()].map(i => {
             e => e.scrollWidth > e.clientWidth + 1 ||
             e.getBoundingClientRect().right >
             slide.getBoundingClientRect().right + 1),
-          touching: [...slide.querySelectorAll('h2')].some(h => {
+          touching: [...slide.querySelectorAll('h2:not(.notes *)')].some(h => {
             const rule = h.getBoundingClientRect().bottom;
-            return [...slide.querySelectorAll('pre')].some(
+            return [...slide.querySelectorAll('pre:not(.notes *)')].some(
               e => Math.abs(e.getBoundingClientRect().top - rule) < 8); }),
           words: slide.innerText.split(/\\s+/).length,
           formulas: slide.textContent.includes('$$'),
