@@ -55,7 +55,7 @@ def adapt_notebook(app, docname, source):
     notebook = json.loads(source[0])
     if app is not None and app.tags.has('student'):
         notebook = for_students(
-            nbformat.from_dict(notebook), pathlib.Path(docname).stem
+            nbformat.reads(source[0], 4), pathlib.Path(docname).name
         )
     notebook['metadata'] = {
         'language_info': {'name': 'python', 'pygments_lexer': 'ipython3'}

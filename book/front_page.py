@@ -226,24 +226,23 @@ class IndexDefinitions(SphinxTransform):
                     self.add_entry(node, term)
 
     def add_entry(self, node, term):
-        """Add the entry of a term, and the place that it leads to."""
-        place = 'defines-' + nodes.make_id(term)
-        if place in self.document.ids:
-            return
-        target = nodes.target('', '', ids=[place])
-        self.document.note_explicit_target(target)
+        """Index a term, at the paragraph or code that the search shows."""
+        while not isinstance(node, (nodes.literal_block, nodes.paragraph)):
+            node = node.parent
+        if not node['ids']:
+            node['ids'].append('defines-' + nodes.make_id(term))
+            self.document.ids[node['ids'][0]] = node
         entry = addnodes.index(
-            entries=[('single', term.lower(), place, 'main', None)],
-            inline=isinstance(node, nodes.strong),
+            entries=[('single', term.lower(), node['ids'][0], 'main', None)]
         )
-        at = node.parent.index(node)
-        node.parent[at:at] = [entry, target]
+        node.parent.insert(node.parent.index(node), entry)
 
 
 def is_definition(node):
     """Return whether a node can define a term or a function."""
     return isinstance(node, nodes.literal_block) or (
         isinstance(node, nodes.strong)
+        and isinstance(node.parent, nodes.paragraph)
         and not isinstance(node.parent.parent, nodes.list_item)
         and re.fullmatch(r'[\w–+ -]+', node.astext()) is not None
     )

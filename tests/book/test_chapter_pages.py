@@ -1,6 +1,9 @@
 """What the site makes of a chapter's text and cells."""
 
 import json
+import pathlib
+import re
+import types
 
 import pytest
 
@@ -14,6 +17,7 @@ from chapter_pages import (
     link_chapters,
     number_of,
 )
+from front_page import for_edition
 
 
 def link(text, number):
@@ -116,6 +120,24 @@ def test_a_folded_cell_has_a_label_that_says_what_it_is(tags, label):
         'code_prompt_show': f'Show {label}',
         'code_prompt_hide': f'Hide {label}',
     }
+
+
+@pytest.mark.parametrize('name', CHAPTERS.values())
+def test_the_site_for_students_has_no_solution(name):
+    path = pathlib.Path(__file__).parents[2] / 'notebooks' / f'{name}.ipynb'
+    source = [path.read_text()]
+    tags = types.SimpleNamespace(has={'student'}.__contains__)
+    app = types.SimpleNamespace(tags=tags)
+    adapt_notebook(app, f'notebooks/{name}', source)
+    assert 'our solution' not in source[0].lower()
+    assert 'our answer' not in re.sub('your answer', '', source[0].lower())
+    assert 'Write your answer here' in source[0]
+
+
+def test_what_is_for_one_edition_is_only_there():
+    text = 'all\n% only: student\nA\n% end\n% only: instructor\nB\n% end\n'
+    assert for_edition(text, 'student') == 'all\nA\n'
+    assert for_edition(text, 'instructor') == 'all\nB\n'
 
 
 def test_other_cells_lose_only_the_marks_of_nbdev():
