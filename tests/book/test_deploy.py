@@ -158,6 +158,17 @@ def test_the_images_differ_in_the_build_alone():
     assert lines and all('.venv' in line for line in lines)
 
 
+def test_the_layer_of_the_environment_knows_every_package():
+    """Or the environment would lack one, or take it for a namespace."""
+    packages = re.search(
+        r'^packages = \[(.*?)\]', (ROOT / 'pyproject.toml').read_text(), re.M
+    )
+    for name in ('Dockerfile', 'Dockerfile.gpu'):
+        words = (DEPLOY / name).read_text().split()
+        for package in re.findall(r'"(.+?)"', packages[1]):
+            assert f'{package.replace(".", "/")}/__init__.py' in words
+
+
 def test_an_image_holds_no_settings_of_this_machine():
     lines = (ROOT / '.dockerignore').read_text().splitlines()
     ignored = {line.replace('**/', '').rstrip('/') for line in lines}
