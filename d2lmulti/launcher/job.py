@@ -20,7 +20,8 @@ import time
 from typing import IO, Any, Callable, Dict, Iterator, Sequence
 
 from .connection import SSH, end_roles, pinging, poll, send, start_agent
-from .rendezvous import Meeting, Node, check_node, join, open_meeting
+from .join import join
+from .rendezvous import Meeting, Node, check_node, open_meeting
 from .report import JobFailed, explain_failure, plural
 from .roles import Devices, Event, Hosts, Role, make_roles
 from .watch import LIMITS, Limits, Watch, exceeds

@@ -60,10 +60,11 @@ class Visit:
         self.context.close()
 
 
-def serious_violations(page, **options):
-    """Return what axe-core finds to be serious, and where."""
+def serious_violations(page, context=None, **options):
+    """Return what axe-core finds to be serious, and where; `context`: a
+    selector of the elements to look at."""
     options['resultTypes'] = ['violations']  # no long reports of the rest
-    found = Axe().run(page, options=options).response['violations']
+    found = Axe().run(page, context, options).response['violations']
     return [
         (violation['id'], [node['target'] for node in violation['nodes']][:3])
         for violation in found

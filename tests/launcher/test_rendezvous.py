@@ -23,12 +23,12 @@ from helpers import (
     wait_until,
 )
 
-from d2lmulti.launcher import JobFailed, Node, launch, rendezvous
+from d2lmulti.launcher import JobFailed, Node, join, launch, rendezvous
 from d2lmulti.launcher.agent import free_port
+from d2lmulti.launcher.join import find_first_node
 from d2lmulti.launcher.rendezvous import (
     Meeting,
     announced,
-    find_first_node,
     own_address,
     parse_rendezvous,
     read_note,
@@ -315,7 +315,7 @@ def test_strangers_do_not_disturb(url, words):
 
 @pytest.mark.parametrize('words', [b'SSH-2.0\n', b'[]\n', b'', b'{"a": 1}\n'])
 def test_another_program_at_the_address_is_noticed(nodes, monkeypatch, words):
-    monkeypatch.setattr(rendezvous, 'HEARTBEAT_TIMEOUT', 1)
+    monkeypatch.setattr(join, 'HEARTBEAT_TIMEOUT', 1)
     with socket.create_server(('127.0.0.1', 0)) as server:
 
         def serve():
@@ -362,7 +362,7 @@ def test_a_first_node_refuses_a_stale_file(
 def test_another_node_refuses_a_stale_file(
     nodes, file_url, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(rendezvous, 'STALE_AFTER', 1)
+    monkeypatch.setattr(join, 'STALE_AFTER', 1)
     leave_stale(tmp_path / 'meet', free_port(0))
     (result,) = nodes(SUM, {'node': Node(file_url, 1)})
     assert isinstance(result, JobFailed)
@@ -509,15 +509,15 @@ def test_a_refusal_that_is_missing_is_noticed(
 def test_a_first_node_sets_no_other_variables_of_a_node(monkeypatch):
     """Or it could make the node's command run what it likes."""
     started = []
-    monkeypatch.setattr(rendezvous, 'start_process', started.append)
-    monkeypatch.setattr(rendezvous, 'start_thread', lambda *args: None)
+    monkeypatch.setattr(join, 'start_process', started.append)
+    monkeypatch.setattr(join, 'start_thread', lambda *args: None)
     orders = []
     monkeypatch.setattr(
-        rendezvous, 'send_line', lambda _, order: orders.append(order)
+        join, 'send_line', lambda _, order: orders.append(order)
     )
     with socket.create_server(('127.0.0.1', 0)) as server:
         connection = socket.create_connection(server.getsockname())
-        member = rendezvous.Member(connection, ['python', 'own.py'], 2)
+        member = join.Member(connection, ['python', 'own.py'], 2)
         variables = {'DMLC_ROLE': 'worker', 'LD_PRELOAD': 'x', 'PATH': 'x'}
         member.start_agent(
             {'variables': variables, 'command': ['rm'], 'port': None}

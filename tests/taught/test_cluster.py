@@ -994,8 +994,8 @@ RESUME_BUGS = {
     'the shares are not saved': (
         resume.Job,
         'begin',
-        'if not self.state.shares:',
-        'if True:',
+        'self.state.shares or balanced_shares(',
+        'balanced_shares(',
     ),
 }
 

@@ -178,7 +178,7 @@ WRONG = [
         (
             'total = gradient + residual\n',
             'residual += gradient\n    total = residual\n',
-            'must not be changed',
+            'arguments changed',
         ),
         ('return sent, total - sent', 'return sent', 'return two arrays'),
         (
