@@ -16,7 +16,8 @@ with_frameworks = $(wildcard notebooks/15*.ipynb)
 notebooks = $(if $(filter frameworks,$(BUILD)),$(with_frameworks),$(filter-out \
 	$(with_frameworks),$(wildcard notebooks/*.ipynb)))
 pytest = $(python) -m pytest -q
-side_by_side = --dist loadfile -n  # a file or chapter stays together
+# A file or chapter stays together; a crash of MXNet ends the tests.
+side_by_side = --dist loadfile --max-worker-restart=0 -n
 nbval = $(pytest) $(side_by_side) 2 --nbval --nbval-current-env \
 	--nbval-cell-timeout=120 $(notebooks)
 tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \

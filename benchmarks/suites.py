@@ -5,6 +5,7 @@ import pathlib
 import sys
 
 from peers import (
+    BARRIER,
     BY_PARAMETER,
     COPY,
     DDP,
@@ -73,6 +74,7 @@ def cluster_trials(notes):
                 *QUICK,
                 (SERVERS, 2),
                 (BY_PARAMETER, 2),
+                (BARRIER, 2),
                 *horovod,
                 *torch,
             ]

@@ -28,6 +28,7 @@ OURS = 'this project'
 UPPER_BOUND = 'two independent processes'
 SERVERS = 'this project, workers and a server'
 BY_PARAMETER = 'the same, an array per parameter'
+BARRIER = 'the same, a barrier instead of an exchange'
 TUNED = 'Gluon Trainer, our settings'
 HOROVOD = 'Gluon over Horovod'
 GLUON = 'Gluon Trainer, default settings'
@@ -45,6 +46,7 @@ MODULES = {
     UPPER_BOUND: 'independent',
     SERVERS: 'ps_lite',
     BY_PARAMETER: 'ps_lite_keys',
+    BARRIER: 'ps_lite_barrier',
     TUNED: 'gluon_tuned',
     HOROVOD: 'horovod_gloo',
     GLUON: 'gluon',
