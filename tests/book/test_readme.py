@@ -59,6 +59,8 @@ def test_the_speeds_in_readme_are_those_of_the_stored_results():
         "Gluon's `Trainer`, by default": 'Gluon Trainer, default settings',
         "D2L's multi-GPU recipe": 'D2L recipe',
         "PyTorch's DistributedDataParallel": 'PyTorch DDP',
+        "TensorFlow's MirroredStrategy": 'TensorFlow, MirroredStrategy',
+        "JAX's `shard_map`": 'JAX, shard_map',
     }
     assert set(rows) == set(peers)
     for name, speeds in rows.items():
