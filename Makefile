@@ -67,7 +67,7 @@ test: test-$(or $(SUITE),all)  ## all tests; SUITE=long, as-gpus, hosts, gpu or 
 # Many tests wait for processes, so there are more of them than cores.
 test-all: $(if $(filter frameworks,$(BUILD)),env,lint)
 	@status=0; \
-	$(pytest) $(side_by_side) 3 $(tests) || status=1; \
+	$(pytest) $(side_by_side) 4 $(tests) || status=1; \
 	$(nbval) || status=1; \
 	[ $(BUILD) = frameworks ] || \
 	    echo 'Chapters 15 and 15b need `make test BUILD=frameworks`'; \

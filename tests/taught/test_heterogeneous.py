@@ -210,9 +210,10 @@ def test_caps_are_kept_and_the_rest_is_proportional(data):
         rest = sum(shares[i] for i in free)
         exact = [rest * speeds[i] / sum(speeds[j] for j in free) for i in free]
         if min(exact) >= 1:
+            # One whose exact share is just below its cap was rounded, too.
+            bound = 1 + (k - len(free)) + 1e-9
             assert all(
-                abs(shares[i] - share) < 1 + 1e-9
-                for i, share in zip(free, exact)
+                abs(shares[i] - share) < bound for i, share in zip(free, exact)
             )
 
 
