@@ -11,7 +11,7 @@ import sys
 
 import pikepdf
 from playwright.sync_api import sync_playwright
-from pypdf import PdfReader
+from pypdfium2 import PdfDocument
 
 AUTHOR = 'the d2lmulti authors'
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
@@ -101,20 +101,14 @@ def find_browser():
     )
 
 
-def heading_pages(pdf):
+def heading_pages(path):
     """Return the page numbers of all headings below the title, in order."""
-    reader = PdfReader(pdf)
-    pages = []
-
-    def walk(entries, level):
-        for entry in entries:
-            if isinstance(entry, list):
-                walk(entry, level + 1)
-            elif level in (1, 2):
-                pages.append(reader.get_destination_page_number(entry) + 1)
-
-    walk(reader.outline, 0)
-    return pages
+    with PdfDocument(path) as pdf:
+        return [
+            entry.get_dest().get_index() + 1
+            for entry in pdf.get_toc()
+            if entry.level in (1, 2)
+        ]
 
 
 def finish(path):
