@@ -60,9 +60,7 @@ def words(text):
     return re.sub(r'\s', '', text)
 
 
-def test_the_pdf_has_a_bookmark_and_an_entry_for_each_chapter(
-    chapters, texts
-):
+def test_the_pdf_has_a_bookmark_and_an_entry_for_each_chapter(chapters, texts):
     titles = [title for title, _ in chapters]
     assert not [
         title for title in titles if title == 2 * title[: len(title) // 2]
