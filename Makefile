@@ -18,8 +18,9 @@ notebooks = $(if $(filter frameworks,$(BUILD)),$(with_frameworks),$(filter-out \
 pytest = $(python) -m pytest -q
 # A file or chapter stays together; a crash of MXNet ends the tests.
 side_by_side = --dist loadfile --max-worker-restart=0 -n
+# A job that hangs is ended, and explained, after 120 s: before the cell is.
 nbval = $(pytest) $(side_by_side) 2 --nbval --nbval-current-env \
-	--nbval-cell-timeout=120 $(notebooks)
+	--nbval-cell-timeout=180 $(notebooks)
 tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \
 	tests/notebooks/test_exercises.py,tests)
 by_hand = d2lmulti/checks.py d2lmulti/plots.py d2lmulti/checkpoint.py \

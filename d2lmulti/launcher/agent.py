@@ -15,6 +15,7 @@ import ctypes
 import json
 import os
 import pathlib
+import random
 import signal
 import socket
 import subprocess
@@ -33,6 +34,9 @@ END_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 # At this one, a Python of the role writes its stacks (exit_hook).
 STACKS_SIGNAL = getattr(signal, 'SIGRTMAX', signal.SIGUSR2)
 MAX_LINE = 1 << 16  # bytes; a longer line is split into several
+# Below those that a system gives to a program that asks for any port: one of
+# them could be taken before the role has it.
+PORTS = range(10_000, 32_768)
 # Options of Linux's prctl.
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
@@ -134,16 +138,16 @@ def free_port(port: int) -> int:
 
     Raises OSError if it is taken.
     """
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(('', port))
-        except OSError:
-            raise OSError(
-                f'port {port} is taken on this host: choose '
-                'another, or none, with --port'
-            ) from None
-        return probe.getsockname()[1]
+    chance = random.SystemRandom()  # a notebook may have seeded the other
+    for candidate in [port] if port else chance.sample(PORTS, 100):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(('', candidate))
+            return candidate
+    raise OSError(
+        f'port {port} is taken on this host: choose another, or none, with '
+        '--port'
+    )
 
 
 def start_role(

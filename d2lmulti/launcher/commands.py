@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,8 @@ import uuid
 from typing import IO, Mapping, Sequence
 
 import psutil
+
+from .agent import free_port
 
 MARK = 'D2LMULTI_COMMANDS'  # in the environment of all that a job started
 
@@ -151,7 +152,7 @@ def raise_if_failed(ends: Sequence[Finished], errors: Sequence[str]) -> None:
     for name, end, error in zip(range(len(ends)), ends, errors):
         # The others were killed because this one failed.
         if end.status not in (0, -9):
-            last = '\n'.join(error.splitlines()[-15:])
+            last = '\n'.join(error.splitlines()[-50:])
             raise CommandFailed(
                 f'process {name} ended with status {end.status}:\n{last}'
             )
@@ -161,8 +162,7 @@ def raise_if_failed(ends: Sequence[Finished], errors: Sequence[str]) -> None:
 
 def free_ports(count: int) -> list[int]:
     """Return the numbers of ports that nobody listens on just now."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(('127.0.0.1', 0))
-        return [each.getsockname()[1] for each in sockets]
+    ports: set[int] = set()
+    while len(ports) < count:
+        ports.add(free_port(0))
+    return list(ports)
