@@ -6,6 +6,7 @@ is how GPUs round, and which operators MXNet has for them.
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -125,6 +126,8 @@ def test_devices_look_like_gpus(tmp_path):
         pytest.param('06_training', marks=pytest.mark.long),
         pytest.param('11_batch_norm', marks=pytest.mark.long),
         pytest.param('12_heterogeneous_devices', marks=pytest.mark.long),
+        pytest.param('14_sharded_training', marks=pytest.mark.long),
+        pytest.param('16_scaling_and_cost', marks=pytest.mark.long),
     ],
 )
 def test_a_chapter_prints_the_same_with_gpus(name):
@@ -143,6 +146,12 @@ def test_a_chapter_prints_the_same_with_gpus(name):
         280,
     )
     assert result.returncode == 0, result.stdout
+
+
+def test_no_chapter_asks_for_a_third_gpu():
+    for path in sorted((ROOT / 'notebooks').glob('*.ipynb')):
+        asked = re.findall(r'try_devices\((\d+)\)', path.read_text())
+        assert all(int(number) <= 2 for number in asked), path.name
 
 
 def test_gpus_round_products_like_cpus():
