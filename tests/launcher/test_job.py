@@ -424,6 +424,7 @@ w = np.zeros(3)
 for i in range(3):
     store.push('w', -np.ones(3))
     store.pull('w', out=w)
+    w.wait_to_read()  # or its next push could count as the other worker's
 print('w', w.tolist(), flush=True)
 npx.waitall()
 """,
