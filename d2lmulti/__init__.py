@@ -83,7 +83,7 @@ __all__ = [
     # 13b A transformer
     'read_sentences',
     'init_transformer',
-    'transformer',
+    'transformer_scores',
     'token_loss',
     'count_tokens',
     # 14 Sharded training
@@ -205,5 +205,5 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
         count_tokens,
         init_transformer,
         token_loss,
-        transformer,
+        transformer_scores,
     )

@@ -158,8 +158,7 @@ def test_the_public_names_are_those_that_modules_export():
     for name in names:
         assert callable(getattr(d2lmulti, name))
         assert not (ROOT / name).exists()
-        if name != 'transformer':  # the field has one word for both
-            assert not (ROOT / f'{name}.py').exists(), name
+        assert not (ROOT / f'{name}.py').exists(), name
     exported = {
         name
         for module in TAUGHT

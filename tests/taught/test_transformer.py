@@ -21,7 +21,7 @@ from d2lmulti.transformer import (
     init_transformer,
     mask_words,
     token_loss,
-    transformer,
+    transformer_scores,
 )
 
 V = 23
@@ -169,7 +169,7 @@ def assert_gradients_are_right(eps=1e-5):
         param.attach_grad()
 
     def total():
-        return token_loss(transformer(X, params, num_heads=2), y).sum()
+        return token_loss(transformer_scores(X, params, num_heads=2), y).sum()
 
     with autograd.record():
         value = total()
@@ -208,8 +208,8 @@ def assert_padding_changes_nothing():
     tokens = sentences(12, longest=5)
     padded = onp.pad(tokens, ((0, 0), (0, 4)))
     params = init()
-    near = transformer(np.array(tokens), params)
-    far = transformer(np.array(padded), params)
+    near = transformer_scores(np.array(tokens), params)
+    far = transformer_scores(np.array(padded), params)
     assert far.shape == (12, 9, V)
     assert abs(near - far[:, :5]).max() < 1e-5
 
@@ -239,7 +239,7 @@ def test_every_head_is_softmax_attention(num_heads):
 def test_a_position_sees_the_order_of_the_words():
     params = init()
     scores = [
-        transformer(np.array([row]), params)[0, 0]
+        transformer_scores(np.array([row]), params)[0, 0]
         for row in ([3, 4, 5], [3, 5, 4])
     ]
     assert abs(scores[0] - scores[1]).max() > 1e-3
@@ -263,7 +263,7 @@ def test_the_seed_determines_the_parameters():
 )
 def test_tokens_and_parameters_that_do_not_fit(X, params, num_heads, message):
     with pytest.raises(ValueError, match=message):
-        transformer(X, params, num_heads)
+        transformer_scores(X, params, num_heads)
 
 
 # The loss
@@ -271,7 +271,7 @@ def test_tokens_and_parameters_that_do_not_fit(X, params, num_heads, message):
 
 def test_the_loss_is_summed_over_the_predicted_words():
     X, y = minibatch(7)
-    scores = transformer(X, init())
+    scores = transformer_scores(X, init())
     log_probs = npx.log_softmax(scores).asnumpy()
     right = [
         -sum(log_probs[i, j, t] for j, t in enumerate(row) if t)
@@ -293,7 +293,9 @@ def reference_step(X, y, lr=1):
     """Return parameters after a step on the mean over predicted words."""
     params = d2lmulti.get_params(init(), mx.cpu(0))
     with autograd.record():
-        log_probs = npx.log_softmax(transformer(X, params)).reshape(-1, V)
+        log_probs = npx.log_softmax(transformer_scores(X, params)).reshape(
+            -1, V
+        )
         rows = np.array(onp.flatnonzero(y.asnumpy()))
         labels = y.reshape(-1)[rows]
         mean = -npx.pick(log_probs[rows], labels).mean()
@@ -317,7 +319,7 @@ def distances(n, k, shares=None, weight=None, lr=1, **how):
         replicas,
         devices,
         lr * len(X) / count,
-        **{'net': transformer, 'loss': token_loss, **how},
+        **{'net': transformer_scores, 'loss': token_loss, **how},
     )
     right = reference_step(X, y, lr)
     return [d2lmulti.max_difference(params, right) for params in replicas]
@@ -397,14 +399,16 @@ def test_training_on_two_devices_learns():
         data = mask_words(tokens, epoch, 7)
         total = 0
         for X, y in d2lmulti.Minibatches(*data, 10, seed=epoch):
-            total += float(token_loss(transformer(X, replicas[0]), y).sum())
+            total += float(
+                token_loss(transformer_scores(X, replicas[0]), y).sum()
+            )
             d2lmulti.train_batch(
                 X,
                 y,
                 replicas,
                 devices,
                 len(X) / count_tokens(y),
-                net=transformer,
+                net=transformer_scores,
                 loss=token_loss,
             )
         losses.append(total)
