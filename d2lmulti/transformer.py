@@ -87,7 +87,7 @@ def attention(H, is_padding, W_qkv, b_qkv, W_out, b_out, num_heads):
 # %% ../notebooks/13b_transformer.ipynb #init-transformer
 def init_transformer(seed, vocab_size, max_length=20, width=64,
                      num_layers=1):
-    """Return the parameters of `transformer_scores`: float32 arrays on cpu(0).
+    """Return parameters of `transformer_scores`: float32 arrays on cpu(0).
 
     E and P, twelve arrays per layer, and three for the output. Biases are 0,
     weights normal with standard deviation sqrt(1 / number of inputs).
