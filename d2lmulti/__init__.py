@@ -38,6 +38,8 @@ __all__ = [
     'train',
     'TrainResult',
     'max_difference',
+    'in_several_orders',
+    'rounding_ratio',
     'find_causes',
     'plot_results',
     # 8 Allreduce algorithms
@@ -196,7 +198,9 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
     from .training import (
         TrainResult,
         evaluate_accuracy,
+        in_several_orders,
         max_difference,
+        rounding_ratio,
         sgd,
         train,
         train_batch,
