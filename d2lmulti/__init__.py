@@ -12,6 +12,8 @@ __all__ = [
     'init_params',
     'lenet',
     'loss',
+    'rounding_ratio',
+    'in_several_orders',
     # 3 Model parallelism
     'split_by_cost',
     'split_layers',
@@ -38,8 +40,6 @@ __all__ = [
     'train',
     'TrainResult',
     'max_difference',
-    'in_several_orders',
-    'rounding_ratio',
     'find_causes',
     'plot_results',
     # 8 Allreduce algorithms
@@ -168,7 +168,13 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
         split_layers,
         tensor_parallel_gradients,
     )
-    from .network import init_params, lenet, loss
+    from .network import (
+        in_several_orders,
+        init_params,
+        lenet,
+        loss,
+        rounding_ratio,
+    )
     from .plots import plot_results, plot_timeline
     from .replicas import allreduce, allreduce_gradients, get_params
     from .scaling import (
@@ -198,9 +204,7 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
     from .training import (
         TrainResult,
         evaluate_accuracy,
-        in_several_orders,
         max_difference,
-        rounding_ratio,
         sgd,
         train,
         train_batch,
