@@ -19,8 +19,9 @@ pytest = $(python) -m pytest -q
 # A file or chapter stays together; a crash of MXNet ends the tests.
 side_by_side = --dist loadfile --max-worker-restart=0 -n
 # A job that hangs is ended, and explained, after 120 s: before the cell is.
-nbval = $(pytest) $(side_by_side) 2 --nbval --nbval-current-env \
-	--nbval-cell-timeout=180 $(notebooks)
+nbval = --nbval --nbval-current-env --nbval-cell-timeout=180
+# With these files pytest finds what tests/conftest.py does for chapters.
+chapters = $(nbval) tests/notebooks/test_notebooks.py $(notebooks)
 tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \
 	tests/notebooks/test_exercises.py,tests)
 by_hand = d2lmulti/checks.py d2lmulti/plots.py d2lmulti/checkpoint.py \
@@ -31,8 +32,8 @@ compile = pip compile -q --no-config --universal --python-version 3.8 \
 # Else every process of the tests would compile MXNet's Python code again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help env train lab lint check test test-all test-long test-as-gpus \
-	test-hosts test-gpu test-gpu-build bench export execute sphinx book pdf slides \
+.PHONY: help env train lab lint check test test-all test-long test-processors \
+	test-as-gpus test-hosts test-gpu test-gpu-build bench export execute sphinx book pdf slides \
 	student grade figures horovod lock dist gpu-report clean
 
 help:  ## list the targets
@@ -63,23 +64,35 @@ check: lint  ## style, types, words and the taught functions: a minute
 	$(pytest) $(side_by_side) 2 -m 'not long and not slow' tests/taught \
 	    tests/test_layout.py tests/test_words.py
 
-test: test-$(or $(SUITE),all)  ## all tests; SUITE=long, as-gpus, hosts, gpu or gpu-build
+test: test-$(or $(SUITE),all)  ## all tests; SUITE=long, processors, as-gpus, hosts, gpu or gpu-build
 
-# Many tests wait for processes, so there are more of them than cores.
-test-all: $(if $(filter frameworks,$(BUILD)),env,lint)
-	@status=0; \
-	$(pytest) $(side_by_side) 4 $(tests) || status=1; \
-	$(nbval) || status=1; \
+# Tests and chapters in one pool, the longest first. Many tests wait for
+# processes, so there are more of them than cores. Cells whose output nbval
+# ignores run few rounds and epochs: see `small` in CONTRIBUTING.
+test-all: export D2LMULTI_SMALL = 1
+test-all: env
+	@mkdir -p build; [ $(BUILD) = frameworks ] || \
+	    $(MAKE) lint >build/lint.log 2>&1 & lint=$$!; status=0; \
+	$(pytest) $(side_by_side) 4 --durations=10 $(nbval) $(tests) \
+	    $(notebooks) || status=1; \
+	wait $$lint || { cat build/lint.log; status=1; }; \
 	[ $(BUILD) = frameworks ] || \
 	    echo 'Chapters 15 and 15b need `make test BUILD=frameworks`'; \
 	exit $$status
+
+# As other processors would: tests/processors.sh says which.
+test-processors: export D2LMULTI_SMALL = 1
+test-processors: env
+	@sh tests/processors.sh "$(SETTINGS)" \
+	    $(pytest) $(side_by_side) 3 $(chapters) tests/taught
 
 test-long: env  # with the stress and kill tests, and many steps
 	D2LMULTI_STEPS=2000 D2LMULTI_KILLS=30 $(pytest) $(side_by_side) 2 \
 	    -m 'long or not long' $(tests)
 
 test-as-gpus: env  # the notebooks, with CPU devices that play GPUs
-	PYTHONPATH=$(CURDIR)/tests/notebooks/two_gpus $(nbval)
+	PYTHONPATH=$(CURDIR)/tests/notebooks/two_gpus $(pytest) \
+	    $(side_by_side) 2 $(chapters)
 
 test-hosts: env  # the launcher over ssh and four addresses; needs root
 	$(pytest) tests/launcher/hosts.py

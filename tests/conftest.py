@@ -1,17 +1,31 @@
 """What holds for all tests."""
 
 import collections
+import os
 
 import d2lmulti  # noqa: F401  before any test imports MXNet
 
 # isort: split
-from helpers import HAS_FRAMEWORKS
+from helpers import HAS_FRAMEWORKS, small_source
+from xdist.scheduler import LoadFileScheduling
 
 collect_ignore = [] if HAS_FRAMEWORKS else ['frameworks']
 
-# Files that take a minute or more: first, or the other cores would wait for
-# them at the end.
-SLOW = ['test_pdf', 'test_cluster', 'test_site', 'test_exercises', 'test_job']
+# Files that take longest: first, or the other processes would wait for them
+# at the end. Chapters come next, then the other tests.
+SLOW = ['test_pdf', 'test_site', 'test_cluster', 'test_job']
+
+
+class ByFile(LoadFileScheduling):
+    """Files stay together, but the exercises of a chapter are a file each."""
+
+    def _split_scope(self, nodeid):
+        is_exercise = 'test_exercises.py' in nodeid
+        return nodeid.split('[')[-1] if is_exercise else nodeid.split('::')[0]
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return ByFile(config, log)
 
 
 def pytest_configure(config):
@@ -19,13 +33,20 @@ def pytest_configure(config):
     config.option.loadscopereorder = False
 
 
+def place(item):
+    """Return how early an item begins: smaller is earlier."""
+    if item.path.stem in SLOW:
+        return SLOW.index(item.path.stem)
+    return len(SLOW) + (item.path.suffix != '.ipynb')
+
+
 def pytest_collection_modifyitems(items):
-    """Begin with the slowest files."""
-    items.sort(
-        key=lambda item: (
-            SLOW.index(item.path.stem) if item.path.stem in SLOW else len(SLOW)
-        )
-    )
+    """Begin with the slowest files; make cells small if asked to."""
+    items.sort(key=place)
+    if os.environ.get('D2LMULTI_SMALL') == '1':
+        for item in items:
+            if hasattr(item, 'cell'):  # of a notebook
+                item.cell.source = small_source(item.cell)
 
 
 def pytest_terminal_summary(terminalreporter):

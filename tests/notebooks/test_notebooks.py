@@ -14,7 +14,7 @@ from chapter_imports import (
     code_cells,
     needed_by,
 )
-from helpers import needs_frameworks
+from helpers import needs_frameworks, small_source
 from nbdev.export import nb_export
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +45,18 @@ def is_unanswered(cell, output):
         and output.ename == 'NotImplementedError'
         and len(output.traceback) == 1
     )
+
+
+@each_notebook
+def test_only_cells_without_compared_output_run_small(path):
+    for cell in code_cells(path):
+        if cell.metadata.get('small'):
+            assert small_source(cell) != cell.source
+            assert (
+                not cell.outputs
+                or cell.source.startswith('%%writefile')
+                or 'nbval-ignore-output' in cell.metadata.tags
+            )
 
 
 @each_notebook
