@@ -360,68 +360,6 @@ def test_the_libraries_are_loaded_from_pypi_unless_the_users_fit(monkeypatch):
     assert loaded == [f'/pypi/{name}' for name in cuda.MXNET_LIBRARIES]
 
 
-def pins_of(extra):
-    """Return {package: version} of an extra, as pyproject.toml pins them."""
-    project = tomllib.loads((ROOT / 'pyproject.toml').read_text())['project']
-    requirements = [
-        *project['dependencies'],
-        *project['optional-dependencies'][extra],
-    ]
-    return dict(
-        requirement.split('==')
-        for requirement in requirements
-        if '==' in requirement
-    )
-
-
-def locked(build):
-    """Return {package: version} of a lock file."""
-    text = (ROOT / 'requirements' / f'{build}.txt').read_text()
-    return dict(re.findall(r'^([\w.-]+)==([^ ;]+)', text, flags=re.MULTILINE))
-
-
-@pytest.mark.parametrize(
-    'build, mxnet',
-    [('cpu', 'mxnet'), ('gpu', 'mxnet-cu112'), ('mxnet2', 'mxnet')],
-)
-def test_the_locks_agree_with_the_extras_and_with_each_other(build, mxnet):
-    pins, lock = pins_of(build), locked(build)
-    assert mxnet in pins and 'd2l' in pins
-    assert {name: lock.get(name) for name in pins} == pins
-    assert [name for name in lock if name.startswith('mxnet')] == [mxnet]
-    others = locked('cpu')
-    assert not {
-        name: (version, others[name])
-        for name, version in lock.items()
-        if name != 'mxnet' and others.get(name, version) != version
-    }
-
-
-@pytest.mark.parametrize(
-    'name, extra, mxnet',
-    [
-        ('environment.yml', 'gpu', 'mxnet-cu112'),
-        ('environment-cpu.yml', 'cpu', 'mxnet'),
-    ],
-)
-def test_the_conda_files_take_all_versions_from_the_extras(name, extra, mxnet):
-    lines = [
-        line.split('#')[0].strip()
-        for line in (ROOT / name).read_text().splitlines()
-    ]
-    packages = [line[2:] for line in lines[lines.index('- pip:') + 1 :]]
-    assert '- python=3.11' in lines
-    assert packages == [
-        f'-e .[{extra},dev]',
-        mxnet,
-        'd2l',
-        'matplotlib',
-        'jupyter',
-        'nbval',
-    ]
-    assert set(packages[1:]) <= set(locked(extra))
-
-
 def imports_of(path):
     """Return the packages that a module imports, anywhere in it."""
     names = set()
@@ -448,10 +386,6 @@ def test_all_that_the_package_imports_is_declared():
     assert {'numpy', 'psutil', 'tqdm'} <= installed
     optional = {'mxnet', 'IPython'}  # an extra; used if a notebook runs
     assert installed - optional <= declared
-
-
-def test_every_cuda_library_comes_with_the_gpu_extra():
-    assert set(cuda.MXNET_LIBRARIES.values()) <= set(pins_of('gpu'))
 
 
 def test_a_file_in_place_of_the_cache_folder(tmp_path, monkeypatch):
