@@ -9,6 +9,8 @@ being imported, and the module `distutils`, which Python 3.12 removed. After
   modules keep the names: as `numpy` they hold a copy of the module that has
   them too.
 
+From NumPy 2 on, MXNet also writes NumPy's numbers as it needs them.
+
 What is there is never replaced, so on Python 3.11 with NumPy 1.23 nothing
 changes. `import mxnet` before `import d2lmulti` fails where MXNet itself
 does. The launcher's processes load this file by its path, without d2lmulti.
@@ -73,6 +75,7 @@ class Finder:
         def load_with_names(module: types.ModuleType) -> None:
             with numpy_names(), distutils():
                 load(module)
+            write_plain_numbers()
 
         spec.loader.exec_module = load_with_names  # type: ignore
         return spec
@@ -137,6 +140,23 @@ def give_to_mxnet(numpy: types.ModuleType, names: Dict[str, Any]) -> None:
             for name, value in list(vars(module).items()):
                 if value is numpy:
                     setattr(module, name, copy)
+
+
+def write_plain_numbers() -> None:
+    """Let MXNet write NumPy's numbers into the text of its operators'
+    parameters as NumPy 1 did, (2, 3), not (np.int64(2), np.int64(3))."""
+    numpy: Any = importlib.import_module('numpy')
+
+    def text(value: Any) -> str:
+        found = str(value)
+        if 'np.' not in found:
+            return found
+        with numpy.printoptions(legacy='1.25'):
+            return str(value)
+
+    if repr(numpy.int64(2)) != '2':  # from NumPy 2 on
+        for name in ('ndarray', 'symbol'):
+            vars(sys.modules[f'mxnet._ctypes.{name}'])['str'] = text
 
 
 @contextlib.contextmanager
