@@ -186,6 +186,15 @@ with_pip() {
         --no-build-isolation -e .
 }
 
+# On a full disk the log may be empty.
+fail_if_full() {
+    free=$(df -Pk . | awk 'NR == 2 {print $4}')
+    [ "${free:-20000}" -lt 20000 ] || grep -iq 'no space left' "$log" ||
+        return 0
+    fail "the disk is full: make room for about $size here, and for as much" \
+        "in ~/.cache, and run \`$again\` again"
+}
+
 fail_if_offline() {
     fail_if 'retrying \(|connect|dns error|timed out|error sending' \
         'could not download the packages: connect to the network, or set' \
@@ -246,7 +255,7 @@ if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
     [ -z "$index" ] || export UV_INDEX_URL="$index"
 fi
 with_uv || with_pip || {
-    fail_if 'no space left' "the disk is full: $venv needs about $size"
+    fail_if_full
     fail_if_offline
     fail "could not set up $venv: see the end of $log"
 }

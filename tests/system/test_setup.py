@@ -119,12 +119,13 @@ def test_the_conda_files_take_all_versions_from_the_extras(name, extra, mxnet):
     assert set(packages[1:]) <= set(locked(extra))
 
 
-# Plays a Python that cannot make an environment, on the machine $MACHINE.
+# Plays a Python on $MACHINE, which says $SAYS and fails at $FAILS.
 FAKE = """#!/bin/sh
-case $2 in
-    *version_info*) echo "{version} $0" ;;
-    *platform*) echo "${{MACHINE:-Linux x86_64}}" ;;
-    *) exit 1 ;;
+case "$*" in
+    *version_info*) echo "{version} $0"; exit ;;
+    *platform*) echo "${{MACHINE:-Linux x86_64}}"; exit ;;
+    *"${{FAILS:-ensurepip}}"*) echo "$SAYS"; exit 1 ;;
+    '-m venv '*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
 esac
 """
 
@@ -210,3 +211,29 @@ def test_another_machine_is_refused_in_one_line(clone):
     said = set_up(clone, MACHINE='Darwin arm64')
     assert said.count('\n') == 1
     assert 'no package for Darwin arm64' in said and 'Docker' in said
+
+
+@pytest.mark.parametrize(
+    'fails, says, message',
+    [
+        ('-m venv', '[Errno 28] No space left on device', 'make room for'),
+        ('-m pip', 'Retrying (Retry(total=0)) after', 'connect to the net'),
+        ('import d2lmulti', 'libgomp.so.1: cannot', 'apt install libgomp1'),
+        ('import d2lmulti', 'libquadmath.so.0: no', 'install libquadmath0'),
+        ('import d2lmulti', 'something else', 'see the end of .venv-setup'),
+    ],
+)
+def test_what_goes_wrong_is_one_line_that_names_the_fix(
+    fails, says, message, clone
+):
+    add_python(clone, '3.13.5')
+    said = set_up(clone, FAILS=fails, SAYS=says)
+    assert said.count('\n') == 1 and message in said
+
+
+def test_a_full_disk_is_found_though_the_log_is_empty(clone):
+    add_python(clone, '3.13.5')
+    df = add_python(clone, '', 'df')
+    df.write_text('echo Free; echo tmpfs 60000 59992 8 100% /')
+    said = set_up(clone, FAILS='-m venv')
+    assert said.count('\n') == 1 and 'the disk is full' in said
