@@ -111,14 +111,28 @@ def test_a_driver_without_a_gpu(machine):
     assert 'sees none' in the_only_fault().found
 
 
-@pytest.mark.parametrize('version', ['1.24.0', '1.26.4', '2.1.0'])
-def test_numpy_is_too_new(version, machine):
-    machine(cuda, version_of=lambda name: version if name == 'numpy' else '1')
-    machine(doctor_mxnet, ask_mxnet=returning({'error': 'no attribute bool'}))
+@pytest.mark.parametrize('version', ['1.17.0', '1.23.5', '1.26.4', '2.5.0'])
+def test_any_numpy_will_do(version, machine):
+    version_of = cuda.version_of
+    machine(
+        cuda,
+        version_of=lambda name: (
+            version if name == 'numpy' else version_of(name)
+        ),
+    )
+    assert all(check.status == doctor.GREEN for check in doctor.examine())
+
+
+def test_numpy_is_not_installed(machine):
+    version_of = cuda.version_of
+    machine(
+        cuda,
+        version_of=lambda name: None if name == 'numpy' else version_of(name),
+    )
+    machine(doctor_mxnet, ask_mxnet=returning({'error': 'No module numpy'}))
     fault = the_only_fault()
     assert fault.status == doctor.RED and fault.name == 'NumPy'
-    assert version in fault.found and 'numpy.bool' in fault.found
-    assert 'pip install numpy==1.23.5' in fault.fix
+    assert 'pip install numpy' in fault.fix
 
 
 def test_both_builds_of_mxnet_are_installed(machine):
@@ -166,14 +180,14 @@ def test_a_package_is_missing(name, machine):
     assert re.search(rf'pip install .*\b{name}\b', fault.fix)
 
 
-@pytest.mark.parametrize('version', [(3, 12, 1), (3, 7, 9)])
+@pytest.mark.parametrize('version', [(3, 15, 0), (3, 7, 9)])
 def test_python_is_too_new_or_too_old(version, machine, monkeypatch):
     monkeypatch.setattr(doctor_checks.sys, 'version_info', version)
     machine(
         doctor_mxnet, ask_mxnet=returning({'error': 'No module named mxnet'})
     )
     (fault,) = doctor.examine()  # all else is for another environment
-    assert fault.status == doctor.RED and '3.8 to 3.11' in fault.found
+    assert fault.status == doctor.RED and '3.8 to 3.14' in fault.found
     assert 'make env PYTHON=python3.11' in fault.fix
 
 
