@@ -3,8 +3,10 @@
 import os
 import pathlib
 import re
+import runpy
 import subprocess
 import sys
+import types
 
 import nbformat
 import pytest
@@ -67,6 +69,28 @@ def test_it_takes_the_versions_of_the_lock_and_no_dependencies():
     )
     assert {pin.split('==')[0] for pin in pins} == {'d2l', 'mxnet'}
     assert all(re.search(rf'^{pin} ', lock, re.MULTILINE) for pin in pins)
+
+
+@pytest.mark.parametrize(
+    'host, offered', [('github.com', True), ('gitlab.com', False)]
+)
+def test_the_site_offers_colab_if_the_book_is_on_github(
+    host, offered, monkeypatch
+):
+    pytest.importorskip('sphinxcontrib.bibtex', reason='it needs Python 3.11')
+    monkeypatch.setenv('D2LMULTI_REPOSITORY', f'https://{host}/someone/book')
+    monkeypatch.setattr(sys, 'path', list(sys.path))
+    tags = types.SimpleNamespace(has=lambda name: False)
+    conf = runpy.run_path(ROOT / 'book/conf.py', {'tags': tags})
+    group = {'label': 'launch-buttons', 'buttons': []}
+    context = {'header_buttons': [group]}
+    conf['add_github_buttons'](None, '', '', context, None)
+    links = {button['text']: button['url'] for button in group['buttons']}
+    assert ('Colab' in links) == offered
+    if offered:
+        page, path = links['Colab'].split('/blob/main/')
+        assert page.endswith('/github/someone/book') and 'colab' in page
+        assert (ROOT / path).exists()
 
 
 def run(*command, **options):
