@@ -26,8 +26,8 @@ tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \
 	tests/notebooks/test_exercises.py,tests)
 by_hand = d2lmulti/checks.py d2lmulti/plots.py d2lmulti/checkpoint.py \
 	d2lmulti/resume.py d2lmulti/__main__.py d2lmulti/system d2lmulti/launcher
-compile = pip compile -q --no-config --universal --python-version 3.8 \
-	--generate-hashes
+compile = pip compile -q --config-file requirements/uv.toml --universal \
+	--python-version 3.8 --generate-hashes
 
 # Else every process of the tests would compile MXNet's Python code again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -40,7 +40,7 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-10s%s\n", $$1, $$2}' \
 	    Makefile
 
-env:  ## set up .venv; PYTHON=/path/to/python3.10 chooses the interpreter
+env:  ## set up .venv; PYTHON=/path/to/python3.12 chooses the interpreter
 	@BUILD=$(BUILD) sh requirements/install.sh
 
 train: env  ## train on one and two devices; options in ARGS='--full'
@@ -192,6 +192,7 @@ lock:  ## renew requirements/*.txt; ARGS=--upgrade takes newer versions
 	    [ $$build = cpu ] || cp requirements/cpu.txt requirements/$$build.txt; \
 	    $$uv $(compile) $(ARGS) -c requirements/constraints.txt \
 	        --extra $$build --extra dev --extra book pyproject.toml \
+	        $$(ls requirements/$$build.in 2>/dev/null) \
 	        -o requirements/$$build.txt || exit; \
 	done
 

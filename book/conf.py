@@ -14,6 +14,7 @@ from sphinxcontrib.bibtex.style.referencing.author_year import (
 )
 
 HERE = pathlib.Path(__file__).parent
+COLAB = 'binder/colab.ipynb'
 sys.path.insert(0, str(HERE))  # our extensions
 
 project = 'Training on multiple GPUs, from scratch'
@@ -135,25 +136,33 @@ def fix_roles(app, pagename, templatename, context, doctree):
     )
 
 
-def add_codespaces(app, pagename, templatename, context, doctree):
-    """Beside Binder, offer GitHub's Codespaces (.devcontainer)."""
+def github_buttons(name):
+    """Return the buttons for a repository on GitHub that the theme lacks."""
+    colab = 'https://colab.research.google.com/github'
+    for text, icon, url in (
+        ('Colab', 'fas fa-infinity', f'{colab}/{name}/blob/main/{COLAB}'),
+        ('Codespaces', 'fas fa-code', f'https://codespaces.new/{name}'),
+    ):
+        yield {
+            'type': 'link',
+            'text': text,
+            'tooltip': f'Open in {text}',
+            'icon': icon,
+            'url': url,
+        }
+
+
+def add_github_buttons(app, pagename, templatename, context, doctree):
+    """Beside Binder, offer Colab and GitHub's Codespaces (.devcontainer)."""
     if repository.startswith('https://github.com/'):
+        name = repository.removeprefix('https://github.com/')
         for group in context.get('header_buttons', []):
             if group.get('label') == 'launch-buttons':
-                name = repository.removeprefix('https://github.com/')
-                group['buttons'].append(
-                    {
-                        'type': 'link',
-                        'text': 'Codespaces',
-                        'tooltip': 'Open in GitHub Codespaces',
-                        'icon': 'fas fa-code',
-                        'url': f'https://codespaces.new/{name}',
-                    }
-                )
+                group['buttons'].extend(github_buttons(name))
 
 
 def setup(app):
     """Connect what is too small for an extension."""
     app.connect('html-page-context', fix_roles)
     # After the theme has made its buttons.
-    app.connect('html-page-context', add_codespaces, priority=900)
+    app.connect('html-page-context', add_github_buttons, priority=900)

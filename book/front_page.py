@@ -119,9 +119,11 @@ def buttons(app):
             )
         ]
         if host == 'gh' and (ROOT / '.devcontainer').exists():
-            links.append(
-                ('Open in Codespaces', f'https://codespaces.new/{name}')
-            )
+            colab = 'https://colab.research.google.com/github'
+            links += [
+                ('Colab', f'{colab}/{name}/blob/main/binder/colab.ipynb'),
+                ('Codespaces', f'https://codespaces.new/{name}'),
+            ]
     if app.builder.format == 'html' and app.builder.name != 'singlehtml':
         links += [(label, name) for label, (_, name) in printed(app).items()]
     return '\n'.join(

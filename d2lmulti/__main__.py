@@ -1,4 +1,4 @@
-"""The command line: `train`, `doctor`, `causes` and `launch`.
+"""The command line: `train`, `doctor`, `causes` and `launch`, with help.
 
 What needs MXNet is imported by the commands that need it.
 """
@@ -23,11 +23,22 @@ from .launcher.connection import SSH
 from .launcher.roles import read_hosts, shell_lines
 from .launcher.watch import LIMITS
 
+RUN = 'python -m d2lmulti'
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line and run the command; return the exit status."""
-    parser = argparse.ArgumentParser(prog='python -m d2lmulti')
-    commands = parser.add_subparsers(dest='command', required=True)
+    parser = argparse.ArgumentParser(
+        prog=RUN,
+        epilog=show_examples(
+            'train',
+            'doctor',
+            'launch --workers 2 -- python my_training.py',
+        ),
+        formatter_class=Formatter,
+    )
+    parser.set_defaults(run=lambda options: parser.print_help())
+    commands = parser.add_subparsers(title='commands', metavar='COMMAND')
     commands.add_parser(
         'doctor',
         help='examine the installation; print the commands that fix it',
@@ -53,14 +64,41 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+def show_examples(*examples: str) -> str:
+    """Return the end of a help text: commands to copy."""
+    title = 'examples:' if len(examples) > 1 else 'example:'
+    return '\n'.join([title, *(f'  {RUN} {text}' for text in examples)])
+
+
+class Formatter(
+    argparse.ArgumentDefaultsHelpFormatter,
+    argparse.RawDescriptionHelpFormatter,
+):
+    """Leaves examples as they are, and shows the defaults that say something.
+
+    None and False do not: they mean that an option was not given.
+    """
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default is None or action.default is False:
+            return action.help
+        return super()._get_help_string(action)
+
+
 def add_command(
-    commands: Any, name: str, run: Callable[..., None], text: str
+    commands: Any,
+    name: str,
+    run: Callable[..., None],
+    text: str,
+    *examples: str,
 ) -> Callable[..., Any]:
     """Add a command; return the function that adds an option to it."""
     parser = commands.add_parser(
         name,
         help=text,
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        description=f'{text[0].upper()}{text[1:]}.',
+        epilog=show_examples(*(f'{name} {text}' for text in examples)),
+        formatter_class=Formatter,
     )
     parser.set_defaults(run=run)
     return parser.add_argument
@@ -69,7 +107,8 @@ def add_command(
 def add_train(commands: Any) -> None:
     """Add the command `train`."""
     text = 'train LeNet on one device, then on two'
-    add = add_command(commands, 'train', run_train, text)
+    examples = '--devices 1 2 4 --batch-size 512', '--full --epochs 20'
+    add = add_command(commands, 'train', run_train, text, *examples)
     text = 'numbers of devices, one run each'
     both = [1, 2]
     add('--devices', type=int, nargs='+', default=both, metavar='K', help=text)
@@ -85,7 +124,7 @@ def add_train(commands: Any) -> None:
 def add_causes(commands: Any) -> None:
     """Add the command `causes`."""
     text = 'find out why more devices are not faster here'
-    add = add_command(commands, 'causes', run_causes, text)
+    add = add_command(commands, 'causes', run_causes, text, '--devices 4')
     text = 'number of devices to compare with one'
     add('--devices', type=int, default=2, metavar='K', help=text)
     add_batch_size(add)
@@ -100,7 +139,11 @@ def add_batch_size(add: Callable[..., Any]) -> None:
 def add_launch(commands: Any) -> None:
     """Add the command `launch`."""
     text = 'run a script in several processes or on many hosts'
-    add = add_command(commands, 'launch', run_launch, text)
+    examples = (
+        '--workers 2 -- python my_training.py',
+        '--workers 4 --hosts hosts.txt --restarts 3 -- python my_training.py',
+    )
+    add = add_command(commands, 'launch', run_launch, text, *examples)
     add_roles(add)
     add_node(add)
     add_limits(add)

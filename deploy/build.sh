@@ -3,7 +3,7 @@
 #
 #     sh deploy/build.sh           the CPU image, d2lmulti
 #     sh deploy/build.sh gpu       the GPU image, d2lmulti:gpu
-#     BASE=debian:bookworm-slim    on another base, Python 3.8 to 3.11 in it
+#     BASE=debian:bookworm-slim    on another base, Python 3.8 to 3.14 in it
 #     ROOTFS=DIR                   on a folder such as debootstrap makes, where
 #                                  no registry of images can be reached; kept as
 #                                  the image d2lmulti-base

@@ -5,16 +5,17 @@
 #     BUILD=gpu                    with MXNet's GPU build, in .venv-gpu
 #     BUILD=mxnet2                 with MXNet 2, in .venv-mxnet2
 #     BUILD=frameworks             with PyTorch and TensorFlow beside MXNet
-#     PYTHON=/path/to/python3.10   chooses the interpreter
+#     PYTHON=/path/to/python3.12   chooses the interpreter; otherwise it is the
+#                                  newest that the build has been tried on
 #     PIP_INDEX_URL=https://...    chooses a mirror of PyPI
 #
 # What goes wrong ends in one line on stderr; what the tools say is in the log.
 set -u
 cd "$(dirname "$0")/.." || exit
-build=${BUILD:-cpu} size='700 MB' oldest=8
+build=${BUILD:-cpu} size='700 MB' oldest=8 newest=11
 venv=.venv-$build lock=requirements/$build.txt
 case $build in
-    cpu) venv=.venv ;;
+    cpu) venv=.venv newest=14 ;;
     gpu) size='4.5 GB' ;;
     mxnet2) ;;
     frameworks) size='2.8 GB' oldest=10 ;;
@@ -27,7 +28,13 @@ PYTHON=${PYTHON:-}
 if [ "$PYTHON" ]; then
     set -- "$PYTHON"
 else
-    set -- python3.11 python3.10 python3.9 python3.8 python3 python
+    set --
+    minor=$newest
+    while [ $minor -ge $oldest ]; do
+        set -- "$@" python3.$minor
+        minor=$((minor - 1))
+    done
+    set -- "$@" python3 python
 fi
 # What is meant for other environments would mislead pip and uv in this one.
 unset PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX
@@ -62,15 +69,13 @@ probe() {
 find_python() {
     for name; do
         answer=$(probe "$name") || continue
-        case $answer in
-            3.8.* | 3.9.* | 3.10.* | 3.11.*)
-                version=${answer%% *}
-                minor=${version#3.}
-                [ "${minor%%.*}" -ge $oldest ] || continue
-                python=${answer#* }
-                return 0 ;;
-        esac
         found=${found:-$answer}
+        version=${answer%% *} minor=${answer#*.}
+        minor=${minor%%.*}
+        [ "${answer%%.*}" = 3 ] && [ "$minor" -ge $oldest ] &&
+            [ "$minor" -le $newest ] || continue
+        python=${answer#* }
+        return 0
     done
     return 1
 }
@@ -181,6 +186,15 @@ with_pip() {
         --no-build-isolation -e .
 }
 
+# On a full disk the log may be empty.
+fail_if_full() {
+    free=$(df -Pk . | awk 'NR == 2 {print $4}')
+    [ "${free:-20000}" -lt 20000 ] || grep -iq 'no space left' "$log" ||
+        return 0
+    fail "the disk is full: make room for about $size here, and for as much" \
+        "in ~/.cache, and run \`$again\` again"
+}
+
 fail_if_offline() {
     fail_if 'retrying \(|connect|dns error|timed out|error sending' \
         'could not download the packages: connect to the network, or set' \
@@ -207,7 +221,7 @@ find_uv || install_uv "$@" || { [ -z "$python" ] || fail_if_offline; }
 # uv also knows interpreters that are not on PATH, and can fetch one.
 if [ "$uv" ] && [ -z "$python" ] && { [ -z "$PYTHON" ] || [ -z "$found" ]; }
 then
-    wanted=${PYTHON:->=3.$oldest,<3.12}
+    wanted=${PYTHON:->=3.$oldest,<3.$((newest + 1))}
     find_python "$("$uv" python find --system "$wanted")" || {
         say "Fetching Python ${PYTHON:-3.11}"
         "$uv" python install "${PYTHON:-3.11}" &&
@@ -220,8 +234,8 @@ if [ -z "$python" ]; then
     else
         found="found ${PYTHON:+no working interpreter at }${PYTHON:-none}"
     fi
-    fail "d2lmulti needs Python 3.$oldest to 3.11, $found: install one (for" \
-        "example \`uv python install 3.11\`) and run" \
+    fail "d2lmulti needs Python 3.$oldest to 3.$newest, $found: install one" \
+        "(for example \`uv python install 3.11\`) and run" \
         "\`$again PYTHON=python3.11\`"
 fi
 machine=$("$python" -c '
@@ -241,13 +255,13 @@ if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
     [ -z "$index" ] || export UV_INDEX_URL="$index"
 fi
 with_uv || with_pip || {
-    fail_if 'no space left' "the disk is full: $venv needs about $size"
+    fail_if_full
     fail_if_offline
     fail "could not set up $venv: see the end of $log"
 }
 
 # The GPU build does not start without a driver, and the doctor says so.
-[ "$build" = gpu ] || $venv/bin/python -c 'import mxnet' || {
+[ "$build" = gpu ] || $venv/bin/python -c 'import d2lmulti' || {
     fail_if 'libgomp' 'MXNet needs the library libgomp.so.1: install it' \
         '(Debian, Ubuntu: `sudo apt install libgomp1`; Fedora: `sudo dnf' \
         "install libgomp\`) and run \`$again\` again"

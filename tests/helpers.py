@@ -19,7 +19,7 @@ from mxnet import autograd, np, npx
 import d2lmulti
 from d2lmulti import cluster
 from d2lmulti.launcher import Limits
-from d2lmulti.system import runtime
+from d2lmulti.system import newer_python, runtime
 
 # A step sums a few hundred float32 numbers of size about 1, in another order
 # on k devices; 16 roundings for each step leave room for unlucky sums.
@@ -28,6 +28,12 @@ ROUNDING = 16 * onp.finfo('float32').eps
 # Chapters 15 and 15b need PyTorch and TensorFlow, so `make test` leaves them
 # out; `make test BUILD=frameworks` runs them, in an environment that has both.
 HAS_FRAMEWORKS = importlib.util.find_spec('torch') is not None
+
+# With this before it, code for `run` can import MXNet before d2lmulti on
+# Python 3.12 and later, as a script can that the launcher starts.
+SUPPORT_NEWER_PYTHON = (
+    f'import runpy; runpy.run_path({newer_python.__file__!r})["install"]()\n'
+)
 
 
 def needs_frameworks(path):

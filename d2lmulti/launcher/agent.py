@@ -334,10 +334,13 @@ def measure_activity(port: int, notes: Notes, joined: bool) -> dict[str, Any]:
 
 def is_connected(process: psutil.Process, port: int) -> bool:
     """Return whether the process has a connection from or to the port."""
+    # Before psutil 6, as on Colab, it has another name.
+    old = not hasattr(process, 'net_connections')
+    connections = process.connections if old else process.net_connections
     return any(
         connection.status == psutil.CONN_ESTABLISHED
         and port in (connection.raddr.port, connection.laddr.port)
-        for connection in process.net_connections('tcp')
+        for connection in connections('tcp')
     )
 
 

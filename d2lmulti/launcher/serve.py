@@ -14,6 +14,8 @@ import os
 import pathlib
 import pickle
 import sys
+import types
+from typing import Any
 
 CONTROLLER = ctypes.CFUNCTYPE(
     None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
@@ -24,7 +26,7 @@ def main() -> None:
     """Serve until the workers have ended."""
     library = load_library()
     if library is None:
-        importlib.import_module('mxnet')  # serves, and ends there
+        import_mxnet()  # serves, and ends there
         return
     store = ctypes.c_void_p()
     check(library, library.MXKVStoreCreate(b'dist', ctypes.byref(store)))
@@ -52,6 +54,16 @@ def load_library() -> ctypes.CDLL | None:
     return None
 
 
+def import_mxnet() -> types.ModuleType:
+    """Import MXNet as d2lmulti does, on newer Pythons too, without it."""
+    path = pathlib.Path(__file__).parents[1] / 'system/newer_python.py'
+    spec: Any = importlib.util.spec_from_file_location('newer_python', path)
+    newer_python = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(newer_python)
+    newer_python.install()
+    return importlib.import_module('mxnet')
+
+
 def check(library: ctypes.CDLL, status: int) -> None:
     """Raise RuntimeError unless a call of the library went well."""
     if status:
@@ -64,7 +76,7 @@ def set_optimizer(store: ctypes.c_void_p, body: bytes) -> None:
     role = os.environ['DMLC_ROLE']
     os.environ['DMLC_ROLE'] = 'worker'  # else the import would serve
     try:
-        kvstore = importlib.import_module('mxnet').kvstore.KVStore(store)
+        kvstore = import_mxnet().kvstore.KVStore(store)
     finally:
         os.environ['DMLC_ROLE'] = role
     kvstore.set_optimizer(pickle.loads(body))

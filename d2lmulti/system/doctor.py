@@ -44,6 +44,7 @@ def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
         description='Look at the installation and print what fixes it. If '
         'training can run, also measure what keeps several devices from '
         'being faster (python -m d2lmulti causes).',
+        epilog='example: python -m d2lmulti doctor --quick',
     )
     parser.add_argument(
         '--quick', action='store_true', help='do not measure the speed'

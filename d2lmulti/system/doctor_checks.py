@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 from importlib import metadata
-from typing import Iterator, Optional, Tuple
+from typing import Iterator, Optional
 
 from . import cuda, runtime
 
@@ -43,7 +43,7 @@ def pinned(package: str) -> str:
             )
             if found:
                 return f'{package}=={found[1]}'
-    return {'numpy': "'numpy<1.24'"}.get(package, package)
+    return package
 
 
 def pip(*commands: str) -> str:
@@ -55,24 +55,19 @@ def pip(*commands: str) -> str:
     )
 
 
-def version_numbers(version: str) -> Tuple[int, ...]:
-    """Return (1, 24) for '1.24.4'."""
-    return tuple(map(int, re.findall(r'\d+', version)[:2]))
-
-
 # Python and the packages
 
 
 def diagnose_python() -> Check:
-    """Python must be 3.8 to 3.11."""
+    """Python must be 3.8 to 3.14."""
     version = sys.version_info[:3]
     found = '.'.join(map(str, version))
-    if (3, 8) <= version[:2] <= (3, 11):
+    if (3, 8) <= version[:2] <= (3, 14):
         return Check('Python', GREEN, found)
     return Check(
         'Python',
         RED,
-        f'{found}: MXNet 1.9.1 runs on 3.8 to 3.11',
+        f'{found}: d2lmulti runs on 3.8 to 3.14',
         'make env PYTHON=python3.11   # after `uv python install 3.11`, if '
         'there is none\n'
         'conda env create -f environment.yml   # or environment-cpu.yml',
@@ -80,18 +75,10 @@ def diagnose_python() -> Check:
 
 
 def diagnose_numpy() -> Check:
-    """NumPy must be older than 1.24."""
+    """NumPy must be there; `newer_python` lets MXNet run on any version."""
     version = cuda.version_of('numpy')
-    fix = pip(f'install {pinned("numpy")}')
     if version is None:
-        return Check('NumPy', RED, 'is not installed', fix)
-    if version_numbers(version) >= (1, 24):
-        return Check(
-            'NumPy',
-            RED,
-            f'{version}: MXNet needs numpy.bool, which NumPy 1.24 removed',
-            fix,
-        )
+        return Check('NumPy', RED, 'is not installed', pip('install numpy'))
     return Check('NumPy', GREEN, version)
 
 

@@ -16,7 +16,7 @@ import types
 import warnings
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
-from . import cuda
+from . import cuda, newer_python
 
 # A variable that the user has set stays as it is.
 SETTINGS = {
@@ -100,6 +100,7 @@ def import_mxnet() -> types.ModuleType:
     wrong.
     """
     cuda.load_libraries()
+    newer_python.install()
     try:
         import mxnet
     except (ImportError, OSError, AttributeError) as error:

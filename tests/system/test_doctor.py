@@ -111,14 +111,28 @@ def test_a_driver_without_a_gpu(machine):
     assert 'sees none' in the_only_fault().found
 
 
-@pytest.mark.parametrize('version', ['1.24.0', '1.26.4', '2.1.0'])
-def test_numpy_is_too_new(version, machine):
-    machine(cuda, version_of=lambda name: version if name == 'numpy' else '1')
-    machine(doctor_mxnet, ask_mxnet=returning({'error': 'no attribute bool'}))
+@pytest.mark.parametrize('version', ['1.17.0', '1.23.5', '1.26.4', '2.5.0'])
+def test_any_numpy_will_do(version, machine):
+    version_of = cuda.version_of
+    machine(
+        cuda,
+        version_of=lambda name: (
+            version if name == 'numpy' else version_of(name)
+        ),
+    )
+    assert all(check.status == doctor.GREEN for check in doctor.examine())
+
+
+def test_numpy_is_not_installed(machine):
+    version_of = cuda.version_of
+    machine(
+        cuda,
+        version_of=lambda name: None if name == 'numpy' else version_of(name),
+    )
+    machine(doctor_mxnet, ask_mxnet=returning({'error': 'No module numpy'}))
     fault = the_only_fault()
     assert fault.status == doctor.RED and fault.name == 'NumPy'
-    assert version in fault.found and 'numpy.bool' in fault.found
-    assert 'pip install numpy==1.23.5' in fault.fix
+    assert 'pip install numpy' in fault.fix
 
 
 def test_both_builds_of_mxnet_are_installed(machine):
@@ -166,14 +180,14 @@ def test_a_package_is_missing(name, machine):
     assert re.search(rf'pip install .*\b{name}\b', fault.fix)
 
 
-@pytest.mark.parametrize('version', [(3, 12, 1), (3, 7, 9)])
+@pytest.mark.parametrize('version', [(3, 15, 0), (3, 7, 9)])
 def test_python_is_too_new_or_too_old(version, machine, monkeypatch):
     monkeypatch.setattr(doctor_checks.sys, 'version_info', version)
     machine(
         doctor_mxnet, ask_mxnet=returning({'error': 'No module named mxnet'})
     )
     (fault,) = doctor.examine()  # all else is for another environment
-    assert fault.status == doctor.RED and '3.8 to 3.11' in fault.found
+    assert fault.status == doctor.RED and '3.8 to 3.14' in fault.found
     assert 'make env PYTHON=python3.11' in fault.fix
 
 
@@ -360,68 +374,6 @@ def test_the_libraries_are_loaded_from_pypi_unless_the_users_fit(monkeypatch):
     assert loaded == [f'/pypi/{name}' for name in cuda.MXNET_LIBRARIES]
 
 
-def pins_of(extra):
-    """Return {package: version} of an extra, as pyproject.toml pins them."""
-    project = tomllib.loads((ROOT / 'pyproject.toml').read_text())['project']
-    requirements = [
-        *project['dependencies'],
-        *project['optional-dependencies'][extra],
-    ]
-    return dict(
-        requirement.split('==')
-        for requirement in requirements
-        if '==' in requirement
-    )
-
-
-def locked(build):
-    """Return {package: version} of a lock file."""
-    text = (ROOT / 'requirements' / f'{build}.txt').read_text()
-    return dict(re.findall(r'^([\w.-]+)==([^ ;]+)', text, flags=re.MULTILINE))
-
-
-@pytest.mark.parametrize(
-    'build, mxnet',
-    [('cpu', 'mxnet'), ('gpu', 'mxnet-cu112'), ('mxnet2', 'mxnet')],
-)
-def test_the_locks_agree_with_the_extras_and_with_each_other(build, mxnet):
-    pins, lock = pins_of(build), locked(build)
-    assert mxnet in pins and 'd2l' in pins
-    assert {name: lock.get(name) for name in pins} == pins
-    assert [name for name in lock if name.startswith('mxnet')] == [mxnet]
-    others = locked('cpu')
-    assert not {
-        name: (version, others[name])
-        for name, version in lock.items()
-        if name != 'mxnet' and others.get(name, version) != version
-    }
-
-
-@pytest.mark.parametrize(
-    'name, extra, mxnet',
-    [
-        ('environment.yml', 'gpu', 'mxnet-cu112'),
-        ('environment-cpu.yml', 'cpu', 'mxnet'),
-    ],
-)
-def test_the_conda_files_take_all_versions_from_the_extras(name, extra, mxnet):
-    lines = [
-        line.split('#')[0].strip()
-        for line in (ROOT / name).read_text().splitlines()
-    ]
-    packages = [line[2:] for line in lines[lines.index('- pip:') + 1 :]]
-    assert '- python=3.11' in lines
-    assert packages == [
-        f'-e .[{extra},dev]',
-        mxnet,
-        'd2l',
-        'matplotlib',
-        'jupyter',
-        'nbval',
-    ]
-    assert set(packages[1:]) <= set(locked(extra))
-
-
 def imports_of(path):
     """Return the packages that a module imports, anywhere in it."""
     names = set()
@@ -448,10 +400,6 @@ def test_all_that_the_package_imports_is_declared():
     assert {'numpy', 'psutil', 'tqdm'} <= installed
     optional = {'mxnet', 'IPython'}  # an extra; used if a notebook runs
     assert installed - optional <= declared
-
-
-def test_every_cuda_library_comes_with_the_gpu_extra():
-    assert set(cuda.MXNET_LIBRARIES.values()) <= set(pins_of('gpu'))
 
 
 def test_a_file_in_place_of_the_cache_folder(tmp_path, monkeypatch):

@@ -1,11 +1,15 @@
 """The command line: what it trains and draws, what it refuses."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 
+import d2lmulti.__main__
 from d2lmulti.__main__ import main
+
+COMMANDS = {'doctor', 'train', 'causes', 'launch'}
 
 
 def command(*arguments):
@@ -55,3 +59,35 @@ def test_the_command_refuses_in_one_line(arguments, capsys):
 def test_the_causes_need_two_devices(capsys):
     assert main(['causes', '--devices', '1']) == 1
     assert 'give at least 2 devices' in capsys.readouterr().err
+
+
+def test_without_a_command_it_shows_help_and_examples(capsys):
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    examples = shown.partition('examples:')[2].split('\n  python -m d2lmulti ')
+    assert 2 <= len(examples[1:]) <= 3
+    assert {line.split()[0] for line in examples[1:]} <= COMMANDS
+    assert all(f'\n    {name}' in shown for name in COMMANDS)
+
+
+@pytest.mark.parametrize('name', sorted(COMMANDS))
+def test_each_command_shows_an_example_and_no_default_that_is_none(name):
+    result = command(name, '--help')
+    assert result.returncode == 0, result.stderr
+    assert f'\nexample: python -m d2lmulti {name} ' in result.stdout or (
+        f'\n  python -m d2lmulti {name} ' in result.stdout
+    )
+    assert 'default: None' not in result.stdout
+    assert 'default: False' not in result.stdout
+
+
+@pytest.mark.parametrize('name', ['train', 'causes', 'launch'])
+def test_every_example_is_a_command_that_can_be_parsed(name, monkeypatch):
+    run = []
+    for function in ('run_train', 'run_causes', 'run_launch'):
+        monkeypatch.setattr(d2lmulti.__main__, function, run.append)
+    shown = command(name, '--help').stdout
+    examples = re.findall(r'^  python -m d2lmulti (.*)$', shown, re.MULTILINE)
+    for example in examples:
+        assert main(example.split()) == 0
+    assert len(run) == len(examples) >= 1

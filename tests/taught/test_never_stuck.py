@@ -10,7 +10,7 @@ import threading
 
 import mxnet as mx
 import pytest
-from helpers import assert_ctrl_c_waits, run
+from helpers import SUPPORT_NEWER_PYTHON, assert_ctrl_c_waits, run
 from jupyter_client.manager import start_new_kernel
 from mxnet import np
 
@@ -39,9 +39,10 @@ def train():
     return 'done'
 """
 OURS_FIRST = 'import d2lmulti\n' + TRAIN
-MXNET_FIRST = 'import mxnet, d2lmulti\n' + TRAIN
+MXNET_FIRST = SUPPORT_NEWER_PYTHON + 'import mxnet, d2lmulti\n' + TRAIN
 MXNET_USED_FIRST = (
-    """
+    SUPPORT_NEWER_PYTHON
+    + """
 import mxnet
 ones = [mxnet.nd.ones((300, 300), ctx=mxnet.cpu(i)) for i in range(2)]
 print(mxnet.nd.dot(ones[0], ones[0]).shape[0] - 300)
@@ -50,7 +51,11 @@ import d2lmulti
     + TRAIN
 )
 OPENMP_FIRST = 'import ctypes; ctypes.CDLL("libgomp.so.1")\n' + OURS_FIRST
-D2L_FIRST = 'from d2l import mxnet as d2l\nimport d2lmulti\n' + TRAIN
+D2L_FIRST = (
+    SUPPORT_NEWER_PYTHON
+    + 'from d2l import mxnet as d2l\nimport d2lmulti\n'
+    + TRAIN
+)
 FORKED = """
 import os
 train()
@@ -128,7 +133,9 @@ print(set(counts))
 
 
 @pytest.mark.parametrize('workers', ['1', '3'])
-@pytest.mark.parametrize('first', ['', 'import mxnet\n'])
+@pytest.mark.parametrize(
+    'first', ['', SUPPORT_NEWER_PYTHON + 'import mxnet\n'], ids=['', 'mxnet']
+)
 def test_a_device_uses_one_thread_whatever_the_user_has_set(first, workers):
     result = run(
         first + 'import d2lmulti' + COUNT_THREADS,
@@ -148,7 +155,8 @@ def test_a_device_uses_one_thread_when_openmp_was_loaded_before():
 
 
 def test_without_the_limit_a_device_would_use_more():
-    result = run('import mxnet' + COUNT_THREADS, OMP_NUM_THREADS='4')
+    code = SUPPORT_NEWER_PYTHON + 'import mxnet' + COUNT_THREADS
+    result = run(code, OMP_NUM_THREADS='4')
     assert result.stdout == '{4}\n'
 
 

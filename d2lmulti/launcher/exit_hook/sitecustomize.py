@@ -42,6 +42,15 @@ def load_hidden() -> None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
+def support_newer_python() -> None:
+    """Let a script import MXNet before d2lmulti, whatever the Python."""
+    path = os.path.join(HERE, '../../system/newer_python.py')
+    spec: Any = importlib.util.spec_from_file_location('newer_python', path)
+    newer_python = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(newer_python)
+    newer_python.install()
+
+
 class Notes:
     """Files that tell the agent of this role what it cannot see itself."""
 
@@ -258,6 +267,7 @@ def offer_stacks(notes: Notes) -> None:
 
 
 load_hidden()
+support_newer_python()
 if os.environ.get('DMLC_ROLE') == 'worker':
     notes = Notes()
     outcome = Outcome(notes)

@@ -1,0 +1,9 @@
+#!/bin/sh
+# Install d2lmulti into the Python of a Colab notebook. What Colab has there
+# stays as it is, so that the runtime need not restart: no dependencies.
+set -e
+cd "$(dirname "$0")/.."
+for library in libgomp.so.1:libgomp1 libquadmath.so.0:libquadmath0; do
+    ldconfig -p | grep -q "${library%:*}" || apt-get install -qq "${library#*:}"
+done
+python3 -m pip install -q --no-deps -r requirements/cpu.in .
