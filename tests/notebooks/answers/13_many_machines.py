@@ -28,8 +28,16 @@ WRONG = [
             'sorted(arrivals, key=lambda pair: pair[1])',
             'in which order',
         ),
-        ('total + onp.float32(number)', 'total + number', 'which precision'),
-        ('total = onp.float32(0)', 'total = 0.0', 'which precision'),
+        (
+            'total + onp.float32(number)',
+            'float(total) + number',
+            'which precision',
+        ),
+        (
+            'total = onp.float32(0)',
+            'total = onp.float64(0)',
+            'which precision',
+        ),
         ('return total', 'return None', 'return a number'),
         ('return total', 'return str(total)', 'return a number'),
         ('return total', 'return -1', 'should give'),
