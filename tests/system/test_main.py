@@ -22,18 +22,6 @@ def command(*arguments):
     )
 
 
-def test_the_command_trains_compares_and_draws(tmp_path):
-    out = tmp_path / 'new' / 'curves.png'
-    result = command(
-        'train', '--epochs', '1', '--batch-size', '512', '--out', str(out)
-    )
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.count('test acc 0.') == 2
-    assert 'sec/epoch on [cpu(0), cpu(1)]' in result.stdout
-    assert 'ended within' in result.stdout
-    assert out.read_bytes().startswith(b'\x89PNG')
-
-
 def test_a_refusal_is_one_line_and_a_status():
     result = command('train', '--devices', '0')
     assert result.returncode == 1

@@ -108,10 +108,16 @@ def test_the_wheel_trains_in_a_job_of_several_processes(installed, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-def test_the_wheel_has_the_doctor_and_the_command_line(installed, tmp_path):
+def test_the_wheel_has_the_doctor_and_trains_compares_and_draws(
+    installed, tmp_path
+):
     result = run(installed, tmp_path, '-m', 'd2lmulti', 'doctor', '--quick')
     assert result.returncode == 0, result.stdout
-    command = '-m d2lmulti train --epochs 1 --devices 1 --out lenet.png'
-    result = run(installed, tmp_path, *command.split())
+    command = '-m d2lmulti train --epochs 1 --batch-size 512'.split()
+    result = run(installed, tmp_path, *command, '--out', 'new/curves.png')
     assert result.returncode == 0, result.stdout
-    assert (tmp_path / 'lenet.png').stat().st_size > 1_000
+    assert result.stdout.count('test acc 0.') == 2
+    assert 'sec/epoch on [cpu(0), cpu(1)]' in result.stdout
+    assert 'ended within' in result.stdout
+    figure = tmp_path / 'new' / 'curves.png'
+    assert figure.read_bytes().startswith(b'\x89PNG')
