@@ -28,6 +28,26 @@ RUN = 'python -m d2lmulti'
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line and run the command; return the exit status."""
+    try:
+        options = make_parser().parse_args(argv)
+        options.run(options)
+    except (
+        ValueError,
+        TypeError,
+        OSError,
+        FloatingPointError,
+        JobFailed,
+    ) as error:
+        print(f'error: {error}', file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print('interrupted', file=sys.stderr)
+        return 130
+    return 0
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; without one it shows the help."""
     parser = argparse.ArgumentParser(
         prog=RUN,
         epilog=show_examples(
@@ -46,22 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add_train(commands)
     add_causes(commands)
     add_launch(commands)
-    try:
-        options = parser.parse_args(argv)
-        options.run(options)
-    except (
-        ValueError,
-        TypeError,
-        OSError,
-        FloatingPointError,
-        JobFailed,
-    ) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print('interrupted', file=sys.stderr)
-        return 130
-    return 0
+    return parser
 
 
 def show_examples(*examples: str) -> str:
