@@ -1,6 +1,7 @@
 """What the tests of several modules share."""
 
 import contextlib
+import functools
 import importlib.util
 import inspect
 import os
@@ -21,10 +22,6 @@ from d2lmulti import cluster
 from d2lmulti.launcher import Limits
 from d2lmulti.system import newer_python, runtime
 
-# A step sums a few hundred float32 numbers of size about 1, in another order
-# on k devices; 16 roundings for each step leave room for unlucky sums.
-ROUNDING = 16 * onp.finfo('float32').eps
-
 # Chapters 15 and 15b need PyTorch and TensorFlow, so `make test` leaves them
 # out; `make test BUILD=frameworks` runs them, in an environment that has both.
 HAS_FRAMEWORKS = importlib.util.find_spec('torch') is not None
@@ -41,32 +38,69 @@ def needs_frameworks(path):
     return path.stem.startswith('15')
 
 
-def minibatch(n, seed=0):
+def minibatch(n, seed=0, dtype='float32'):
     """Return n random images, and labels."""
     rng = onp.random.RandomState(seed)
     return (
-        np.array(rng.uniform(size=(n, 1, 28, 28)), dtype='float32'),
+        np.array(rng.uniform(size=(n, 1, 28, 28)), dtype=dtype),
         np.array(rng.randint(0, 10, n), dtype='int32'),
     )
 
 
-def replicas_on(devices):
+def replicas_on(devices, dtype='float32'):
     """Return a replica of LeNet on each device."""
-    params = d2lmulti.init_params(seed=3)
+    params = as_type(d2lmulti.init_params(seed=3), dtype)
     return [d2lmulti.get_params(params, device) for device in devices]
 
 
-def reference_steps(batches, lr):
+def as_type(arrays, dtype='float64'):
+    """Return arrays of another type."""
+    return [array.astype(dtype) for array in arrays]
+
+
+def descend(params, batches, lr, net=d2lmulti.lenet, loss=d2lmulti.loss):
     """Plain gradient descent on the mean loss, on one device."""
-    params = d2lmulti.init_params(seed=3)
     for X, y in batches:
+        params = [param.copy() for param in params]
         for param in params:
             param.attach_grad()
         with autograd.record():
-            mean = d2lmulti.loss(d2lmulti.lenet(X, params), y).mean()
+            mean = loss(net(X, params), y).mean()
         mean.backward()
         params = [param - lr * param.grad for param in params]
     return [param.asnumpy() for param in params]
+
+
+# Right results are not bit-identical, and how far they are apart depends on
+# the processor; in float32, rounding also turns a relu on or off here and
+# there. In float64 both are far too small to be seen in float32.
+
+
+def minibatches(sizes):
+    """Return a minibatch of each size, in float64."""
+    return [minibatch(n, seed, 'float64') for seed, n in enumerate(sizes)]
+
+
+@functools.lru_cache(maxsize=None)
+def reference_steps(sizes, lr=0.1):
+    """Return LeNet's parameters after steps on `minibatches`, in float64."""
+    params = as_type(d2lmulti.init_params(seed=3))
+    return descend(params, minibatches(sizes), lr)
+
+
+def roundings(found, right):
+    """Return how far float64 arrays are from the right ones, in roundings of
+    each array's largest number to float32: up to 1 if they are the same
+    float32 numbers."""
+    found, right = (
+        [array if isinstance(array, onp.ndarray) else array.asnumpy()
+         for array in arrays]
+        for arrays in (found, right)
+    )
+    assert [(a.shape, a.dtype) for a in found] == [
+        (a.shape, onp.float64) for a in right
+    ]
+    return d2lmulti.rounding_ratio(as_type(found, 'float32'), [right, right])
 
 
 def run(code, seconds=120, **variables):

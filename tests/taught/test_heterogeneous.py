@@ -10,7 +10,14 @@ import time
 import mxnet as mx
 import numpy as onp
 import pytest
-from helpers import ROUNDING, minibatch, put_in, reference_steps, replicas_on
+from helpers import (
+    minibatch,
+    minibatches,
+    put_in,
+    reference_steps,
+    replicas_on,
+    roundings,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mxnet import base, np
@@ -35,23 +42,16 @@ def devices_of(k):
     return [mx.cpu(i) for i in range(k)]
 
 
-def distance(replicas, sizes, lr=0.1):
+def distances(replicas, sizes):
     """Return how far the replicas are from plain steps on one device."""
-    right = reference_steps(
-        [minibatch(n, seed) for seed, n in enumerate(sizes)], lr
-    )
-    return max(
-        abs(param.asnumpy() - p).max()
-        for replica in replicas
-        for param, p in zip(replica, right)
-    )
+    return [roundings(params, reference_steps(sizes)) for params in replicas]
 
 
 def after_steps(k, sizes, step):
     """Return replicas after `step(X, y, replicas, devices, lr)`."""
-    replicas = replicas_on(devices_of(k))
-    for seed, n in enumerate(sizes):
-        step(*minibatch(n, seed), replicas, devices_of(k), 0.1)
+    replicas = replicas_on(devices_of(k), 'float64')
+    for X, y in minibatches(sizes):
+        step(X, y, replicas, devices_of(k), 0.1)
     return replicas
 
 
@@ -63,7 +63,7 @@ def assert_same_steps(shares, sizes=(61, 7), **more):
         lambda *a: train_batch_weighted(*a, shares=shares, **more),
     ):
         replicas = after_steps(len(shares), sizes, step)
-        assert distance(replicas, sizes) <= ROUNDING * len(sizes)
+        assert max(distances(replicas, sizes)) <= 1
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,7 @@ def test_without_synchronization_every_replica_differs(shares):
             *a, shares=shares, allreduce=lambda data: None
         ),
     )
-    for replica in replicas:
-        assert distance([replica], (61,)) > 100 * ROUNDING
+    assert min(distances(replicas, (61,))) > 100
 
 
 @pytest.mark.parametrize(
@@ -115,12 +114,12 @@ def test_an_interrupt_waits_for_the_end_of_the_step():
             signal.raise_signal(interrupts.pop())
         d2lmulti.allreduce(data)
 
-    replicas = replicas_on(devices_of(2))
+    replicas = replicas_on(devices_of(2), 'float64')
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
             train_batch_weighted(
-                *minibatch(61),
+                *minibatches((61,))[0],
                 replicas,
                 devices_of(2),
                 0.1,
@@ -129,7 +128,7 @@ def test_an_interrupt_waits_for_the_end_of_the_step():
             )
     finally:
         signal.signal(signal.SIGINT, before)
-    assert distance(replicas, (61,)) <= ROUNDING
+    assert max(distances(replicas, (61,))) <= 1
 
 
 def assert_shards_hold_the_minibatch(n, shares):
@@ -622,8 +621,8 @@ def test_shares_above_a_cap_are_changed_in_any_case(recent):
 
 def error_of_means(sizes):
     """Return the relative error of the mean of the shards' means."""
-    X, y = minibatch(sum(sizes))
-    (params,) = replicas_on(devices_of(1))
+    ((X, y),) = minibatches([sum(sizes)])
+    (params,) = replicas_on(devices_of(1), 'float64')
 
     def gradient(start, end):
         compute_gradients(
@@ -642,7 +641,7 @@ def error_of_means(sizes):
 
 
 def test_the_mean_of_means_is_right_for_equal_shards_only():
-    assert error_of_means([32, 32]) < 1e-5
+    assert error_of_means([32, 32]) < onp.finfo('float32').eps
     assert error_of_means([43, 21]) > 0.01
     assert error_of_means([60, 4]) > 0.1
 

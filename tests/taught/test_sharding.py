@@ -7,7 +7,7 @@ import weakref
 import mxnet as mx
 import numpy as onp
 import pytest
-from helpers import ROUNDING, assert_ctrl_c_waits, put_in
+from helpers import assert_ctrl_c_waits, put_in
 from mxnet import autograd, np
 
 import d2lmulti

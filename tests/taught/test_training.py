@@ -3,35 +3,35 @@
 import mxnet as mx
 import numpy as onp
 import pytest
-from helpers import ROUNDING, minibatch, put_in, reference_steps, replicas_on
-from mxnet import autograd, np, npx
+from helpers import (
+    as_type,
+    descend,
+    minibatch,
+    minibatches,
+    put_in,
+    reference_steps,
+    replicas_on,
+    roundings,
+)
+from mxnet import np, npx
 
 import d2lmulti
 
 CPUS = [mx.cpu(0), mx.cpu(1)]
 
 
-def largest_differences(sizes, k, lr=0.1, **how):
+def distances(sizes, k, **how):
     """Return, for each of k replicas, how far it is from the reference."""
     devices = [mx.cpu(i) for i in range(k)]
-    replicas = replicas_on(devices)
-    batches = [minibatch(n, seed) for seed, n in enumerate(sizes)]
-    for X, y in batches:
-        d2lmulti.train_batch(X, y, replicas, devices, lr, **how)
-    expected = reference_steps(batches, lr)
-    return [
-        max(
-            abs(param.asnumpy() - right).max()
-            for param, right in zip(replica, expected)
-        )
-        for replica in replicas
-    ]
+    replicas = replicas_on(devices, 'float64')
+    for X, y in minibatches(sizes):
+        d2lmulti.train_batch(X, y, replicas, devices, 0.1, **how)
+    return [roundings(params, reference_steps(sizes)) for params in replicas]
 
 
 def assert_same_steps(sizes, k, **how):
     how.setdefault('allreduce', d2lmulti.allreduce)
-    for difference in largest_differences(sizes, k, **how):
-        assert difference <= ROUNDING * len(sizes)
+    assert max(distances(sizes, k, **how)) <= 1
 
 
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
@@ -44,10 +44,21 @@ def test_k_devices_take_the_same_steps_as_one(k, sizes):
 
 @pytest.mark.parametrize('k', [2, 3, 4])
 def test_without_synchronization_every_replica_differs(k):
-    for difference in largest_differences(
-        (64,), k, allreduce=lambda data: None
-    ):
-        assert difference > 100 * ROUNDING
+    assert min(distances((64,), k, allreduce=lambda data: None)) > 100
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+@pytest.mark.parametrize('n', [64, 61])
+def test_a_step_in_float32_differs_by_rounding_only(n, k):
+    params = d2lmulti.init_params(seed=3)
+    expected = d2lmulti.in_several_orders(
+        lambda batches: descend(params, batches, 0.1), [minibatch(n)]
+    )
+    devices = [mx.cpu(i) for i in range(k)]
+    replicas = replicas_on(devices)
+    d2lmulti.train_batch(*minibatch(n), replicas, devices, 0.1)
+    for replica in replicas:
+        assert d2lmulti.rounding_ratio(replica, expected) < 8
 
 
 @pytest.mark.parametrize('k', [2, 3, 4])
@@ -87,32 +98,23 @@ def init_linear(seed):
     rng = onp.random.RandomState(seed)
     return [
         np.array(rng.normal(0, 0.01, (784, 10)), dtype='float32'),
-        np.zeros(10),
+        np.zeros(10, dtype='float32'),
     ]
 
 
 @pytest.mark.parametrize('k', [1, 2, 3])
 def test_another_network_and_loss_take_the_step_of_one_device(k):
     devices = [mx.cpu(i) for i in range(k)]
-    X, y = minibatch(29)
-    params = init_linear(0)
+    (batch,) = minibatches([29])
+    params = as_type(init_linear(0))
     replicas = [d2lmulti.get_params(params, device) for device in devices]
     d2lmulti.train_batch(
-        X, y, replicas, devices, 0.01, net=linear, loss=squares
+        *batch, replicas, devices, 0.01, net=linear, loss=squares
     )
-    for param in params:
-        param.attach_grad()
-    with autograd.record():
-        mean = squares(linear(X, params), y).mean()
-    mean.backward()
+    right = descend(params, [batch], 0.01, linear, squares)
     for replica in replicas:
-        assert (
-            d2lmulti.max_difference(
-                replica, [p - 0.01 * p.grad for p in params]
-            )
-            < 1e-5
-        )
-        assert d2lmulti.max_difference(replica, params) > 1e-4
+        assert roundings(replica, right) <= 1
+        assert roundings(params, right) > 100
 
 
 def test_training_takes_another_network_to_its_end():
