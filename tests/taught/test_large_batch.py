@@ -310,8 +310,7 @@ RULES = {'sgd_momentum': sgd_momentum, 'adam': adam}
 def gradients_for(num_steps, shapes, seed=0):
     rng = onp.random.RandomState(seed)
     return [
-        [rng.normal(size=shape) for shape in shapes]
-        for _ in range(num_steps)
+        [rng.normal(size=shape) for shape in shapes] for _ in range(num_steps)
     ]
 
 
