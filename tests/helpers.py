@@ -87,8 +87,10 @@ def roundings(found, right):
     each array's largest number to float32: up to 1 if they are the same
     float32 numbers."""
     found, right = (
-        [array if isinstance(array, onp.ndarray) else array.asnumpy()
-         for array in arrays]
+        [
+            array if isinstance(array, onp.ndarray) else array.asnumpy()
+            for array in arrays
+        ]
         for arrays in (found, right)
     )
     assert [(a.shape, a.dtype) for a in found] == [

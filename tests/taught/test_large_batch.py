@@ -9,7 +9,6 @@ import nbformat
 import numpy as onp
 import pytest
 from helpers import (
-    as_type,
     assert_ctrl_c_waits,
     descend,
     minibatch,
@@ -310,8 +309,7 @@ RULES = {'sgd_momentum': sgd_momentum, 'adam': adam}
 def gradients_for(num_steps, shapes, seed=0):
     rng = onp.random.RandomState(seed)
     return [
-        [rng.normal(size=shape) for shape in shapes]
-        for _ in range(num_steps)
+        [rng.normal(size=shape) for shape in shapes] for _ in range(num_steps)
     ]
 
 

@@ -195,11 +195,12 @@ def assert_backward_matches_finite_differences(ends=(0, 2, 5, 9)):
     _, cache = batch_norm(shards_of(x, ends), gammas, betas)
     grads, d_gammas, d_betas = batch_norm_backward(shards_of(g, ends), cache)
     found = onp.concatenate([grad.asnumpy() for grad in grads])
+    slopes = onp.zeros_like(x)
     for at in onp.ndindex(x.shape):
         step = onp.zeros_like(x)
         step[at] = 1e-5
-        slope = (value(x + step) - value(x - step)) / 2e-5
-        assert found[at] == pytest.approx(slope, rel=1e-5, abs=1e-7)
+        slopes[at] = (value(x + step) - value(x - step)) / 2e-5
+    assert roundings([found], [slopes]) <= 1
     normalized = onp.concatenate([n.asnumpy() for n in cache.normalized])
     for parts, right in (
         (d_gammas, (g * normalized).sum(axis=(0, 2))),
