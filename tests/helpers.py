@@ -105,6 +105,36 @@ def roundings(found, right):
     return d2lmulti.rounding_ratio(as_type(found, 'float32'), [right, right])
 
 
+# Where float32 is needed: how far right results are apart is measured, and
+# the network is smooth if there are several steps.
+
+
+def float32_results(reference, batches):
+    """Return results of `reference`, a mean over examples, in several orders,
+    also with each example twice: other shapes are rounded elsewhere."""
+    twice = [
+        (np.concatenate([X, X]), np.concatenate([y, y])) for X, y in batches
+    ]
+    return [
+        result
+        for each in (batches, twice)
+        for result in d2lmulti.in_several_orders(reference, each)
+    ]
+
+
+def smooth_lenet(X, params):
+    """Return the scores of LeNet with tanh in place of relu."""
+    *convolutions, W3, b3, W4, b4 = params
+    h = X
+    for W, b in zip(convolutions[::2], convolutions[1::2]):
+        h = npx.convolution(h, W, b, kernel=W.shape[2:], num_filter=len(W))
+        h = npx.pooling(
+            np.tanh(h), kernel=(2, 2), stride=(2, 2), pool_type='avg'
+        )
+    h = np.tanh(np.dot(h.reshape(len(X), -1), W3) + b3)
+    return np.dot(h, W4) + b4
+
+
 def run(code, seconds=120, **variables):
     """Run Python code in a new process without our settings."""
     env = {

@@ -9,7 +9,6 @@ import nbformat
 import numpy as onp
 import pytest
 from helpers import (
-    as_type,
     assert_ctrl_c_waits,
     descend,
     minibatch,

@@ -6,6 +6,7 @@ import pytest
 from helpers import (
     as_type,
     descend,
+    float32_results,
     minibatch,
     minibatches,
     put_in,
@@ -51,7 +52,7 @@ def test_without_synchronization_every_replica_differs(k):
 @pytest.mark.parametrize('n', [64, 61])
 def test_a_step_in_float32_differs_by_rounding_only(n, k):
     params = d2lmulti.init_params(seed=3)
-    expected = d2lmulti.in_several_orders(
+    expected = float32_results(
         lambda batches: descend(params, batches, 0.1), [minibatch(n)]
     )
     devices = [mx.cpu(i) for i in range(k)]

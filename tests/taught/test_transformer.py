@@ -174,7 +174,7 @@ def assert_gradients_are_right(eps=1e-5):
     with autograd.record():
         value = total()
     value.backward()
-    rng = onp.random.RandomState(0)
+    rng, float32_eps = onp.random.RandomState(0), onp.finfo('float32').eps
     for param in params:
         grad = param.grad.asnumpy()
         entries = [tuple(map(rng.randint, param.shape)) for _ in range(2)]
@@ -185,7 +185,7 @@ def assert_gradients_are_right(eps=1e-5):
                 param[entry] = before + shift
                 found.append(total().item())
             slope = (found[0] - found[1]) / (2 * eps)
-            assert abs(slope - grad[entry]) < 1e-6 * abs(grad).max()
+            assert abs(slope - grad[entry]) < float32_eps * abs(grad).max()
 
 
 def test_gradients_are_those_of_finite_differences():
