@@ -121,6 +121,20 @@ def cache_folder() -> pathlib.Path:
     )
 
 
+def unprepared_env() -> Dict[str, str]:
+    """Return the environment for a process that uses MXNet without d2lmulti.
+
+    None of our settings is in it. With the launcher's hook on the path,
+    `import mxnet` works there on newer Pythons too (see `newer_python`).
+    """
+    hook = pathlib.Path(__file__).parents[1] / 'launcher' / 'exit_hook'
+    path = [str(hook), os.environ.get('PYTHONPATH')]
+    return {
+        **{k: v for k, v in os.environ.items() if k not in SETTINGS},
+        'PYTHONPATH': os.pathsep.join(filter(None, path)),
+    }
+
+
 def tune_malloc() -> None:
     """Tell glibc's malloc to reuse freed memory; elsewhere, do nothing."""
     if sys.platform != 'linux':

@@ -1,8 +1,11 @@
 """The settings of the process, and what the import loads."""
 
 import json
+import os
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 from helpers import SUPPORT_NEWER_PYTHON, run
@@ -78,3 +81,13 @@ def test_products_use_avx2_where_there_is_one():
     numpy_core, *cores = re.findall(r'Core: (\w+)', result.stderr)
     assert set(cores) == {'Haswell'}
     assert result.stdout == 'None\n'
+
+
+def test_an_unprepared_process_has_none_of_our_settings(monkeypatch):
+    monkeypatch.setenv('PYTHONPATH', '/elsewhere')
+    env = runtime.unprepared_env()
+    assert not set(runtime.SETTINGS) & set(env)
+    assert env['PYTHONPATH'].endswith(f'exit_hook{os.pathsep}/elsewhere')
+    command = [sys.executable, '-c', 'import mxnet']
+    result = subprocess.run(command, env=env)
+    assert result.returncode == 0
