@@ -68,7 +68,7 @@ def batches(size, seed=1, num_steps=5):
 @functools.lru_cache(maxsize=None)
 def by_hand(update, size):
     """Return the parameters after five steps on one device, in float64."""
-    params = [param.asnumpy() for param in as_type(start())]
+    params = [param.asnumpy() for param in start()]
     state = []
     for X, y in batches(size):
         arrays = [np.array(param, dtype='float64') for param in params]
@@ -128,7 +128,7 @@ def run(stage, update, size, k, forget=None, dtype='float32', **options):
 
 
 def assert_takes_the_step_of_one(stage, update, size, k, **options):
-    # The buffer of ZeRO 3 is float32 otherwise.
+    # Otherwise the buffer of ZeRO 3 is float32 and would round.
     empty = functools.partial(np.empty, dtype='float64')
     with mock.patch.object(np, 'empty', empty):
         found = run(stage, update, size, k, dtype='float64', **options)[0]

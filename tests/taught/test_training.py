@@ -13,6 +13,7 @@ from helpers import (
     reference_steps,
     replicas_on,
     roundings,
+    smooth_lenet,
 )
 from mxnet import np, npx
 
@@ -49,15 +50,18 @@ def test_without_synchronization_every_replica_differs(k):
 
 
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
-@pytest.mark.parametrize('n', [64, 61])
-def test_a_step_in_float32_differs_by_rounding_only(n, k):
+@pytest.mark.parametrize('sizes', [(64,), (61,), (96, 7, 64)])
+def test_steps_in_float32_differ_by_rounding_only(sizes, k):
+    """With a smooth network: rounding may turn a relu on or off."""
     params = d2lmulti.init_params(seed=3)
+    batches = [minibatch(n, seed) for seed, n in enumerate(sizes)]
     expected = float32_results(
-        lambda batches: descend(params, batches, 0.1), [minibatch(n)]
+        lambda batches: descend(params, batches, 0.1, smooth_lenet), batches
     )
     devices = [mx.cpu(i) for i in range(k)]
     replicas = replicas_on(devices)
-    d2lmulti.train_batch(*minibatch(n), replicas, devices, 0.1)
+    for X, y in batches:
+        d2lmulti.train_batch(X, y, replicas, devices, 0.1, net=smooth_lenet)
     for replica in replicas:
         assert d2lmulti.rounding_ratio(replica, expected) < 8
 
