@@ -56,6 +56,7 @@ def rounding_ratio(found, results):
     number. Returns the largest ratio of all arrays, a float; up to 8 is
     rounding. nan if one of the numbers is nan.
     """
+    assert len(found) == len(results[0]), 'as many arrays in both'
     ratios = []
     for array, right, *others in zip(found, *results):
         array, right, *others = map(to_numpy, (array, right, *others))

@@ -1,5 +1,7 @@
 """k devices take the step that one device takes, on every replica."""
 
+import functools
+
 import mxnet as mx
 import numpy as onp
 import pytest
@@ -53,17 +55,23 @@ def test_without_synchronization_every_replica_differs(k):
 @pytest.mark.parametrize('sizes', [(64,), (61,), (96, 7, 64)])
 def test_steps_in_float32_differ_by_rounding_only(sizes, k):
     """With a smooth network: rounding may turn a relu on or off."""
-    params = d2lmulti.init_params(seed=3)
-    batches = [minibatch(n, seed) for seed, n in enumerate(sizes)]
-    expected = float32_results(
-        lambda batches: descend(params, batches, 0.1, smooth_lenet), batches
-    )
+    batches, expected = smooth_steps(sizes)
     devices = [mx.cpu(i) for i in range(k)]
     replicas = replicas_on(devices)
     for X, y in batches:
         d2lmulti.train_batch(X, y, replicas, devices, 0.1, net=smooth_lenet)
     for replica in replicas:
         assert d2lmulti.rounding_ratio(replica, expected) < 8
+
+
+@functools.lru_cache(maxsize=None)
+def smooth_steps(sizes):
+    """Return minibatches, and the results of steps on them in float32."""
+    params = d2lmulti.init_params(seed=3)
+    batches = [minibatch(n, seed) for seed, n in enumerate(sizes)]
+    return batches, float32_results(
+        lambda batches: descend(params, batches, 0.1, smooth_lenet), batches
+    )
 
 
 @pytest.mark.parametrize('k', [2, 3, 4])

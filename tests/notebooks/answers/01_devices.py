@@ -41,7 +41,7 @@ WRONG = [
             + CLOCK
             + '    [twenty_layers(*arg) for arg in args]\n'
             + '    return time.perf_counter() - start',
-            'is the engine drained',
+            'drained|waits for another|round took',
         ),
     ],
     [
