@@ -73,7 +73,7 @@ test-all: export D2LMULTI_SMALL = 1
 test-all: env
 	@mkdir -p build; [ $(BUILD) = frameworks ] || \
 	    $(MAKE) lint >build/lint.log 2>&1 & lint=$$!; status=0; \
-	$(pytest) $(side_by_side) 4 --durations=10 $(nbval) $(tests) \
+	$(pytest) $(side_by_side) 3 --durations=10 $(nbval) $(tests) \
 	    $(notebooks) || status=1; \
 	wait $$lint || { cat build/lint.log; status=1; }; \
 	[ $(BUILD) = frameworks ] || \
