@@ -413,7 +413,8 @@ def check_causes(
     if device_params is not None:
         check_replicas(device_params, devices)
     try:
-        inspect.signature(print if step is None else step).bind(None, None)
+        if step is not None:
+            inspect.signature(step).bind(None, None)
     except (TypeError, ValueError):
         raise TypeError(
             'step must be a function of a minibatch, X and y, such as lambda '
