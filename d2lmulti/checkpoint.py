@@ -202,7 +202,7 @@ def to_bytes(checkpoint: Checkpoint, random_states: onp.ndarray) -> bytes:
             )
     arrays['about'] = onp.array(json.dumps(about))
     file = io.BytesIO()
-    onp.savez(file, **arrays)
+    onp.savez(file, **arrays)  # type: ignore[arg-type,unused-ignore]
     content = file.getvalue()[:-2]  # without the length of its comment, 0
     return content + zip_comment(content)
 
