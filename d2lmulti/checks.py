@@ -557,19 +557,6 @@ def check_operators(operators: Sequence) -> None:
         raise ValueError('no operators: give what profile(work) returns')
 
 
-def check_overlap(overlapped: float, *parts: float) -> None:
-    """Raise RuntimeError if `overlapped` is clearly less than a part.
-
-    All are seconds. A tenth is allowed for what else the machine does.
-    """
-    if overlapped < 0.9 * max(parts):
-        raise RuntimeError(
-            f'{overlapped:.4f} s for work of which one part alone takes '
-            f'{max(parts):.4f} s: the clock stopped before the engine. Call '
-            'npx.waitall() before both readings'
-        )
-
-
 # Chapter 10: schedules
 
 
