@@ -127,7 +127,7 @@ export: env  ## write d2lmulti/ from the notebooks, and number the exercises
 	@cd book && ../$(python) -m grading.number ../notebooks
 
 # Stored notebooks tell nothing of the machine that ran them.
-execute: env  ## run the notebooks and store their outputs; 15 and 15b: BUILD
+execute: env  ## run the notebooks and store their outputs; chapters 15 and 15b: BUILD
 	@status=0; \
 	$(python) -m nbconvert --to notebook --execute --inplace \
 	    --ExecutePreprocessor.record_timing=False \
