@@ -1,6 +1,6 @@
 # `make` lists the targets. Each that needs .venv sets it up first.
 #     BUILD=gpu, mxnet2     another build of MXNet, in a separate environment
-#     BUILD=frameworks      with PyTorch and TensorFlow, for chapters 15 and 15b
+#     BUILD=frameworks      with PyTorch and TensorFlow, for chapters 21 and 22
 #     SUITE=...             which tests (`make test`) or benchmarks
 #     EDITION=student       the site or PDF without solutions
 BUILD ?= cpu
@@ -12,7 +12,8 @@ venv = .venv$(if $(filter-out cpu,$(BUILD)),-$(BUILD))
 python = $(venv)/bin/python
 # The chapters of this build: those that need PyTorch or TensorFlow run in
 # BUILD=frameworks only, all others in the other builds.
-with_frameworks = $(wildcard notebooks/15*.ipynb)
+with_frameworks = $(wildcard notebooks/*_pytorch.ipynb \
+    notebooks/*_tensorflow.ipynb)
 notebooks = $(if $(filter frameworks,$(BUILD)),$(with_frameworks),$(filter-out \
 	$(with_frameworks),$(wildcard notebooks/*.ipynb)))
 pytest = $(python) -m pytest -q
@@ -77,7 +78,7 @@ test-all: env
 	    $(notebooks) || status=1; \
 	wait $$lint || { cat build/lint.log; status=1; }; \
 	[ $(BUILD) = frameworks ] || \
-	    echo 'Chapters 15 and 15b need `make test BUILD=frameworks`'; \
+	    echo 'Chapters 21 and 22 need `make test BUILD=frameworks`'; \
 	exit $$status
 
 # As other processors would: tests/processors.sh says which.
@@ -124,10 +125,10 @@ export: env  ## write d2lmulti/ from the notebooks, and number the exercises
 	$(python) -c "from glob import glob; \
 	from nbdev.export import nb_export; \
 	[nb_export(f, 'd2lmulti') for f in sorted(glob('notebooks/*.ipynb'))]"
-	@cd book && ../$(python) -m grading.number ../notebooks
+	@$(python) -m grading.number notebooks
 
 # Stored notebooks tell nothing of the machine that ran them.
-execute: env  ## run the notebooks and store their outputs; chapters 15 and 15b: BUILD
+execute: env  ## run the notebooks and store their outputs; chapters 21 and 22: BUILD
 	@status=0; \
 	$(python) -m nbconvert --to notebook --execute --inplace \
 	    --ExecutePreprocessor.record_timing=False \
@@ -165,7 +166,7 @@ student: env  ## the edition without solutions: build/student and a zip
 	@echo 'The edition is in build/student and build/student.zip'
 
 grade: env  ## grade the notebooks in SUBMISSIONS=folder into build/grades
-	@cd book && ../$(python) -m grading $(abspath $(SUBMISSIONS)) $(ARGS)
+	@$(python) -m grading $(SUBMISSIONS) $(ARGS)
 
 figures: env  ## draw the figures in img/
 	@for script in img/*.py; do \

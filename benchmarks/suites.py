@@ -99,7 +99,7 @@ def unequal_trials(notes):
 
 
 def large_batch_trials(notes):
-    """Return the trials of chapter 10: one per seed, all in one round."""
+    """Return the trials of chapter 11: one per seed, all in one round."""
     return [
         Trial(OURS, 1, 'large_batch', {'seed': seed})
         for seed in large_batch.SEEDS

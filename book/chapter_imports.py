@@ -3,12 +3,9 @@
 import ast
 import functools
 import re
-from pathlib import Path
 
 import nbformat
-
-ROOT = Path(__file__).parents[1]
-NOTEBOOKS = sorted((ROOT / 'notebooks').glob('*.ipynb'))
+from chapters import NOTEBOOKS, ROOT, number_of
 
 
 @functools.lru_cache(maxsize=None)
@@ -22,17 +19,12 @@ def code_cells(path):
     return [cell for cell in cells_of(path) if cell.cell_type == 'code']
 
 
-def chapter_of(path):
-    """Return the number of a chapter, '6b' of 06b_why_not_faster.ipynb."""
-    return path.stem.split('_')[0].lstrip('0')
-
-
 @functools.lru_cache(maxsize=None)
 def exporters():
     """Return {public or module name: the chapter that exports it}."""
     found = {}
     for path in NOTEBOOKS:
-        chapter = chapter_of(path)
+        chapter = number_of(path.stem)
         for cell in code_cells(path):
             module = re.search(r'^#\| default_exp (\w+)', cell.source, re.M)
             if module:
@@ -59,8 +51,7 @@ def imported_names(path):
 
 
 def needed_by(path):
-    """Return the earlier chapters from which a chapter imports."""
-    order = [chapter_of(p) for p in NOTEBOOKS]
+    """Return the numbers of the other chapters from which one imports."""
     chapters = exporters()
     needed = {chapters[n] for n in imported_names(path) if n in chapters}
-    return needed & set(order[: order.index(chapter_of(path))])
+    return needed - {number_of(path.stem)}

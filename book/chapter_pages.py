@@ -10,9 +10,11 @@ import pathlib
 import re
 
 import nbformat
-from grading.cells import without_marks
+from chapters import stems
 from make_student import for_students, is_machinery
 from pybtex.database import parse_file
+
+from grading.cells import without_marks
 
 HERE = pathlib.Path(__file__).parent
 
@@ -29,15 +31,7 @@ ANSWER = (
 )
 
 
-def number_of(name):
-    """Return the number of a chapter, '6b' of '06b_why_not_faster'."""
-    return re.match(r'0*(\d+[a-z]?)_', name)[1]
-
-
-CHAPTERS = {
-    number_of(path.stem): path.stem
-    for path in sorted((HERE / 'notebooks').glob('*.ipynb'))
-}
+CHAPTERS = stems()
 SOURCES = parse_file(HERE / 'references.bib').entries
 CODE = r'```.*?```|`[^`\n]*`|^#[^\n]*|!?\[[^\]]*\]\([^)]*\)'
 
@@ -92,21 +86,21 @@ def fold(metadata):
 
 
 def link_chapters(text, folder=''):
-    """Make links of 'chapter 6b', and of each in 'chapters 5, 6 and 9'.
+    """Make links of 'chapter 6', and of each in 'chapters 4, 5 and 9'.
 
     `folder`: where the chapters are, for a page that is not among them.
     """
 
     def link(found):
-        first, *others = re.findall(r'\d+[a-z]?', found[0])
+        first, *others = map(int, re.findall(r'\d+', found[0]))
         if not others:
             return f'{{doc}}`{found[0]} <{folder}{CHAPTERS[first]}>`'
-        return re.sub(r'\d+[a-z]?', link_number, found[0])
+        return re.sub(r'\d+', link_number, found[0])
 
     def link_number(found):
-        return f'{{doc}}`{found[0]} <{folder}{CHAPTERS[found[0]]}>`'
+        return f'{{doc}}`{found[0]} <{folder}{CHAPTERS[int(found[0])]}>`'
 
-    number = rf'(?:{"|".join(CHAPTERS)})\b'
+    number = rf'(?:{"|".join(map(str, CHAPTERS))})\b'
     return outside_code(
         rf'\b[Cc]hapters? {number}'
         rf'(?:(?:,| and|, and| to) {number})*',

@@ -1,19 +1,20 @@
 """Fill in the front page, describe each page, and let the search find terms.
 
 The lines of `index.md` that begin with `% fill in:` become the buttons, what
-README says that you will learn, a card for each chapter, and how to cite.
+README says that you will learn, the chapters by part, and how to cite.
 """
 
 import ast
 import html
 import importlib
-import json
 import pathlib
 import re
 import shutil
 
 import yaml
+from chapters import by_part
 from docutils import nodes
+from minutes import minutes_of
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
@@ -21,7 +22,6 @@ import d2lmulti
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent
-WORDS_PER_MINUTE, LINES_PER_MINUTE, MINUTES_PER_EXERCISE = 150, 20, 10
 
 
 def fill_in(app, docname, source):
@@ -35,6 +35,7 @@ def fill_in(app, docname, source):
         'buttons': buttons(app),
         'what you learn': readme_section('What you will be able to do'),
         'chapters': cards(),
+        'contents': contents(),
         'how to cite': citation(app.config.html_theme_options),
     }
     text = re.sub(
@@ -72,34 +73,47 @@ def chapter_lines():
     return {stem: (title, line) for title, stem, line in found}
 
 
-def minutes_of(stem):
-    """Return the minutes that a chapter takes, from its length."""
-    cells = json.loads((HERE / f'notebooks/{stem}.ipynb').read_text())['cells']
-    words = lines = exercises = 0
-    for cell in cells:
-        text = ''.join(cell['source'])
-        tags = cell['metadata'].get('tags', [])
-        if 'exercise' in tags:
-            exercises += 1
-        elif cell['cell_type'] == 'markdown':
-            words += len(text.split()) * ('solution' not in tags)
-        elif not {'check', 'solution', 'hide-input'} & set(tags):
-            lines += len(text.splitlines())
-    reading = words / WORDS_PER_MINUTE + lines / LINES_PER_MINUTE
-    return round(reading / 5) * 5, exercises * MINUTES_PER_EXERCISE
-
-
 def cards():
-    """Return the list of the chapters, which the style makes cards."""
-    items = []
-    for stem, (title, line) in chapter_lines().items():
-        reading, answering = minutes_of(stem)
-        line = line[0].upper() + line[1:]
-        items.append(
-            f'- {{doc}}`{title} <notebooks/{stem}>`\n\n  {line}.\n\n'
-            f'  {reading} min · exercises {answering} min'
+    """Return the lists of the chapters, which the style makes cards."""
+    lines = chapter_lines()
+    return '\n\n'.join(
+        '\n'.join(
+            [
+                f'### {part}\n',
+                '```{container} chapter-cards',
+                *(card(stem, *lines[stem]) for stem in stems),
+                '```',
+            ]
         )
-    return '\n'.join(['```{container} chapter-cards', *items, '```'])
+        for part, stems in by_part(lines).items()
+    )
+
+
+def card(stem, title, line):
+    """Return what the front page says of a chapter."""
+    reading, answering = minutes_of(ROOT / 'notebooks' / f'{stem}.ipynb')
+    return (
+        f'- {{doc}}`{title} <notebooks/{stem}>`\n\n'
+        f'  {line[0].upper()}{line[1:]}.\n\n'
+        f'  {reading} min · exercises {answering} min'
+    )
+
+
+def contents():
+    """Return the lists of the chapters for the navigation."""
+    return '\n\n'.join(
+        '\n'.join(
+            [
+                '```{toctree}',
+                f':caption: {part}',
+                ':maxdepth: 1',
+                ':hidden:\n',
+                *(f'notebooks/{stem}' for stem in stems),
+                '```',
+            ]
+        )
+        for part, stems in by_part(chapter_lines()).items()
+    )
 
 
 def buttons(app):

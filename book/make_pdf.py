@@ -5,11 +5,13 @@
 It is printed twice: only then is it known on which pages the headings are.
 """
 
+import json
 import pathlib
 import shutil
 import sys
 
 import pikepdf
+from chapters import NOTEBOOKS, by_part, number_of
 from playwright.sync_api import sync_playwright
 from pypdfium2 import PdfDocument
 
@@ -17,6 +19,11 @@ AUTHOR = 'the d2lmulti authors'
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
 # Left out of the contents: every chapter has them.
 REPEATED = ('Summary', 'If it goes wrong', 'Exercises')
+# The number of the chapter with which a part begins, and its title.
+PARTS = {
+    number_of(stems[0]): part
+    for part, stems in by_part(path.stem for path in NOTEBOOKS).items()
+}
 
 # Everything is shown, because paper cannot be unfolded; a label says what can
 # be skipped. An empty target of links before a chapter would make a separate
@@ -52,7 +59,8 @@ BIND = """author => {
   title.append(root.querySelector('h1'), root.querySelector('figure'),
                make('p', {className: 'author'}, author));
   document.querySelector('.front-buttons').remove();
-  document.querySelector('.chapter-cards').closest('section').remove();
+  document.querySelector('.chapter-cards').closest('section').parentElement
+    .closest('section').remove();
   front.append(...root.querySelectorAll(':scope > p, :scope > section'));
   front.querySelectorAll('h2').forEach(h => h.replaceWith(
     make('p', {className: 'front-heading'}, h.firstChild.textContent)));
@@ -75,12 +83,17 @@ BIND = """author => {
     if (REPEATED.includes(plain(h))) return;
     const page = make('span', {});
     page.dataset.heading = i;
+    const number = parseInt(plain(h));
+    if (h.tagName == 'H2' && PARTS[number])
+      toc.append(make('p', {className: 'of-part'}, PARTS[number]));
     toc.append(make('a', {
       href: '#' + h.closest('section').id,
       className: h.tagName == 'H2' ? 'of-chapter' : 'of-section'},
       plain(h), page));
   });
-}""".replace('REPEATED', str(list(REPEATED)))
+}""".replace('REPEATED', str(list(REPEATED))).replace(
+    'PARTS', json.dumps(PARTS)
+)
 NUMBER = """pages => {
   const all = document.querySelectorAll('article h2, article h3').length;
   if (all != pages.length)

@@ -22,10 +22,12 @@ import shutil
 import sys
 
 import nbformat
-from grading.cells import without_marks
+from chapters import NOTEBOOKS, by_part
 from nbconvert import SlidesExporter
 from nbformat.v4 import new_markdown_cell, new_notebook
 from traitlets.config import Config
+
+from grading.cells import without_marks
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent
@@ -55,10 +57,7 @@ def make_slides(folder):
             },
         ),
     )
-    chapters = {
-        path.stem: nbformat.read(path, 4)
-        for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))
-    }
+    chapters = {path.stem: nbformat.read(path, 4) for path in NOTEBOOKS}
     for name, notebook in chapters.items():
         page, _ = exporter.from_notebook_node(
             slides_of(notebook),
@@ -282,17 +281,22 @@ def task_in_short(task, enough=40):
 
 def write_index(folder, chapters):
     """Write a page that links to the slides of each chapter."""
-    links = '\n'.join(
-        f'<li><a href="{name}.html">{html.escape(title_of(notebook))}</a></li>'
-        for name, notebook in chapters.items()
-    )
+    lists = []
+    for part, stems in by_part(chapters).items():
+        links = (
+            f'<li><a href="{stem}.html">'
+            f'{html.escape(title_of(chapters[stem]))}</a></li>'
+            for stem in stems
+        )
+        lists += [f'<h2>{part}</h2>\n<ul>', *links, '</ul>']
+    links = '\n'.join(lists)
     (folder / 'index.html').write_text(
         '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width">\n'
         '<title>Slides: Training on multiple GPUs, from scratch</title>\n'
         '<link rel="stylesheet" href="slides.css">\n<main>\n'
         '<h1>Training on multiple GPUs, from scratch</h1>\n'
-        f'<ul>\n{links}\n</ul>\n<p>Arrow keys turn the slides, '
+        f'{links}\n<p>Arrow keys turn the slides, '
         'S opens the speaker notes, O shows all.</p>\n</main>\n'
     )
 

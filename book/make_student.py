@@ -12,7 +12,9 @@ import shutil
 import sys
 
 import nbformat
-from grading.cells import plain, without_marks
+from chapters import NOTEBOOKS
+
+from grading.cells import name_of, plain, without_marks
 from grading.exercises import read_chapters, write_chapters
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -50,13 +52,13 @@ def make_student(folder):
         else:
             shutil.copy(ROOT / part, folder)
     (folder / 'notebooks').mkdir()
-    for path in sorted((ROOT / 'notebooks').glob('*.ipynb')):
+    for path in NOTEBOOKS:
         notebook = for_students(nbformat.read(path, 4), path.stem)
         fold_machinery(notebook)
         notebook.metadata.update(KERNEL)
         nbformat.write(notebook, folder / 'notebooks' / path.name)
     shutil.copytree(
-        ROOT / 'book' / 'grading',
+        ROOT / 'grading',
         folder / 'grading',
         ignore=shutil.ignore_patterns('__pycache__', 'hidden'),
     )
@@ -98,7 +100,7 @@ def answer_cell(stem, question):
             'nbgrader': {
                 'cell_type': 'markdown',
                 'grade': True,
-                'grade_id': f'ch{stem.partition("_")[0]}-exercise-{number}',
+                'grade_id': f'{name_of(stem)}-exercise-{number}',
                 'locked': False,
                 'points': 1,
                 'schema_version': 3,

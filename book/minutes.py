@@ -5,7 +5,8 @@ for each exercise with a check, 5 for the one to think about, and one minute
 to run all cells. Rounded to 5 minutes.
 """
 
-from chapter_imports import NOTEBOOKS, cells_of, chapter_of, code_cells
+from chapter_imports import cells_of, code_cells
+from chapters import NOTEBOOKS
 
 WORDS, LINES = 200, 15  # per minute
 EXERCISE, THINK, RUN = 8, 5, 1  # minutes
@@ -40,4 +41,4 @@ def to_fives(minutes):
 
 if __name__ == '__main__':
     for path in NOTEBOOKS:
-        print(chapter_of(path), *minutes_of(path))
+        print(path.stem, *minutes_of(path))

@@ -422,7 +422,7 @@ def check_causes(
         ) from None
 
 
-# Chapter 3: pipelines and tensor parallelism
+# Chapter 15: pipelines and tensor parallelism
 
 
 def check_costs(costs: Sequence, k: Any) -> None:
@@ -557,7 +557,7 @@ def check_operators(operators: Sequence) -> None:
         raise ValueError('no operators: give what profile(work) returns')
 
 
-# Chapter 10: schedules
+# Chapter 11: schedules
 
 
 def check_linear_scaling(
@@ -676,7 +676,7 @@ def check_accumulation(
         )
 
 
-# Chapter 11: batch normalization
+# Chapter 12: batch normalization
 
 
 def check_batch_norm(
@@ -756,7 +756,7 @@ def check_gradients_bn(
             )
 
 
-# Chapter 12: heterogeneous devices
+# Chapter 13: heterogeneous devices
 
 
 def check_shares(
@@ -858,7 +858,7 @@ def check_adapt(
     return check_caps(caps, sum(shares), len(shares))
 
 
-# Chapter 13b: tokens
+# Chapter 14: tokens
 
 
 def check_mask_words(tokens: Any, vocab_size: Any, fraction: Any) -> None:
@@ -903,7 +903,7 @@ def check_transformer(X: Any, params: Sequence, num_heads: Any) -> None:
         )
 
 
-# Chapter 14: sharded training
+# Chapter 16: sharded training
 
 
 def check_states(states: Any, devices: Sequence) -> None:
@@ -1126,7 +1126,7 @@ def check_failures(
         )
 
 
-# Chapter 13: several machines
+# Chapter 19: several machines
 
 
 def check_worker_shares(

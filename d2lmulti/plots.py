@@ -11,6 +11,8 @@ from tqdm import tqdm
 
 from .timeline import Operator, busy_devices
 
+__all__ = ['plot_results', 'plot_timeline']
+
 # Okabe and Ito's colors. These four mean devices 0 to 3 and nothing else,
 DEVICE_COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7']
 # and the others runs or methods that are compared, the baseline first.

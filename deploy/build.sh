@@ -70,7 +70,7 @@ else
         [ ! -e /dev/nvidiactl ]"
     [ ! -e /dev/nvidiactl ] || step 'make train' inside 'make train'
 fi
-chapter=notebooks/05_data.ipynb
+chapter=notebooks/04_data.ipynb
 if [ "$build" = cpu ] || [ -e /dev/nvidiactl ]; then
     step "$chapter" inside \
         "$python -m pytest -q --nbval --nbval-current-env $chapter"

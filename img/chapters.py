@@ -12,7 +12,10 @@ from style import SMALL, WIDTH, arrow, box, canvas, label, save
 
 sys.path.insert(0, str(Path(__file__).parents[1] / 'book'))
 
-from chapter_imports import NOTEBOOKS, chapter_of, needed_by  # noqa: E402
+from chapter_imports import needed_by  # noqa: E402
+from chapters import NOTEBOOKS, number_of  # noqa: E402
+
+from grading.cells import name_of  # noqa: E402
 
 ROW, GAP = 60, 6  # points from row to row, and between two boxes
 BOX_WIDTH, BOX_HEIGHT = 88, 38
@@ -20,7 +23,7 @@ BOX_WIDTH, BOX_HEIGHT = 88, 38
 
 def parents():
     """Return {chapter: the chapters that it needs, and no other needs}."""
-    needs = {chapter_of(path): needed_by(path) for path in NOTEBOOKS}
+    needs = {number_of(path.stem): needed_by(path) for path in NOTEBOOKS}
     for chapter in needs:  # in order, so those of earlier ones are complete
         needs[chapter] = needs[chapter].union(
             *(needs[n] for n in needs[chapter])
@@ -81,12 +84,12 @@ def draw():
                 (end_x, end_y + BOX_HEIGHT / 2),
             )
     for path in NOTEBOOKS:
-        chapter = chapter_of(path)
+        chapter = number_of(path.stem)
         x, y, width = place[chapter]
-        words = ' '.join(path.stem.split('_')[1:])
+        words = name_of(path.stem).replace('_', ' ')
         lines = textwrap.wrap(words, 13, break_long_words=False)[:2]
         box(ax, x, y, width, BOX_HEIGHT, corner=4)
-        label(ax, x, y + 12, chapter, SMALL, weight='bold')
+        label(ax, x, y + 12, str(chapter), SMALL, weight='bold')
         for i, line in enumerate(lines):
             label(ax, x, y + 1 - 11 * i, line, 9)
     return fig
@@ -96,8 +99,8 @@ def description():
     """Return in words what is drawn."""
     parts = []
     for chapter, others in parents().items():
-        names = sorted(others, key=lambda name: (len(name), name))
-        if names:
+        if others:
+            names = map(str, sorted(others))
             parts.append(f'{chapter} needs {" and ".join(names)}')
     return 'An arrow for each need: ' + '; '.join(parts) + '.'
 

@@ -1,4 +1,4 @@
-"""Draw a training step of four devices, as the model of chapter 16 sees it.
+"""Draw a training step of four devices, as the model of chapter 23 sees it.
 
 Each device computes for a different time; the exchange begins when the
 slowest has finished, less the part that overlaps with its backward pass.

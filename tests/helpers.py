@@ -22,7 +22,7 @@ from d2lmulti import cluster
 from d2lmulti.launcher import Limits
 from d2lmulti.system import newer_python, runtime
 
-# Chapters 15 and 15b need PyTorch and TensorFlow, so `make test` leaves them
+# Chapters 21 and 22 need PyTorch and TensorFlow, so `make test` leaves them
 # out; `make test BUILD=frameworks` runs them, in an environment that has both.
 HAS_FRAMEWORKS = importlib.util.find_spec('torch') is not None
 
@@ -35,7 +35,7 @@ SUPPORT_NEWER_PYTHON = (
 
 def needs_frameworks(path):
     """Return whether the chapter at `path` needs BUILD=frameworks."""
-    return path.stem.startswith('15')
+    return path.stem.endswith(('_pytorch', '_tensorflow'))
 
 
 def minibatch(n, seed=0, dtype='float32'):

@@ -4,7 +4,7 @@ from .base import LR, MXNetTrainer
 
 
 class Trainer(MXNetTrainer):
-    """Chapters 4 to 6: all devices in one process."""
+    """Chapters 3 to 5: all devices in one process."""
 
     def __init__(self, num_devices, start, rendezvous):
         import d2lmulti

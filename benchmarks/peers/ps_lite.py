@@ -1,4 +1,4 @@
-"""Chapter 13: workers and servers over MXNet's ps-lite, one message a step."""
+"""Chapter 19: workers and servers over MXNet's ps-lite, one message a step."""
 
 from . import ours
 from .base import LR

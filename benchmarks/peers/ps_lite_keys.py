@@ -1,4 +1,4 @@
-"""Chapter 13 before its one message: an array for each parameter, which is
+"""Chapter 19 before its one message: an array for each parameter, which is
 sent as soon as the backward pass has its gradient."""
 
 from . import ps_lite

@@ -34,7 +34,7 @@ def write(results, notes, num_rounds, out):
         '# Large minibatches',
         *notes,
         'Written by `make bench SUITE=large_batch`: the experiments of '
-        f'chapter 10, with its own code, for {len(seeds)} seeds. A number '
+        f'chapter 11, with its own code, for {len(seeds)} seeds. A number '
         'is the median over the seeds, with the smallest and the largest in '
         'brackets. Nothing here is a time, so a busy machine does not '
         'change the results.',

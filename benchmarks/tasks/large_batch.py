@@ -1,4 +1,4 @@
-"""The long version of chapter 10's experiments, for one seed.
+"""The long version of chapter 11's experiments, for one seed.
 
 It runs the chapter's own cells, those tagged "benchmark".
 """
@@ -8,9 +8,7 @@ import pathlib
 import nbformat
 import numpy
 
-CHAPTER = (
-    pathlib.Path(__file__).parents[2] / 'notebooks/10_large_minibatches.ipynb'
-)
+CHAPTER = pathlib.Path(__file__).parents[2] / 'notebooks/11_large_batch.ipynb'
 SETTINGS = ((8, 1), (128, 1), (128, 4), (128, 16), (128, 32))
 SIZES = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 RATES = (0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1, 1.5, 2, 3, 4.5, 7)

@@ -1,10 +1,12 @@
-"""Pipeline and tensor parallelism of chapter 3."""
+"""Pipeline and tensor parallelism of chapter 15."""
 
 import pathlib
 
 from .on_devices import ones_batch, seconds_in_turn
 
-CHAPTER = pathlib.Path(__file__).parents[2] / 'notebooks/03_parallelism.ipynb'
+CHAPTER = (
+    pathlib.Path(__file__).parents[2] / 'notebooks/15_model_parallel.ipynb'
+)
 
 WIDE_LENET = [
     (64, 1, 3, 3),
@@ -49,7 +51,7 @@ def pipeline_works(devices):
 
 
 def conv_stack():
-    """Return (layers, params) of chapter 3's stack of equal convolutions,
+    """Return (layers, params) of chapter 15's stack of equal convolutions,
     from the chapter's own cell."""
     import nbformat
     import numpy

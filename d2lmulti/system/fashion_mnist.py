@@ -21,6 +21,8 @@ from tqdm import tqdm
 
 from . import runtime
 
+__all__ = ['read_fashion_mnist']
+
 BUNDLED_FOLDER = Path(__file__).parent.parent / 'fashion_mnist'
 NAMES = [
     'train-images-idx3-ubyte',

@@ -15,9 +15,11 @@ from chapter_pages import (
     adapt_page,
     keep_together,
     link_chapters,
-    number_of,
 )
+from chapters import NOTEBOOKS, PARTS, by_part, number_of
 from front_page import for_edition
+
+FIRST, *_, NEXT, LAST = CHAPTERS
 
 
 def link(text, number):
@@ -25,27 +27,29 @@ def link(text, number):
     return f'{{doc}}`{text} <{CHAPTERS[number]}>`'
 
 
-def test_every_chapter_has_its_own_number():
+def test_every_chapter_has_its_own_number_and_a_part():
     assert [number_of(name) for name in CHAPTERS.values()] == list(CHAPTERS)
-    assert CHAPTERS['6'].startswith('06_')
-    assert CHAPTERS['6b'].startswith('06b_')
-    assert number_of('13b_transformer') == '13b'
+    assert len(CHAPTERS) == len(NOTEBOOKS)
+    stems = by_part(CHAPTERS.values())
+    assert list(stems) == list(PARTS)
+    assert sum(stems.values(), []) == list(CHAPTERS.values())
 
 
 @pytest.mark.parametrize(
     'text, linked',
     [
-        ('see chapter 6.', f'see {link("chapter 6", "6")}.'),
-        ('Chapter 6b says', f'{link("Chapter 6b", "6b")} says'),
-        ('chapter 10,', f'{link("chapter 10", "10")},'),
         (
-            'chapters 5, 6 and 6b',
-            f'chapters {link("5", "5")}, {link("6", "6")} '
-            f'and {link("6b", "6b")}',
+            f'see chapter {FIRST}.',
+            f'see {link(f"chapter {FIRST}", FIRST)}.',
         ),
         (
-            'chapters 6b and 6',
-            f'chapters {link("6b", "6b")} and {link("6", "6")}',
+            f'Chapter {LAST} says,',
+            f'{link(f"Chapter {LAST}", LAST)} says,',
+        ),
+        (
+            f'chapters {FIRST}, {NEXT} and {LAST}',
+            f'chapters {link(FIRST, FIRST)}, {link(NEXT, NEXT)} '
+            f'and {link(LAST, LAST)}',
         ),
     ],
 )
@@ -54,10 +58,10 @@ def test_a_chapter_that_the_text_names_becomes_a_link(text, linked):
 
 
 def test_a_page_outside_the_chapters_finds_them_and_the_sources():
-    source = ['| **ring** | chapter 8 | (Goyal et al. 2017) |']
+    source = [f'| **ring** | chapter {LAST} | (Goyal et al. 2017) |']
     adapt_page(None, 'glossary', source)
     assert source == [
-        f'| **ring** | {{doc}}`chapter 8 </notebooks/{CHAPTERS["8"]}>` '
+        f'| **ring** | {{doc}}`chapter {LAST} </notebooks/{CHAPTERS[LAST]}>` '
         '| ({cite:alp}`goyal2017`) |'
     ]
 
@@ -68,11 +72,11 @@ def test_a_page_outside_the_chapters_finds_them_and_the_sources():
         'chapter 99',
         'chapter 6c',
         'chapter 666',
-        '`chapter 6`',
-        'a 6b chapter',
-        '# About chapter 6',
-        '[chapter 6](https://d2l.ai)',
-        '```\nchapter 6\n```',
+        f'`chapter {FIRST}`',
+        f'a {FIRST} chapter',
+        f'# About chapter {FIRST}',
+        f'[chapter {FIRST}](https://d2l.ai)',
+        f'```\nchapter {FIRST}\n```',
     ],
 )
 def test_other_text_stays_as_it_is(text):

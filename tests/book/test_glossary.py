@@ -6,15 +6,12 @@ import pathlib
 import re
 
 import nbformat
+from chapters import stems
 
 ROOT = pathlib.Path(__file__).parents[2]
-NOTEBOOKS = {
-    re.match(r'0*(\d+[a-z]?)_', path.stem)[1]: path
-    for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))
-}
 ROW = re.compile(
     r'^\| \*\*(?P<term>.+?)\*\* \| (?P<meaning>.+?) '
-    r'\| chapter (?P<chapter>\w+) \| (?P<elsewhere>.+) \|$'
+    r'\| chapter (?P<chapter>\d+) \| (?P<elsewhere>.+) \|$'
 )
 
 
@@ -30,7 +27,8 @@ def rows():
 @functools.lru_cache(maxsize=None)
 def prose_of(chapter):
     """Return the text cells of a chapter, in lower case, on one line."""
-    cells = nbformat.read(NOTEBOOKS[chapter], 4).cells
+    path = ROOT / 'notebooks' / f'{stems()[int(chapter)]}.ipynb'
+    cells = nbformat.read(path, 4).cells
     text = '\n'.join(c.source for c in cells if c.cell_type == 'markdown')
     return ' '.join(text.lower().split())
 

@@ -13,11 +13,13 @@ import zipfile
 import nbformat
 import numpy as onp
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
 from grading import grading, report, runner, sandbox, submissions
 from grading import number as numbering
+from grading.cells import code_cells, name_of
 from grading.exercises import read_chapters, write_chapters
 from grading.sandbox import run_answers
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 ROOT = pathlib.Path(__file__).parents[2]
 NOTEBOOKS = ROOT / 'notebooks'
@@ -46,7 +48,7 @@ SOLUTIONS = [
 
 def exercise_cells(number):
     """Return the three cells of an exercise."""
-    name = f'ch99-exercise-{number + 1}'
+    name = f'small-exercise-{number + 1}'
     stub = new_code_cell(STUBS[number])
     stub.metadata.update(
         tags=['exercise'], nbgrader={'grade_id': name, 'solution': True}
@@ -149,7 +151,7 @@ CLASS = {
     'thief/99.ipynb': (
         handed_in(
             'import pathlib\n'
-            f'text = pathlib.Path({str(NOTEBOOKS)!r}, "02_lenet.ipynb")'
+            f'text = pathlib.Path({str(NOTEBOOKS)!r}, "02_network.ipynb")'
             '.read_text()\n' + SOLUTIONS[0]
         ),
         'FileNotFoundError',
@@ -191,7 +193,7 @@ def graded(tmp_path_factory):
 def grade(*arguments):
     return subprocess.run(
         [sys.executable, '-m', 'grading', *map(str, arguments)],
-        cwd=ROOT / 'book',
+        cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=200,
@@ -467,17 +469,30 @@ def test_every_exercise_has_a_stable_id_and_points(chapters):
     names = [e.id for chapter in chapters for e in chapter.exercises]
     assert len(set(names)) == len(names) >= 40
     for chapter in chapters:
-        number = chapter.stem.split('_')[0]
         assert [e.id for e in chapter.exercises] == [
-            f'ch{number}-exercise-{i + 1}'
+            f'{name_of(chapter.stem)}-exercise-{i + 1}'
             for i in range(len(chapter.exercises))
         ]
         assert all(e.points > 0 for e in chapter.exercises)
 
 
+def test_a_course_for_nbgrader_has_an_assignment_for_each_chapter(tmp_path):
+    from grading.course import make_course
+
+    make_course(tmp_path, 'a secret')
+    stems = [path.stem for path in sorted(NOTEBOOKS.glob('*.ipynb'))]
+    source = tmp_path / 'source'
+    assert sorted(path.name for path in source.iterdir()) == stems
+    for stem in stems:
+        text = (source / stem / f'{stem}.ipynb').read_text()
+        assert 'BEGIN HIDDEN TESTS' in text
+        assert not code_cells(json.loads(text), 'solution')
+    assert (tmp_path / 'nbgrader_config.py').exists()
+
+
 def test_numbering_keeps_points_and_changes_nothing_else(tmp_path):
     notebook = chapter()
-    path = tmp_path / '06b_small.ipynb'
+    path = tmp_path / '06_small.ipynb'
     nbformat.write(notebook, path)
     numbering.main(tmp_path)
     first = path.read_bytes()
@@ -486,10 +501,10 @@ def test_numbering_keeps_points_and_changes_nothing_else(tmp_path):
         c.metadata.get('nbgrader', {}).get('grade_id') for c in numbered.cells
     ]
     assert [name for name in names if name] == [
-        'ch06b-exercise-1',
-        'ch06b-exercise-1-check',
-        'ch06b-exercise-2',
-        'ch06b-exercise-2-check',
+        'small-exercise-1',
+        'small-exercise-1-check',
+        'small-exercise-2',
+        'small-exercise-2-check',
     ]
     (found,) = read_chapters(tmp_path)
     assert [exercise.points for exercise in found.exercises] == [2, 2]
@@ -540,8 +555,8 @@ def test_nbgrader_accepts_the_metadata(path):
 
 
 def test_a_chapter_of_the_book_is_graded(chapters):
-    chapter = next(c for c in chapters if c.stem == '02_lenet')
-    notebook = nbformat.read(NOTEBOOKS / '02_lenet.ipynb', 4)
+    chapter = next(c for c in chapters if c.stem == '02_network')
+    notebook = nbformat.read(NOTEBOOKS / '02_network.ipynb', 4)
     solutions = [e.solution.split('\n\ncheck_')[0] for e in chapter.exercises]
     solutions[2] = 'def side_after(n, layers):\n    return 4'
     for cell in notebook.cells:
@@ -550,13 +565,13 @@ def test_a_chapter_of_the_book_is_graded(chapters):
     file = submissions.File('ann', 'x', nbformat.writes(notebook).encode())
     results = grading.grade_file(file, chapters, (60, 6000), 'a secret')
     assert [result.passed for result in results] == [True, True, False]
-    assert all(result.chapter == '02_lenet' for result in results)
+    assert all(result.chapter == '02_network' for result in results)
 
 
 def test_our_solutions_in_a_submission_are_not_answers(chapters):
-    notebook = nbformat.read(NOTEBOOKS / '02_lenet.ipynb', 4)
+    notebook = nbformat.read(NOTEBOOKS / '02_network.ipynb', 4)
     chapter, answers = submissions.match(notebook, chapters)
-    assert chapter.stem == '02_lenet'
+    assert chapter.stem == '02_network'
     for found in answers:
         assert 'NotImplementedError' in found.sources[-1]
     with pytest.raises(ValueError, match='no exercise'):
@@ -574,7 +589,7 @@ def test_what_the_student_edition_has_holds_no_solution(chapters, tmp_path):
     assert not any(e.solution for e in again.exercises)
 
 
-HIDDEN = ROOT / 'book' / 'grading' / 'hidden'
+HIDDEN = ROOT / 'grading' / 'hidden'
 
 
 def hidden_names(source):
@@ -586,7 +601,7 @@ def hidden_names(source):
 
 
 def test_a_hidden_check_sees_what_the_book_does_not_show():
-    names = hidden_names((HIDDEN / '05_data.py').read_text())
+    names = hidden_names((HIDDEN / 'data.py').read_text())
 
     def right(sizes, speeds):
         return max(size / speed for size, speed in zip(sizes, speeds))

@@ -18,7 +18,7 @@ from browsing import wait_until
 from make_student import is_machinery
 
 ROOT = pathlib.Path(__file__).parents[2]
-CHAPTERS = ['02_lenet', '05_data']  # they run in seconds, and draw
+CHAPTERS = ['02_network', '04_data']  # they run in seconds, and draw
 OPEN = 'const panel = window.jupyterapp.shell.currentWidget;'
 LOOK = (
     f'() => {{ {OPEN}'

@@ -95,7 +95,7 @@ def test_the_search_finds_allreduce(browser, site):
     with Visit(browser, f'{site}/search.html?q=allreduce') as visit:
         visit.page.wait_for_selector('#search-results li')
         found = visit.page.locator('#search-results li a').all_inner_texts()
-        assert found[0].startswith('4. ')  # where it is defined
+        assert found[0].startswith('3. ')  # where it is defined
         assert not visit.errors
         visit.page.locator('#search-results li a').first.click()
         visit.page.wait_for_load_state()
@@ -106,7 +106,7 @@ def test_the_search_finds_allreduce(browser, site):
 def test_the_copy_button_copies(browser, site):
     with Visit(
         browser,
-        f'{site}/notebooks/04_synchronization.html',
+        f'{site}/notebooks/03_replicas.html',
         permissions=['clipboard-read', 'clipboard-write'],
     ) as visit:
         cell = visit.page.locator('div.highlight', has_text='def allreduce')
@@ -117,10 +117,10 @@ def test_the_copy_button_copies(browser, site):
 
 
 def test_a_link_to_another_chapter_lands_on_it(browser, site):
-    with Visit(browser, f'{site}/notebooks/08_allreduce.html') as visit:
-        visit.page.get_by_role('link', name='Chapter 4').first.click()
+    with Visit(browser, f'{site}/notebooks/08_collectives.html') as visit:
+        visit.page.get_by_role('link', name='Chapter 3').first.click()
         visit.page.wait_for_load_state()
-        assert visit.page.inner_text('h1').startswith('4. ')
+        assert visit.page.inner_text('h1').startswith('3. ')
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_link_to_another_chapter_lands_on_it(browser, site):
     [('solution', 'Show our solution'), ('hide-input', 'Show the code')],
 )
 def test_folded_code_can_be_shown(browser, site, kind, label):
-    with Visit(browser, f'{site}/notebooks/05_data.html') as visit:
+    with Visit(browser, f'{site}/notebooks/04_data.html') as visit:
         code = visit.page.locator(
             f'.tag_{kind} .cell_input div.highlight'
         ).first
@@ -157,7 +157,7 @@ def test_nothing_is_wider_than_its_box_or_the_screen(visit, width):
 def test_a_phone_scrolls_two_panels_that_it_could_not_show(browser, site):
     with Visit(
         browser,
-        f'{site}/notebooks/06_training.html',
+        f'{site}/notebooks/05_training.html',
         viewport={'width': 390, 'height': 740},
     ) as visit:
         widths = visit.page.evaluate(
@@ -168,7 +168,7 @@ def test_a_phone_scrolls_two_panels_that_it_could_not_show(browser, site):
 
 
 def test_a_printed_chapter_breaks_no_page_before_a_section(browser, site):
-    with Visit(browser, f'{site}/notebooks/06_training.html') as visit:
+    with Visit(browser, f'{site}/notebooks/05_training.html') as visit:
         visit.page.emulate_media(media='print')
         breaks = visit.page.evaluate(
             """() => [...document.querySelectorAll('article h2')].map(
@@ -179,7 +179,7 @@ def test_a_printed_chapter_breaks_no_page_before_a_section(browser, site):
 
 def test_in_the_dark_a_cell_has_one_frame(browser, site):
     with Visit(
-        browser, f'{site}/notebooks/06_training.html', color_scheme='dark'
+        browser, f'{site}/notebooks/05_training.html', color_scheme='dark'
     ) as visit:
         frames = visit.page.evaluate(
             """() => [...document.querySelectorAll(

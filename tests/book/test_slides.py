@@ -14,7 +14,7 @@ if sys.version_info < (3, 11):
 
 from browsing import Visit, run, serious_violations
 from bs4 import BeautifulSoup
-from chapter_pages import number_of
+from chapters import number_of
 from make_slides import codes_in_tasks
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -96,7 +96,7 @@ def test_slides_give_no_solution_away(name, slides):
 
 def test_the_index_of_slides_names_every_chapter_as_it_names_itself(slides):
     page = BeautifulSoup((slides / 'index.html').read_text(), 'html.parser')
-    assert not page.select('ol')  # which would count 6b as 7
+    assert not page.select('ol')  # which would count chapters itself
     for name, item in zip(CHAPTERS, page.select('li'), strict=True):
         notebook = nbformat.read(ROOT / 'notebooks' / f'{name}.ipynb', 4)
         assert f'# {item.text}' == notebook.cells[0].source.split('\n')[0]

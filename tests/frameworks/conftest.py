@@ -36,9 +36,9 @@ def cell_of(stem, name):
 
 @pytest.fixture(scope='session')
 def in_torch():
-    """Return chapter 15's functions."""
+    """Return chapter 21's functions."""
     return run_cells(
-        '15_pytorch',
+        '21_pytorch',
         'imports',
         'lenet',
         'scores',
@@ -53,9 +53,9 @@ def in_torch():
 
 @pytest.fixture(scope='session')
 def in_tensorflow():
-    """Return chapter 15b's functions, and its two logical devices."""
+    """Return chapter 22's functions, and its two logical devices."""
     return run_cells(
-        '15b_tensorflow',
+        '22_tensorflow',
         'imports',
         'devices',
         'cnn',

@@ -1,4 +1,4 @@
-"""PyTorch's and TensorFlow's steps are those of chapter 6.
+"""PyTorch's and TensorFlow's steps are those of chapter 5.
 
 All in float64, where rounding is too small to be seen in float32.
 The bugs that this must find are put in below.
@@ -34,7 +34,7 @@ def init_params(seed):
 
 
 def book_params(seed, size, num_devices=2, lr=0.05):
-    """Return the parameters after chapter 6's steps."""
+    """Return the parameters after chapter 5's steps."""
     devices = [mx.cpu(i) for i in range(num_devices)]
     replicas = [
         d2lmulti.get_params(init_params(seed), device) for device in devices

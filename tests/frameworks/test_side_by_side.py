@@ -1,4 +1,4 @@
-"""Each call in the table of chapter 15b exists, JAX's too."""
+"""Each call in the table of chapter 22 exists, JAX's too."""
 
 import importlib
 import json
@@ -40,7 +40,7 @@ exec(compile(RESOLVE, 'resolve', 'exec'))
 
 def table():
     """Return {concept: [cell, ...]} and the names of the columns."""
-    cells = nbformat.read(ROOT / 'notebooks/15b_tensorflow.ipynb', 4).cells
+    cells = nbformat.read(ROOT / 'notebooks/22_tensorflow.ipynb', 4).cells
     text = next(c.source for c in cells if c.id == 'guides-text')
     rows = [
         [cell.strip() for cell in line.strip('| ').split(' | ')]

@@ -409,7 +409,7 @@ def start_unusual(tmp_path_factory, stand_in_path):
         process.wait()
 
 
-@pytest.mark.long  # chapter 13 does the same
+@pytest.mark.long  # chapter 19 does the same
 def test_servers_apply_the_optimizer_that_a_worker_sends(job):
     """They begin without MXNet's Python part, which has optimizers."""
     lines = job(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from grading.cells import code_before, code_cells, plain
 from helpers import HAS_FRAMEWORKS, needs_frameworks, small_source
 
 from d2lmulti import median_seconds
+from grading.cells import code_before, code_cells, name_of, plain
 
 NOTEBOOKS = Path(__file__).parents[2] / 'notebooks'
 ANSWERS = Path(__file__).parent / 'answers'
@@ -28,7 +28,7 @@ def answers(name, number, solution):
 
     An answer is a whole function, or what to replace in our solution.
     """
-    table = runpy.run_path(str(ANSWERS / f'{name}.py'))
+    table = runpy.run_path(str(ANSWERS / f'{name_of(name)}.py'))
     wrong = [(entry[:-1], entry[-1]) for entry in table['WRONG'][number]]
     right = [
         ((entry,) if isinstance(entry, str) else entry, None)
@@ -132,7 +132,7 @@ def test_a_wrong_answer_stays_wrong_when_all_cells_run(chapter):
 
 def test_there_are_three_to_five_exercises_with_enough_answers(chapter):
     name, notebook, _ = chapter
-    table = runpy.run_path(str(ANSWERS / f'{name}.py'))
+    table = runpy.run_path(str(ANSWERS / f'{name_of(name)}.py'))
     count = len(code_cells(notebook, 'exercise'))
     assert 3 <= count <= 5
     assert len(table['WRONG']) == len(table['RIGHT']) == count

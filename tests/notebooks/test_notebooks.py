@@ -7,15 +7,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from chapter_imports import (
-    NOTEBOOKS,
-    cells_of,
-    chapter_of,
-    code_cells,
-    needed_by,
-)
+from chapter_imports import cells_of, code_cells, needed_by
+from chapters import NOTEBOOKS, number_of, stems
 from helpers import needs_frameworks, small_source
 from nbdev.export import nb_export
+from renumber import REFERENCE, numbers_in
 
 ROOT = Path(__file__).parents[2]
 each_notebook = pytest.mark.parametrize(
@@ -78,7 +74,6 @@ def test_the_build_frameworks_has_the_chapters_that_need_it(path):
     source = '\n'.join(cell.source for cell in code_cells(path))
     imports = re.findall(r'^import (torch|tensorflow)\b', source, re.M)
     assert bool(imports) == needs_frameworks(path)
-    assert 'wildcard notebooks/15*' in (ROOT / 'Makefile').read_text()
 
 
 @each_notebook
@@ -188,29 +183,21 @@ def test_the_module_is_what_the_notebook_exports(path, tmp_path):
 
 
 @functools.lru_cache(maxsize=None)
-def stated_chapters(path):
+def stated_chapters(number):
     """Return the chapters that the first cell names, and what they need."""
-    order = [chapter_of(p) for p in NOTEBOOKS]
-    number = r'\d+[a-z]?'
-    stated = set()
-    for found in re.findall(
-        rf'chapters? ({number}(?:(?:,| and|, and| to) {number})*)',
-        cells_of(path)[0].source,
-        re.IGNORECASE,
-    ):
-        for first, last in re.findall(
-            rf'({number})(?: to ({number}))?', found
-        ):
-            end = order.index(last or first)
-            stated |= set(order[order.index(first) : end + 1])
-    earlier = {
-        c for c in stated if order.index(c) < order.index(chapter_of(path))
+    cell = cells_of(ROOT / 'notebooks' / f'{stems()[number]}.ipynb')[0]
+    stated = {
+        n
+        for found in re.finditer(REFERENCE, cell.source)
+        for n in numbers_in(found[2], stems())
     }
-    return stated.union(
-        *(stated_chapters(NOTEBOOKS[order.index(c)]) for c in earlier)
-    )
+    return stated.union(*(stated_chapters(n) for n in stated if n < number))
 
 
 @each_notebook
-def test_a_chapter_states_the_earlier_chapters_that_it_needs(path):
-    assert needed_by(path) <= stated_chapters(path)
+def test_a_chapter_states_the_chapters_that_it_needs(path):
+    number = number_of(path.stem)
+    assert needed_by(path) <= stated_chapters(number)
+    for later in needed_by(path):
+        if later > number:
+            assert f'that chapter {later} builds' in cells_of(path)[0].source

@@ -9,9 +9,10 @@ import zipfile
 
 import nbformat
 import pytest
-from grading.cells import without_marks
-from grading.exercises import chapter_of
 from make_student import is_machinery
+
+from grading.cells import name_of, without_marks
+from grading.exercises import chapter_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [path.name for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))]
@@ -109,7 +110,7 @@ def test_a_question_to_think_about_has_a_cell_for_the_answer(name, edition):
         if 'nbgrader' in cell.metadata
     ]
     assert len(set(ids)) == len(ids)
-    assert {i.partition('-')[0] for i in ids} == {'ch' + name.split('_')[0]}
+    assert {i.partition('-')[0] for i in ids} == {name_of(name[:-6])}
 
 
 @each_chapter

@@ -121,13 +121,13 @@ def test_devices_look_like_gpus(tmp_path):
 @pytest.mark.parametrize(
     'name',
     [
-        pytest.param('04_synchronization', marks=pytest.mark.long),
-        pytest.param('05_data', marks=pytest.mark.long),
-        pytest.param('06_training', marks=pytest.mark.long),
-        pytest.param('11_batch_norm', marks=pytest.mark.long),
-        pytest.param('12_heterogeneous_devices', marks=pytest.mark.long),
-        pytest.param('14_sharded_training', marks=pytest.mark.long),
-        pytest.param('16_scaling_and_cost', marks=pytest.mark.long),
+        pytest.param('03_replicas', marks=pytest.mark.long),
+        pytest.param('04_data', marks=pytest.mark.long),
+        pytest.param('05_training', marks=pytest.mark.long),
+        pytest.param('12_sync_batch_norm', marks=pytest.mark.long),
+        pytest.param('13_heterogeneous', marks=pytest.mark.long),
+        pytest.param('16_sharding', marks=pytest.mark.long),
+        pytest.param('23_scaling', marks=pytest.mark.long),
     ],
 )
 def test_a_chapter_prints_the_same_with_gpus(name):

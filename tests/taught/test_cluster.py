@@ -464,7 +464,7 @@ def sums_in(sums, kind):
 
 
 def test_three_workers_sum_in_any_order_within_the_bound(sums):
-    """2 (m - 1) u Σ|g|, as chapter 13 says; u is float32's 2^-24."""
+    """2 (m - 1) u Σ|g|, as chapter 19 says; u is float32's 2^-24."""
     found, parts = sums_in(sums, 'KVStoreAllreduce')
     bound = 2 * 2 * 2.0**-24 * abs(parts).astype('float64').sum(axis=0)
     assert (onp.ptp(found.astype('float64'), axis=0) <= bound).all()

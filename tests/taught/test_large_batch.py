@@ -451,9 +451,7 @@ def chapter_and_long_run():
         for line in stored.read_text().splitlines()
         if line.startswith('| ')
     ]
-    return nbformat.read(
-        root / 'notebooks' / '10_large_minibatches.ipynb', 4
-    ), rows
+    return nbformat.read(root / 'notebooks' / '11_large_batch.ipynb', 4), rows
 
 
 def test_the_chapter_shows_the_steps_of_the_stored_long_run():

@@ -151,7 +151,7 @@ def test_copies_are_counted_between_devices_only():
 CHAPTER = (
     pathlib.Path(d2lmulti.__file__)
     .parents[1]
-    .joinpath('notebooks', '09_overlap.ipynb')
+    .joinpath('notebooks', '09_timeline.ipynb')
 )
 SHAPES = [(3,), (2, 2), (5,), (1,), (6,), (2,)]
 

@@ -1,0 +1,86 @@
+"""The code cells of a notebook: which define the names that others use."""
+
+import re
+import symtable
+
+
+def name_of(stem):
+    """Return the name of a chapter, 'collectives' of '08_collectives'."""
+    return stem.split('_', 1)[1]
+
+
+def tags(cell):
+    """Return the tags of a cell."""
+    return cell.get('metadata', {}).get('tags', [])
+
+
+def code_cells(notebook, tag=None):
+    """Return the code cells, or those with a tag."""
+    return [
+        cell
+        for cell in notebook['cells']
+        if cell['cell_type'] == 'code' and (tag is None or tag in tags(cell))
+    ]
+
+
+def without_marks(source):
+    """Return the source without nbdev's marks, such as `#| export`."""
+    return re.sub(r'^#\|.*\n+', '', source, flags=re.MULTILINE)
+
+
+def plain(source):
+    """Return the source without the lines that only a notebook knows."""
+    return re.sub('^[%!].*', '', source, flags=re.MULTILINE)
+
+
+def names_in(source):
+    """Return the names that a cell leaves behind, and others that it uses.
+
+    A cell that is not Python leaves and uses none.
+    """
+    try:
+        tables = [symtable.symtable(plain(source), 'cell', 'exec')]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set(), set()
+    left = {
+        symbol.get_name()
+        for symbol in tables[0].get_symbols()
+        if symbol.is_assigned() or symbol.is_imported()
+    }
+    used = set()
+    for table in tables:  # of functions in it, too
+        tables += table.get_children()
+        used |= {
+            symbol.get_name()
+            for symbol in table.get_symbols()
+            if symbol.is_global() and symbol.is_referenced()
+        }
+    return left, used - left
+
+
+def needed_for(sources, others):
+    """Return those of `others`, in order, whose names `sources` use,
+    directly or not."""
+    kept, before = [], None
+    while len(kept) != before:
+        before = len(kept)
+        used = set().union(*(names_in(s)[1] for s in [*sources, *kept]))
+        kept = [other for other in others if names_in(other)[0] & used]
+    return kept
+
+
+def code_before(notebook):
+    """Return the sources of the cells whose names the exercises use."""
+    exercises = [
+        cell
+        for tag in ('exercise', 'solution', 'check')
+        for cell in code_cells(notebook, tag)
+    ]
+    slow = code_cells(notebook, 'nbval-ignore-output')  # timings, figures
+    others = [
+        cell['source']
+        for cell in code_cells(notebook)
+        if cell not in exercises + slow
+        and not cell['source'].startswith('%%')  # writes a file
+    ]
+    return needed_for([cell['source'] for cell in exercises], others)

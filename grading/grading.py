@@ -1,0 +1,135 @@
+"""From submissions to results: which student passed which exercise."""
+
+import dataclasses
+import hashlib
+import pathlib
+
+from .cells import name_of, names_in, plain
+from .sandbox import run_answers
+from .submissions import match, read_notebook
+
+HERE = pathlib.Path(__file__).parent
+ROOT = next(p for p in HERE.parents if (p / 'pyproject.toml').exists())
+# What holds solutions or hidden checks; answers see empty folders there.
+SECRET_FOLDERS = [
+    ROOT / name
+    for name in ('.git', 'book', 'build', 'grading', 'notebooks', 'tests')
+]
+# One cell: the answer and our solution, on the same cases. It leaves no name
+# behind that an answer could use.
+HIDDEN_CHECK = """\
+def _hidden_check(names):
+    import numpy, sys, types
+    module = sys.modules['compare'] = types.ModuleType('compare')
+    exec({compare!r}, vars(module))
+    ours, checks = dict(names), {{}}
+    exec({solution!r}, ours)
+    exec({checks!r}, checks)
+    rng = numpy.random.RandomState({seed})
+    checks['hidden_{name}'](rng, names[{name!r}], ours[{name!r}])
+
+_hidden_check(globals())
+"""
+
+
+@dataclasses.dataclass
+class Result:
+    """What came of one answer; `exercise` is '' for an unreadable file."""
+
+    student: str
+    file: str
+    chapter: str = ''
+    exercise: str = ''
+    points: float = 0
+    passed: bool = False
+    message: str = ''
+    seconds: float = 0
+
+
+def grade_file(file, chapters, limits, secret=None):
+    """Return a `Result` for each exercise of the chapter in a `File`.
+
+    `limits`: (seconds, megabytes). `secret`: draws the hidden checks.
+    """
+    try:
+        chapter, answers = match(read_notebook(file), chapters)
+    except ValueError as error:
+        return [Result(file.student, file.name, message=str(error))]
+    try:
+        return run_all(file, chapter, answers, limits, secret)
+    except (RuntimeError, OSError) as error:  # ours, not the student's
+        return [Result(file.student, file.name, message=f'our error: {error}')]
+
+
+def run_all(file, chapter, answers, limits, secret):
+    """Return a `Result` for each exercise of a chapter."""
+    found = run_answers(
+        [plain(source) for source in chapter.before],
+        [to_job(answer, chapter, secret) for answer in answers],
+        *limits,
+        SECRET_FOLDERS,
+    )
+    results = []
+    for exercise in chapter.exercises:
+        message, seconds = found.get(exercise.id, ('the answer is missing', 0))
+        results.append(
+            Result(
+                file.student,
+                file.name,
+                chapter.stem,
+                exercise.id,
+                exercise.points,
+                not message,
+                message,
+                seconds,
+            )
+        )
+    return results
+
+
+def to_job(answer, chapter, secret):
+    """Return what the runner needs for one answer."""
+    exercise = answer.exercise
+    checks = [exercise.check]
+    if secret is not None:
+        checks += hidden_checks(exercise, chapter, secret)
+    return {
+        'id': exercise.id,
+        'function': exercise.function,
+        'sources': [plain(source) for source in answer.sources],
+        'checks': checks,
+        'used': sorted(names_in(exercise.check)[1] - {exercise.function}),
+    }
+
+
+def hidden_checks(exercise, chapter, secret):
+    """Return the source of a check of an exercise on other cases, drawn from
+    `secret`; an empty list if there is none."""
+    path = HERE / 'hidden' / f'{name_of(chapter.stem)}.py'
+    number = 1 + chapter.exercises.index(exercise)
+    defined = f'def hidden_{exercise.function}('
+    if not path.exists() or defined not in path.read_text():
+        return []
+    seed = hashlib.sha256(f'{secret} {exercise.id}'.encode()).hexdigest()
+    return [
+        HIDDEN_CHECK.format(
+            compare=(HERE / 'hidden' / 'compare.py').read_text(),
+            solution=exercise.solution.replace(f'\ncheck_{number}()', ''),
+            checks=path.read_text(),
+            seed=int(seed[:8], 16),
+            name=exercise.function,
+        )
+    ]
+
+
+def best_of(results):
+    """Return one result per student and exercise: the best, if there are
+    several files; and those of files that could not be read."""
+    best = {}
+    for result in results:
+        key = result.student, result.exercise or result.file
+        if key not in best or result.passed > best[key].passed:
+            best[key] = result
+    return sorted(
+        best.values(), key=lambda r: (r.student.lower(), r.exercise, r.file)
+    )

@@ -1,0 +1,24 @@
+"""Hidden checks of chapter 24."""
+
+from compare import assert_same
+
+
+def hidden_implied_price(rng, answer, solution):
+    for _ in range(5):
+        dollars, flops = rng.uniform(1e2, 1e7), rng.uniform(1e12, 1e14)
+        assert_same(answer, solution, dollars, rng.uniform(1e18, 1e20), flops)
+
+
+def hidden_speedups(rng, answer, solution):
+    for rows in (1, 3, 6):
+        devices = [int(k) for k in rng.choice([1, 2, 3, 8, 64], rows)]
+        examples = [int(n) for n in rng.randint(1, 999, rows)]
+        seconds = [*rng.uniform(0.1, 9, rows)]
+        assert_same(answer, solution, devices, examples, seconds)
+
+
+def hidden_hidden_fraction(rng, answer, solution):
+    for _ in range(8):
+        compute, exchange = rng.uniform(0.1, 5, 2)
+        efficiency = rng.uniform(compute / (compute + exchange), 1)
+        assert_same(answer, solution, compute, exchange, efficiency)

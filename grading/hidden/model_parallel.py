@@ -1,0 +1,28 @@
+"""Hidden checks of chapter 15."""
+
+import mxnet as mx
+from compare import assert_same, is_close
+
+
+def hidden_micro_batches_needed(rng, answer, solution):
+    for p in (1, 2, 5, int(rng.randint(6, 40))):
+        assert_same(answer, solution, p, float(rng.uniform(0.02, 0.9)))
+
+
+def hidden_order_1f1b(rng, answer, solution):
+    for _ in range(6):
+        p, m = int(rng.randint(1, 7)), int(rng.randint(1, 12))
+        for s in range(p):
+            assert_same(answer, solution, s, p, m)
+
+
+def hidden_scores_from(rng, answer, solution):
+    for k in (1, 2, 5):
+        sizes = rng.randint(1, 6, k)
+        units = [mx.np.array(rng.randn(2, size)) for size in sizes]
+        weights = [mx.np.array(rng.randn(size, 3)) for size in sizes]
+        b = mx.np.array(rng.randn(3))
+        found = answer(units, weights, b)
+        assert is_close(found, solution(units, weights, b)), (
+            f'hidden check: {k} parts'
+        )

@@ -1,0 +1,41 @@
+"""Hidden checks of chapter 16."""
+
+import mxnet as mx
+from compare import assert_same, is_close
+
+
+def hidden_devices_needed(rng, answer, solution):
+    for _ in range(12):
+        num_params, stage = int(rng.randint(1, 400)), int(rng.randint(4))
+        room = int(rng.randint(1, 20 * num_params))
+        assert_same(answer, solution, num_params, stage, room)
+
+
+def hidden_zero1_step(rng, answer, solution):
+    for k in (1, 2, 3, 4):
+        size, n = int(rng.randint(4, 30)), int(rng.randint(k, 40))
+        start = rng.randn(size).astype('float32')
+        history = rng.randn(3, k, size).astype('float32')
+        results = []
+        for step in (answer, solution):
+            params = [mx.np.array(start, ctx=mx.cpu(i)) for i in range(k)]
+            states = [[] for _ in range(k)]
+            for grads in history:
+                arrays = [
+                    mx.np.array(g, ctx=p.ctx) for g, p in zip(grads, params)
+                ]
+                step(params, arrays, states, 0.1, n)
+            results.append(params)
+        assert is_close(*results), (
+            f'hidden check: {size} parameters on {k} devices'
+        )
+
+
+def hidden_next_scale(rng, answer, solution):
+    for bad in (None, float('inf'), float('nan')):
+        for num_good in (0, 3, 4):
+            grads = [rng.randn(2, 3), rng.randn(4)]
+            if bad is not None:
+                grads[int(rng.randint(2))].flat[1] = bad
+            scale = 2.0 ** int(rng.randint(-3, 16))
+            assert_same(answer, solution, scale, grads, num_good, 5)

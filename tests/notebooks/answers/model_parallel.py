@@ -1,0 +1,132 @@
+"""Answers to the exercises of 15_model_parallel, right and wrong, in order."""
+
+WRONG = [
+    [
+        (
+            '> max_fraction',
+            '>= max_fraction',
+            '0.5: 1, not 2; is that the smallest',
+        ),
+        ('(m + p - 1) > max', '(m + p) > max', '0.3: 3, not 2'),
+        ('(p - 1) / (m + p - 1) >', '(p - 1) / m >', 'of the ideal time'),
+        ('return m', 'return m - 1', 'at least 1'),
+        ('m += 1', 'm += 2', 'the smallest m'),
+        ('> max_fraction:', '> max_fraction and m < 100:', '295, not 100'),
+        ('(p - 1) / (m + p - 1) >', '1 / (m + 1) >', 'p = 1'),
+        ('> max_fraction', '> 0.3', '1, not 3'),
+        ('return m', 'return float("nan")', 'not nan'),
+    ],
+    [
+        (
+            'min(p - s - 1, m)',
+            'min(p - s, m)',
+            'too many on stage 0: 2',
+        ),
+        ('min(p - s - 1, m)', 'p - s - 1', 'there are .forward. and'),
+        ('min(p - s - 1, m)', 'max(0, min(p - s - 2, m))', 'long enough'),
+        ('min(p - s - 1, m)', '0', 'never ends|long enough'),
+        ('min(p - s - 1, m)', 'm', 'a live micro-batch too many'),
+        ('min(p - s - 1, m)', 'min(s, m)', 'never ends'),
+        (
+            "[('forward', warmup + i), ('backward', i)]",
+            "[('backward', i), ('forward', warmup + i)]",
+            'never ends',
+        ),
+        (
+            'range(m - warmup, m)',
+            'range(m - warmup)',
+            'each must be there once',
+        ),
+        ('range(m - warmup, m)', 'range(m - warmup, m)[::-1]', 'in order'),
+        (
+            "return order + [('backward', i) for i in range(m - warmup, m)]",
+            'return order',
+            'each must be there once',
+        ),
+        ("('backward', i)]", "('back', i)]", "instruction .'back', 0"),
+        (
+            "('forward', warmup + i), ('backward', i)]",
+            "('forward', warmup + i), ('send', i), ('backward', i)]",
+            'there are .forward. and',
+        ),
+        ('return order +', 'return [] and order +', 'each must be there once'),
+        ('    return order', '    order', 'return a list'),
+        (
+            'def order_1f1b(s, p, m):\n'
+            "    return ['forward', 'backward'] * m\n",
+            'return a list',
+        ),
+    ],
+    [
+        (
+            'np.dot(h, W) for h, W in zip(units, weights)) + b',
+            'np.dot(h, W) + b for h, W in zip(units, weights))',
+            'k = 2: b was added 2 times',
+        ),
+        (' + b\n', '\n', 'k = 1: b was added 0 times'),
+        (' + b\n', ' + 1\n', 'is every part in the sum'),
+        (
+            'zip(units, weights)) + b',
+            'zip(units, weights)) / len(units) + b',
+            'k = 2: is every part',
+        ),
+        (
+            'zip(units, weights)) + b',
+            'zip(units[:1], weights)) + b',
+            'k = 2: is every part',
+        ),
+        (
+            'zip(units, weights)) + b',
+            'zip(units[::-1], weights[::-1])) + len(units) * b',
+            'b was added 2 times',
+        ),
+        (') + b\n', ').sum(axis=0) + b\n', 'a row of three scores'),
+        ('    return sum', '    sum', 'a row of three scores'),
+    ],
+]
+
+RIGHT = [
+    [
+        'def micro_batches_needed(p, max_fraction):\n'
+        '    return max(1, int(onp.ceil((p - 1) / max_fraction - (p - 1))))\n',
+        ('return m', 'return float(m)'),
+        ('return m', 'return onp.int64(m)'),
+        ('return m', 'return np.array(m)'),
+    ],
+    [
+        (
+            'def order_1f1b(s, p, m):\n'
+            '    order, live = [], []\n'
+            '    for i in range(m):\n'
+            "        order.append(('forward', i))\n"
+            '        live.append(i)\n'
+            '        if len(live) == p - s:\n'
+            "            order.append(('backward', live.pop(0)))\n"
+            "    return order + [('backward', i) for i in live]\n"
+        ),
+        (
+            "return order + [('backward', i) for i in range(m - warmup, m)]",
+            "return tuple(order + [['backward', onp.int64(i)]\n"
+            '                  for i in range(m - warmup, m)])',
+        ),
+        (
+            'def order_1f1b(s, p, m):\n'
+            '    return d2lmulti.one_f_one_b_schedule(p, m)[s]\n'
+        ),
+    ],
+    [
+        'def scores_from(units, weights, b):\n'
+        '    scores = b\n'
+        '    for h, W in zip(units, weights):\n'
+        '        scores = scores + np.dot(h, W)\n'
+        '    return scores\n',
+        'def scores_from(units, weights, b):\n'
+        '    return np.dot(np.concatenate(units, axis=1),\n'
+        '                  np.concatenate(weights)) + b\n',
+        (' + b\n', ' + b.reshape(1, 3)\n'),
+        'def scores_from(units, weights, b):\n'
+        '    parts = [h.asnumpy() @ W.asnumpy()\n'
+        '             for h, W in zip(units, weights)]\n'
+        '    return (sum(parts) + b.asnumpy()).tolist()\n',
+    ],
+]

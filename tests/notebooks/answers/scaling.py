@@ -1,0 +1,127 @@
+"""Answers to the exercises of 23_scaling, right and wrong."""
+
+EXACT = 'exact = efficiency / (1 - efficiency) * fixed / per_example'
+
+WRONG = [
+    [
+        ('math.ceil(exact)', 'int(exact)', 'the smallest'),
+        ('math.ceil(exact)', 'math.floor(exact) + 1', 'the smallest'),
+        (EXACT, 'exact = efficiency * fixed / per_example', 'the smallest'),
+        (EXACT, 'exact = fixed / per_example', 'the smallest'),
+        ('math.ceil(exact)', 'exact', 'an integer|smallest'),
+        ('fixed / per_example', 'per_example / fixed', 'the smallest'),
+        (EXACT, 'exact = 1 / (1 - efficiency) * 15', 'the smallest'),
+        ('return math', 'return str(fixed) or math', 'return an integer'),
+        ('math.ceil(exact)', 'float("nan")', 'an integer'),
+        ('math.ceil(exact)', '[15]', 'return an integer'),
+    ],
+    [
+        ('return min', 'return max', 'not the fastest'),
+        (
+            'def fastest(k, num_bytes, alpha, beta):\n    return "ring"\n',
+            'not the fastest',
+        ),
+        (
+            'def fastest(k, num_bytes, alpha, beta):\n    return "tree"\n',
+            'not the fastest',
+        ),
+        (
+            'def fastest(k, num_bytes, alpha, beta):\n    return "star"\n',
+            'not the fastest',
+        ),
+        (
+            'def fastest(k, num_bytes, alpha, beta):\n'
+            '    return "ring" if num_bytes > 1e6 else "tree"\n',
+            'not the fastest',
+        ),
+        ('name, k, num_bytes, alpha', 'name, k, num_bytes, 0', 'fastest'),
+        ('alpha, beta))', 'alpha, 0))', 'not the fastest'),
+        ("('star', 'ring', 'tree')", "('star', 'tree')", 'not the fastest'),
+        (
+            'def fastest(k, num_bytes, alpha, beta):\n    return 0.001\n',
+            "return 'star', 'ring' or 'tree'",
+        ),
+        (
+            'def fastest(k, num_bytes, alpha, beta):\n    return "direct"\n',
+            "return 'star', 'ring' or 'tree'",
+        ),
+    ],
+    [
+        (' / k', '', 'of all k devices'),
+        (' / k', ' * k', 'of all k devices'),
+        (' * 86_400', '', 'in seconds'),
+        (' * 365.25', '', 'in seconds'),
+        ('365.25', '360', 'is not right'),
+        (
+            'checkpoint_interval(mtbf, checkpoint_seconds)',
+            'math.sqrt(checkpoint_seconds * mtbf)',
+            'is not right',
+        ),
+        (
+            'checkpoint_interval(mtbf, checkpoint_seconds)',
+            'mtbf',
+            'is not right',
+        ),
+        ('return ch', 'return str(k) or ch', 'a number of seconds'),
+        (
+            'checkpoint_interval(mtbf, checkpoint_seconds)',
+            'checkpoint_interval(mtbf, checkpoint_seconds) / 60',
+            'in seconds',
+        ),
+    ],
+]
+
+RIGHT = [
+    [
+        (
+            'def smallest_shard(fixed, per_example, efficiency):\n'
+            '    n = 1\n'
+            '    while n * per_example < efficiency * (1 - 1e-9) * (\n'
+            '        fixed + n * per_example\n'
+            '    ):\n'
+            '        n += 1\n'
+            '    return n\n'
+        ),
+        (
+            'math.ceil(exact)',
+            'onp.int64(math.ceil(exact))',
+        ),
+        ('math.ceil(exact)', 'onp.ceil(exact)'),
+        (
+            'math.ceil(exact)',
+            'onp.array(math.ceil(exact))',
+        ),
+    ],
+    [
+        (
+            'def fastest(k, num_bytes, alpha, beta):\n'
+            '    rounds = math.ceil(math.log2(k))\n'
+            '    times = {\n'
+            '        "tree": rounds * (alpha + beta * num_bytes),\n'
+            '        "ring": (k - 1) * (alpha + beta * num_bytes / k),\n'
+            '    }\n'
+            '    return min(times, key=times.get)\n'
+        ),
+        ("('star', 'ring', 'tree')", "['tree', 'ring', 'star']"),
+        (
+            'def fastest(k, num_bytes, alpha, beta):\n'
+            '    names = onp.array(["star", "ring", "tree"])\n'
+            '    times = [allreduce_seconds(str(n), k, num_bytes, alpha,\n'
+            '                               beta) for n in names]\n'
+            '    return names[onp.argmin(times)]\n'
+        ),
+    ],
+    [
+        (
+            'checkpoint_interval(mtbf, checkpoint_seconds)',
+            '(2 * checkpoint_seconds * mtbf) ** 0.5',
+        ),
+        ('return ch', 'return onp.float32(1) * ch'),
+        (
+            'def interval_for(k, years, checkpoint_seconds):\n'
+            '    one = checkpoint_interval(\n'
+            '        years * 365.25 * 24 * 3600, checkpoint_seconds)\n'
+            '    return one / math.sqrt(k)\n'
+        ),
+    ],
+]

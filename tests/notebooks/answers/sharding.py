@@ -1,0 +1,157 @@
+"""Answers to the exercises of 16_sharding, right and wrong, in order."""
+
+WRONG = [
+    [
+        ('(4, 4, 8)[3 - stage:]', '(4, 4, 4)[3 - stage:]', 'should be'),
+        ('(4, 4, 8)[3 - stage:]', '(8, 4, 4)[3 - stage:]', 'should be'),
+        ('(4, 4, 8)[3 - stage:]', '(4, 4, 8)', 'should be None'),
+        ('-(-sharded // left)', 'sharded // left', 'should be'),
+        ('-(-sharded // left)', 'sharded // left + 1', 'should be 4, not 5'),
+        ('left < 0 or', 'left < -1 or', ''),
+        (
+            'def devices_needed(num_params, stage, room):\n    return 4',
+            'should be 1, not 4',
+        ),
+        (
+            'def devices_needed(num_params, stage, room):\n'
+            '    return -(-16 * num_params // room)',
+            'should be None',
+        ),
+        (
+            "def devices_needed(num_params, stage, room):\n    return '4'",
+            "not '4'",
+        ),
+        (
+            'def devices_needed(num_params, stage, room):\n'
+            '    return num_params[0]',
+            'raises TypeError',
+        ),
+    ],
+    [
+        (
+            'sgd_momentum([part], [grad / num_examples], state, lr)',
+            'sgd_momentum([part], [grad / num_examples], state, lr)\n'
+            '        sgd_momentum([part], [grad / num_examples], state, lr)',
+            'updated once',
+        ),  # a shard updated twice
+        (
+            'grad / num_examples',
+            'grad',
+            'divided by all examples',
+        ),
+        (
+            'grad / num_examples',
+            'grad / (num_examples // len(params))',
+            'wrong parameters',
+        ),  # the shard's examples
+        (
+            'reduce_scatter(grads), states)',
+            'reduce_scatter(grads), states[::-1])',
+            'the state of part j alone|belongs to other|states',
+        ),  # the state of another shard
+        (
+            'reduce_scatter(grads), states)',
+            'reduce_scatter(grads), [*states[:1], *states[:0:-1]])',
+            'state',
+        ),  # two states of one size exchanged
+        ('    all_gather(parts, params)', '', 'only its own part moved'),
+        (
+            'def zero1_step(params, grads, states, lr, num_examples):\n'
+            '    parts = [split_views(param, len(params))[j]\n'
+            '             for j, param in enumerate(params)]\n'
+            '    all_gather(parts, params)\n'
+            '    for part, grad, state in zip(parts, reduce_scatter(grads),\n'
+            '                                 states):\n'
+            '        sgd_momentum([part], [grad / num_examples], state, lr)\n',
+            'only its own part moved',
+        ),  # a gather before the update
+        (
+            'def zero1_step(params, grads, states, lr, num_examples):\n'
+            '    d2lmulti.allreduce(grads)\n'
+            '    for param, grad, state in zip(params, grads, states):\n'
+            '        sgd_momentum([param], [grad / num_examples], state, lr)\n',
+            'part j alone',
+        ),
+        (
+            'reduce_scatter(grads)',
+            '[split_views(g, len(params))[j] for j, g in enumerate(grads)]',
+            'summed over all devices',
+        ),
+        (
+            'def zero1_step(params, grads, states, lr, num_examples):\n'
+            '    return params\n',
+            'nothing moved',
+        ),
+        (', state, lr)', ', [], lr)', 'states'),
+    ],
+    [
+        ('scale / 2, 0, False', 'scale / 2, 0, True', 'take_step is wrong'),
+        ('scale / 2, 0, False', 'scale, 0, False', 'scale is wrong'),
+        ('scale / 2, 0', 'scale / 2, num_good', 'num_good is wrong'),
+        ('2 * scale, 0, True', '2 * scale, 1, True', 'num_good is wrong'),
+        ('2 * scale, 0, True', 'scale, 0, True', 'scale is wrong'),
+        ('num_good + 1 == interval', 'num_good == interval', 'scale is wrong'),
+        ('.all() for grad', '.any() for grad', 'scale is wrong'),
+        ('if not all(onp.isfinite(grad)', 'if not all(~onp.isnan(grad)', ''),
+        ('in grads)', 'in grads[:1])', 'scale is wrong'),
+        (
+            'def next_scale(scale, grads, num_good, interval):\n'
+            '    return scale',
+            'three values',
+        ),
+    ],
+]
+
+RIGHT = [
+    [
+        ('return max(', 'return onp.int64(1) * max('),
+        ('return max(', 'return 1.0 * max('),
+        'def devices_needed(num_params, stage, room):\n'
+        '    for k in range(1, 10**4):\n'
+        '        held = [4, 4, 8]\n'
+        '        for i in range(stage):\n'
+        '            held[2 - i] /= k\n'
+        '        if num_params * sum(held) <= room + 1e-9:\n'
+        '            return k\n',
+        'def devices_needed(num_params, stage, room):\n'
+        '    for k in range(1, 10**4):\n'
+        '        part = -(-num_params // k)\n'  # whole numbers
+        '        held = [num_params] * (3 - stage) + [part] * stage\n'
+        '        if 4 * (held[0] + held[1] + 2 * held[2]) <= room:\n'
+        '            return k\n',
+    ],
+    [
+        (
+            'sgd_momentum([part], [grad / num_examples], state, lr)',
+            'sgd_momentum((part,), (grad / num_examples,), state, lr)',
+        ),
+        (
+            'for part, grad, state in zip(parts, reduce_scatter(grads), states):',
+            'sums = reduce_scatter([g / num_examples for g in grads])\n'
+            '    num_examples = 1\n'
+            '    for part, grad, state in zip(parts, sums, states):',
+        ),
+        'def zero1_step(params, grads, states, lr, num_examples):\n'
+        '    k = len(params)\n'
+        '    parts = [split_views(params[j], k)[j].copy() for j in range(k)]\n'
+        '    d2lmulti.allreduce(grads)\n'
+        '    for j in range(k):\n'
+        '        grad = split_views(grads[j], k)[j] / num_examples\n'
+        '        sgd_momentum([parts[j]], [grad], states[j], lr)\n'
+        '    all_gather(parts, params)\n',
+    ],
+    [
+        ('return scale / 2, 0, False', 'return [scale * 0.5, 0, False]'),
+        (
+            'return scale, num_good + 1, True',
+            'return onp.float32(scale), onp.int64(num_good + 1), onp.bool_(1)',
+        ),
+        'def next_scale(scale, grads, num_good, interval):\n'
+        '    total = sum(onp.sum(abs(grad)) for grad in grads)\n'
+        '    if not total < onp.inf:\n'
+        '        return scale / 2, 0, False\n'
+        '    double = num_good + 1 >= interval\n'
+        '    return ((2 * scale, 0, True) if double\n'
+        '            else (scale, num_good + 1, True))\n',
+    ],
+]

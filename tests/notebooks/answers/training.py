@@ -1,0 +1,174 @@
+"""Answers to the exercises of 05_training, right and wrong, in order."""
+
+STEP = 'def accumulated_step(X, y, params, lr, num_parts):\n'
+FACTORS = 'def step_factors(num_examples, num_devices):\n'
+DIFFERENCE = 'def disagreement(device_params):\n'
+MEAN_OF_MEANS = (
+    STEP
+    + """    totals = [np.zeros_like(param) for param in params]
+    for part in split_slices(len(X), num_parts):
+        replica = get_params(params, mx.cpu())
+        with autograd.record():
+            part_loss = loss(lenet(X[part], replica), y[part]).mean()
+        part_loss.backward()
+        for total, param in zip(totals, replica):
+            total += param.grad
+    return [p - lr / num_parts * total for p, total in zip(params, totals)]
+"""
+)
+ADDED_BY_AUTOGRAD = (
+    STEP
+    + """    replica = [param.copy() for param in params]
+    for param in replica:
+        param.attach_grad('add')
+    size = -(-len(X) // num_parts)
+    for start in range(0, len(X), size):
+        part = slice(start, start + size)
+        with autograd.record():
+            losses = loss(lenet(X=X[part], params=replica), y[part])
+        losses.backward()
+    return tuple(p - lr * p.grad / len(X) for p in replica)
+"""
+)
+ONE_LOSS = (
+    STEP
+    + """    replica = get_params(params, mx.cpu())
+    with autograd.record():
+        total = sum(
+            loss(lenet(X[i::num_parts], replica), y[i::num_parts]).sum()
+            for i in range(num_parts))
+    total.backward()
+    return [(p - lr * p.grad / len(X)).asnumpy() for p in replica]
+"""
+)
+
+WRONG = [
+    [
+        ('total += param.grad', 'total[:] = param.grad', 'overwrites'),
+        ('lr / len(X) * total', 'lr * total', 'divide the gradient'),
+        (
+            'lr / len(X) * total',
+            'lr / len(X) / num_parts * total',
+            'divide once',
+        ),
+        (MEAN_OF_MEANS, 'unequal length'),
+        (
+            'split_slices(len(X), num_parts)',
+            '[slice(0, len(X))]',
+            'lenet has seen',
+        ),
+        ('len(X), num_parts)', 'len(X), len(X))', 'lenet has seen'),
+        (
+            'split_slices(len(X), num_parts)',
+            'split_slices(len(X) - 1, num_parts)',
+            'lenet has seen',
+        ),
+        (
+            '[p - lr / len(X) * total for p, total in zip(params, totals)]',
+            '[p.__isub__(lr / len(X) * t) for p, t in zip(params, totals)]',
+            'params changed',
+        ),
+        ('return [p - lr', 'return [p + lr', 'from the reference'),
+        (STEP + '    return reference_step(X, y, params, lr)', 'has seen'),
+        (STEP + '    return [params[0]] * 7', 'all eight'),
+    ],
+    [
+        (FACTORS + '    return [num_devices] * num_devices', 'divide by'),
+        (FACTORS + '    return num_devices', 'one factor for each'),
+        (FACTORS + '    return [2, 2]', 'one factor for each'),
+        ('[num_examples / (', '[num_examples // (', 'divide by'),
+        (
+            FACTORS
+            + '    longest = -(-num_examples // num_devices)\n'
+            + '    return [num_examples / longest] * num_devices',
+            'divide by',
+        ),
+        (
+            'num_examples / (rows.stop - rows.start)',
+            '(rows.stop - rows.start) / num_examples',
+            'divide by',
+        ),
+        ('in slices]', 'in slices[::-1]]', 'divide by'),
+        ('in slices]', 'in slices[:1]]', 'one factor for each'),
+        ('rows.start)', 'rows.start + 1)', 'divide by'),
+    ],
+    [
+        ('in device_params\n', 'in device_params[:2]\n', 'every replica'),
+        (
+            'float(abs(param.asnumpy() - right).max())',
+            'float((param.asnumpy() - right).max())',
+            'both directions',
+        ),
+        ('right).max())', 'right).mean())', 'every number'),
+        ('return max(', 'return sum(', 'with the first'),
+        ('return max(', 'return min(', 'every number'),
+        (DIFFERENCE + '    return 0.0', 'every number'),
+        (
+            'abs(param.asnumpy() - right).max()',
+            'abs(param.asnumpy() - right).ravel()[0]',
+            'every number',
+        ),
+        (
+            'abs(param.asnumpy() - right).max()',
+            'abs(param.asnumpy().sum() - right.sum())',
+            'every number',
+        ),
+        (
+            'abs(param.asnumpy() - right).max()',
+            'onp.linalg.norm(param.asnumpy() - right)',
+            'every number',
+        ),
+        (DIFFERENCE + '    return 0.5', '0, not 0.5'),
+        ('zip(params, first))', 'zip(params[-1:], first[-1:]))', 'parameter'),
+        (
+            DIFFERENCE
+            + '    return max([max_difference(p, q) for p, q\n'
+            + '                in zip(device_params, device_params[1:])] + [0])',
+            'with the first',
+        ),
+        (
+            DIFFERENCE
+            + '    return max(max_difference(p, q)\n'
+            + '               for p in device_params for q in device_params)',
+            'with the first',
+        ),
+    ],
+]
+RIGHT = [
+    [
+        ADDED_BY_AUTOGRAD,
+        ONE_LOSS,
+        ('zip(params, totals)]', 'zip(params, totals)][:]'),
+    ],
+    [
+        ('return [num_examples', 'return [onp.float32(1) * num_examples'),
+        FACTORS
+        + '    short, longer = divmod(num_examples, num_devices)\n'
+        + '    return tuple(num_examples / (short + (i < longer))\n'
+        + '                 for i in range(num_devices))',
+        FACTORS
+        + '    lengths = [len(part) for part in onp.array_split(\n'
+        + '        onp.arange(num_examples), num_devices)]\n'
+        + '    return num_examples / onp.array(lengths)',
+    ],
+    [
+        DIFFERENCE
+        + '    return max(max_difference(device_params[0], params)\n'
+        + '               for params in device_params)',
+        (
+            'float(abs(param.asnumpy() - right).max())',
+            'abs(param.asnumpy() - right).max()',
+        ),
+        (
+            'abs(param.asnumpy() - right).max()',
+            'onp.linalg.norm((param.asnumpy() - right).ravel(), onp.inf)',
+        ),
+        DIFFERENCE
+        + '    largest = np.zeros(())\n'
+        + '    for params in device_params:\n'
+        + '        for p, q in zip(params, device_params[0]):\n'
+        + '            apart = abs(p.copyto(mx.cpu()) - q).max()\n'
+        + '            largest = np.maximum(largest, apart)\n'
+        + '    return largest',
+    ],
+]
