@@ -18,7 +18,7 @@ if sys.argv[:2] not in (['-m', 'doctor'], ['-m', 'launch']):
     from .devices import *
     from .heterogeneous import *
     from .large_batch import *
-    from .launcher import launch
+    from .launcher import launch as launch
     from .model_parallel import *
     from .network import *
     from .plots import *

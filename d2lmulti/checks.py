@@ -2,14 +2,14 @@
 
 TypeError for a value of the wrong type, ValueError for one that cannot work;
 the message names the argument, what came, and what is needed. No check waits
-for a device.
+for a device, unless it tries an update rule that takes MXNet's arrays only.
 """
 
 import importlib.util
 import inspect
 import math
 import numbers
-from typing import Any, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
 
 import mxnet as mx
 import numpy as onp
@@ -622,6 +622,14 @@ def check_update(
         )
 
 
+def check_gradient_descent(
+    params: Sequence, grads: Sequence, state: Any, lr: Any
+) -> None:
+    """Raise TypeError or ValueError unless there is something to update."""
+    check_learning_rate(lr)
+    check_update(params, grads, state, [])
+
+
 def check_sgd_momentum(
     params: Sequence, grads: Sequence, state: Any, lr: Any, momentum: Any
 ) -> None:
@@ -650,11 +658,101 @@ def check_adam(
     check_update(params, grads, state, [*shapes, *shapes, (1,)])
 
 
-def check_lars(lr: Any, momentum: Any, trust_coefficient: Any) -> None:
+def check_lars(
+    params: Sequence,
+    grads: Sequence,
+    state: Any,
+    lr: Any,
+    momentum: Any,
+    trust_coefficient: Any,
+) -> None:
     """Raise TypeError or ValueError unless LARS can update anything."""
     check_learning_rate(lr)
     check_fraction(momentum=momentum)
     check_positive_number(trust_coefficient=trust_coefficient)
+    check_update(params, grads, state, [param.shape for param in params])
+
+
+def check_rule(update: Any, states: Any, device_params: Sequence) -> None:
+    """Raise TypeError or ValueError unless `update` keeps its contract.
+
+    Before the first step, the rule is tried on other numbers.
+    """
+    if update is None and states is not None:
+        raise ValueError(
+            'states are for an update rule: pass update, too, such as '
+            'update=sgd_momentum'
+        )
+    if update is None:
+        return
+    if not callable(update):
+        raise TypeError(f'update must be a function, not {update!r:.60}')
+    check_states(states, device_params)
+    if not any(states):
+        check_moves(update, device_params[0])
+
+
+def check_moves(update: Callable, params: Sequence) -> None:
+    """Raise ValueError unless a rule moves all parameters of some shapes."""
+    moves = try_rule(update, params)
+    still = [
+        param.shape
+        for param, move in zip(params, moves)
+        if param.size and not move.any()
+    ]
+    if still:
+        raise ValueError(
+            f'{name_of(update)} does not move parameters of shape {still[0]}: '
+            'a rule update(params, grads, state, lr) changes params in place, '
+            'as in param -= lr * grad, and fills an empty state itself'
+        )
+
+
+def check_elementwise(update: Callable, params: Sequence) -> None:
+    """Raise ValueError if a rule does not treat each number on its own and
+    does not take `norms`, so that it cannot update parts of parameters."""
+    if 'norms' in inspect.signature(update).parameters:
+        return
+    whole = try_rule(update, params)
+    first = try_rule(update, params, parts=slice(0, 1))
+    second = try_rule(update, params, parts=slice(1, 2))
+    for move, *halves in zip(whole, first, second):
+        if not onp.allclose(onp.concatenate(halves), move.ravel(), 1e-4):
+            raise ValueError(
+                f'{name_of(update)} does not treat each number on its own, so '
+                'it cannot update parts of parameters: use '
+                'train_batch_replicated, or give the rule the argument norms, '
+                'as lars has'
+            )
+
+
+def try_rule(
+    update: Callable, params: Sequence, parts: Optional[slice] = None
+) -> List[onp.ndarray]:
+    """Return how a rule moves parameters like these, or one of two parts."""
+    before = [
+        onp.linspace(1, 2, param.size, dtype='float32').reshape(param.shape)
+        for param in params
+    ]
+    if parts is not None:
+        before = [
+            onp.concatenate(onp.array_split(param.ravel(), 2)[parts])
+            for param in before
+        ]
+    for array in (onp.array, np.array):  # the first waits for no device
+        after = [array(param) for param in before]
+        try:
+            update(after, [0.1 * param**2 for param in after], [], 0.125)
+            break
+        except TypeError:
+            if array is np.array:
+                raise
+    return [onp.array(new) - old for new, old in zip(after, before)]
+
+
+def name_of(update: Callable) -> str:
+    """Return the name of a function, also of a partial one."""
+    return getattr(getattr(update, 'func', update), '__name__', repr(update))
 
 
 def check_accumulation(
@@ -934,10 +1032,18 @@ def check_replicated(
     devices: Sequence,
     lr: Any,
     states: Any,
+    update: Any,
+    shards: bool = False,
 ) -> None:
-    """Raise TypeError or ValueError unless a step can be taken."""
+    """Raise TypeError or ValueError unless a step can be taken.
+
+    `shards`: the rule gets parts of parameters.
+    """
     check_train_batch(X, y, device_params, devices, lr)
     check_states(states, devices)
+    check_rule(update, states, device_params)
+    if shards and not any(states):
+        check_elementwise(update, device_params[0])
 
 
 def check_layer_arrays(
@@ -972,12 +1078,16 @@ def check_zero2(
     lr: Any,
     states: Any,
     layers: Sequence,
+    update: Any,
 ) -> None:
     """Raise TypeError or ValueError unless a step can be taken."""
     check_layer_arrays(device_params, devices, layers, 'device_params')
     check_learning_rate(lr)
     check_batch(X, y)
     check_states(states, devices)
+    check_rule(update, states, device_params)
+    if not any(states):
+        check_elementwise(update, device_params[0])
 
 
 def check_shards(device_shards: Sequence, shapes: Sequence) -> None:
@@ -1004,6 +1114,7 @@ def check_zero3(
     states: Any,
     shapes: Sequence,
     layers: Sequence,
+    update: Any,
 ) -> None:
     """Raise TypeError or ValueError unless a step can be taken."""
     check_layer_arrays(device_shards, devices, layers, 'device_shards')
@@ -1011,6 +1122,9 @@ def check_zero3(
     check_learning_rate(lr)
     check_batch(X, y)
     check_states(states, devices)
+    check_rule(update, states, device_shards)
+    if not any(states):
+        check_elementwise(update, device_shards[0])
 
 
 def check_recomputed(

@@ -8,12 +8,13 @@ import contextlib
 import os
 import time
 import mxnet as mx
-from mxnet import autograd, np, npx
+from mxnet import np, npx
 from .checks import check_cluster, check_weight, check_worker_shares
 from .collectives import bucket_allreduce
 from .data import Minibatches, read_fashion_mnist, split_batch
 from .devices import split_slices
 from .heterogeneous import shard_sizes
+from .large_batch import accumulate_gradients
 from .network import init_params, lenet, loss
 from .replicas import allreduce
 from .resume import Job, RankOrderAllreduce, scale_gradients
@@ -73,17 +74,9 @@ def worker_rows(rows, store, shares=None):
 # %% ../notebooks/19_cluster.ipynb #gradients
 def sum_gradients(X, y, device_params, devices, net, loss, num_parts):
     """Store each replica's gradient of the summed loss, part by part."""
-    for param in (param for params in device_params for param in params):
-        param.attach_grad('add')  # zeros, to which each backward pass adds
-    for rows in split_slices(len(X), min(num_parts, len(X))):
-        used = devices[:rows.stop - rows.start]  # the others keep zeros
-        X_shards, y_shards = split_batch(X[rows], y[rows], used)
-        with autograd.record():
-            losses = [loss(net(X_shard, params), y_shard).sum()
-                      for X_shard, y_shard, params
-                      in zip(X_shards, y_shards, device_params)]
-        for shard_loss in losses:
-            shard_loss.backward()
+    parts = (split_batch(X[rows], y[rows], devices[:rows.stop - rows.start])
+             for rows in split_slices(len(X), min(num_parts, len(X))))
+    accumulate_gradients(parts, device_params, net, loss)
 
 # %% ../notebooks/19_cluster.ipynb #cluster-step
 @uninterrupted()

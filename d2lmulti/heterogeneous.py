@@ -6,16 +6,17 @@ __all__ = ['train_batch_weighted', 'split_by_shares', 'balanced_shares', 'measur
 # %% ../notebooks/13_heterogeneous.ipynb #2
 import statistics
 import time
-from mxnet import autograd, np, npx
+from mxnet import np, npx
 from .checks import (check_adapt, check_caps, check_limits,
                              check_positive_int, check_shares,
                              check_split_by_shares, check_train_batch)
 from .devices import split_slices
-from .network import init_params, lenet, loss
+from .large_batch import update_replicas
+from .network import init_params
 from .replicas import allreduce, allreduce_gradients, get_params
 from .system.clock import time_when_ready
 from .system.runtime import uninterrupted
-from .training import sgd
+from .training import backward
 
 # %% ../notebooks/13_heterogeneous.ipynb #shares-c1
 def shard_sizes(num_rows, shares):
@@ -67,33 +68,32 @@ def compute_gradients(X_shards, y_shards, device_params, slowdowns,
     """
     work = [split_slices(len(X), -(-len(X) // (limit or len(X)))) * times
             for X, limit, times in zip(X_shards, max_examples, slowdowns)]
-    totals = [None] * len(work)
+    totals = [[np.zeros_like(param) for param in params]
+              for params in device_params]
     for iteration in range(max(map(len, work))):
         parts = {i: own[iteration] for i, own in enumerate(work)
                  if iteration < len(own)}
-        with autograd.record():
-            losses = [loss(lenet(X_shards[i][part], device_params[i]),
-                           y_shards[i][part]).sum()
-                      for i, part in parts.items()]
-        for (i, part), total in zip(parts.items(), losses):
-            total.backward()
-            grads = [param.grad.copy() for param in device_params[i]]
-            if part.start > 0:
-                grads = [a + b for a, b in zip(totals[i], grads)]
-            totals[i] = grads
-    for params, grads in zip(device_params, totals):
-        for param, grad in zip(params, grads):
-            param.grad[:] = grad
+        backward([X_shards[i][part] for i, part in parts.items()],
+                 [y_shards[i][part] for i, part in parts.items()],
+                 [device_params[i] for i in parts])
+        for i, part in parts.items():
+            for total, param in zip(totals[i], device_params[i]):
+                total *= part.start > 0  # a repetition counts once
+                total += param.grad
+    for params, sums in zip(device_params, totals):
+        for param, total in zip(params, sums):
+            param.grad[:] = total
 
 # %% ../notebooks/13_heterogeneous.ipynb #8
 def train_batch_weighted(X, y, device_params, devices, lr, shares,
                          slowdowns=None, max_examples=None,
-                         allreduce=allreduce):
+                         allreduce=allreduce, update=None, states=None):
     """Take the step of `train_batch` with shards in proportion to `shares`;
     return the seconds that each device needed for its gradients.
 
     `slowdowns`, `max_examples`: see `compute_gradients`; lists with one
-    entry per device. Raises what `train_batch` and `split_by_shares` raise.
+    entry per device. `update`, `states`: see `update_replicas`. Raises what
+    `train_batch`, `split_by_shares` and `update_replicas` raise.
     """
     check_train_batch(X, y, device_params, devices, lr)
     slowdowns = check_limits(slowdowns, len(devices), 'slowdowns', 1)
@@ -105,8 +105,7 @@ def train_batch_weighted(X, y, device_params, devices, lr, shares,
                       max_examples)
     ends = [time_when_ready(params[0].grad) for params in device_params]
     allreduce_gradients(device_params, allreduce)
-    for params in device_params:
-        sgd(params, lr, len(X))
+    update_replicas(device_params, len(X), lr, update, states)
     return [float(end) - start for end in ends]
 
 # %% ../notebooks/13_heterogeneous.ipynb #uninterrupted

@@ -5,6 +5,7 @@ __all__ = ['train_batch_replicated', 'train_batch_zero1', 'train_batch_zero2', '
            'train_batch_zero3', 'backward_recomputed']
 
 # %% ../notebooks/16_sharding.ipynb #exported-imports
+import inspect
 import math
 from mxnet import autograd, np
 from .checks import (check_recomputed, check_replicated,
@@ -12,11 +13,12 @@ from .checks import (check_recomputed, check_replicated,
 from .collectives import all_gather, reduce_scatter, split_views
 from .data import split_batch
 from .devices import split_slices
-from .large_batch import sgd_momentum
+from .large_batch import norm, sgd_momentum
 from .model_parallel import LENET
 from .network import lenet, loss
 from .replicas import allreduce, allreduce_gradients
 from .system.runtime import uninterrupted
+from .training import backward
 
 # %% ../notebooks/16_sharding.ipynb #run-layers
 def run_layers(h, params, layers, segment):
@@ -26,15 +28,9 @@ def run_layers(h, params, layers, segment):
     return h
 
 # %% ../notebooks/16_sharding.ipynb #backward
-def backward(X, y, device_params, devices, net, loss):
-    """Compute each device's part of the gradient of the mean loss."""
-    X_shards, y_shards = split_batch(X, y, devices)
-    with autograd.record():  # the mean over all examples, not the shard's
-        losses = [loss(net(X_shard, params), y_shard).sum() / len(X)
-                  for X_shard, y_shard, params
-                  in zip(X_shards, y_shards, device_params)]
-    for shard_loss in losses:
-        shard_loss.backward()
+def mean_over(num_examples, loss):
+    """Return `loss`, divided by the size of the whole minibatch."""
+    return lambda outputs, y: loss(outputs, y) / num_examples
 
 # %% ../notebooks/16_sharding.ipynb #replicated
 @uninterrupted()
@@ -43,24 +39,39 @@ def train_batch_replicated(X, y, device_params, devices, lr, states,
                            allreduce=allreduce):
     """Take one step of data parallelism; every device holds everything.
 
-    `states`: for each device a list, [] before the first step. `update`:
-    `sgd_momentum`, `adam` or a rule with their arguments. The other
-    arguments and the errors are those of `train_batch`.
+    `update`: a rule, `update(params, grads, state, lr)`, such as
+    `sgd_momentum` or `adam`. `states`: for each device a list, [] before
+    the first step. The other arguments and the errors: see `train_batch`.
     """
-    check_replicated(X, y, device_params, devices, lr, states)
-    backward(X, y, device_params, devices, net, loss)
+    check_replicated(X, y, device_params, devices, lr, states,
+                     update)
+    backward(*split_batch(X, y, devices), device_params, net,
+             mean_over(len(X), loss))
     allreduce_gradients(device_params, allreduce)
     for params, state in zip(device_params, states):
         update(params, [param.grad for param in params], state, lr)
 
 # %% ../notebooks/16_sharding.ipynb #update-parts
+def whole_norms(device_parts):
+    """Return the norm of each parameter, whose parts are on the devices."""
+    return [math.hypot(*[norm([part]) for part in parts])
+            for parts in zip(*device_parts)]
+
+def update_shards(device_parts, device_grads, lr, states, update):
+    """Update each device's parts of the parameters."""
+    more = {}
+    if 'norms' in inspect.signature(update).parameters:
+        more = {'norms': [whole_norms(device_parts),
+                          whole_norms(device_grads)]}
+    for parts, grads, state in zip(device_parts, device_grads, states):
+        update(parts, grads, state, lr, **more)
+
 def update_parts(device_params, device_grads, lr, states, update):
     """Update part j of all parameters on device j; gather the parts."""
     k = len(device_params)
     device_parts = [[split_views(param, k)[j] for param in params]
                     for j, params in enumerate(device_params)]
-    for parts, grads, state in zip(device_parts, device_grads, states):
-        update(parts, grads, state, lr)
+    update_shards(device_parts, device_grads, lr, states, update)
     for parts, params in zip(zip(*device_parts), zip(*device_params)):
         all_gather(parts, params)
 
@@ -72,10 +83,12 @@ def train_batch_zero1(X, y, device_params, devices, lr, states,
 
     Device j updates part j of every parameter, and its state is for these
     parts alone (Rajbhandari et al. 2020, arXiv:1910.02054). Arguments and
-    errors as there; `update` must treat every number alike: not `lars`.
+    errors as there; `update` treats every number alike, or takes `norms`.
     """
-    check_replicated(X, y, device_params, devices, lr, states)
-    backward(X, y, device_params, devices, net, loss)
+    check_replicated(X, y, device_params, devices, lr, states,
+                     update, shards=True)
+    backward(*split_batch(X, y, devices), device_params, net,
+             mean_over(len(X), loss))
     parts = [reduce_scatter([param.grad for param in params])
              for params in zip(*device_params)]
     update_parts(device_params, list(zip(*parts)), lr, states, update)
@@ -143,7 +156,7 @@ def train_batch_zero2(X, y, device_params, devices, lr, states,
     gradients that are attached to them are freed (`attach_grad` again
     before another kind of step).
     """
-    check_zero2(X, y, device_params, devices, lr, states, layers)
+    check_zero2(X, y, device_params, devices, lr, states, layers, update)
     for params in device_params:
         track(params)
     passed = forward_layers(X, y, device_params, devices, layers, loss,
@@ -166,10 +179,11 @@ def gather_params(device_shards, shapes):
             in zip(zip(*device_shards), shapes)]
 
 # %% ../notebooks/16_sharding.ipynb #buffer
-def layer_buffer(shapes, device):
+def layer_buffer(shapes, device, dtype):
     """Return parameters on `device` that share one layer's memory."""
     sizes = [math.prod(shape) for shape in shapes]
-    buffer = np.empty(max(map(sum, zip(sizes[::2], sizes[1::2]))), ctx=device)
+    buffer = np.empty(max(map(sum, zip(sizes[::2], sizes[1::2]))),
+                      dtype=dtype, ctx=device)
     params = []
     for i in range(0, len(shapes), 2):
         W, b = buffer[:sizes[i]], buffer[sizes[i]:sizes[i] + sizes[i + 1]]
@@ -186,8 +200,10 @@ def train_batch_zero3(X, y, device_shards, devices, lr, states, shapes,
     `device_shards`: from `make_shards`; `shapes`: of the whole parameters.
     A layer is gathered when it is needed, into the memory of the last one.
     """
-    check_zero3(X, y, device_shards, devices, lr, states, shapes, layers)
-    device_params = [layer_buffer(shapes, device) for device in devices]
+    check_zero3(X, y, device_shards, devices, lr, states, shapes, layers,
+                update)
+    device_params = [layer_buffer(shapes, device, shards[0].dtype)
+                     for device, shards in zip(devices, device_shards)]
 
     def gather(i):
         for j in (2 * i, 2 * i + 1):
@@ -196,8 +212,7 @@ def train_batch_zero3(X, y, device_shards, devices, lr, states, shapes,
     passed = forward_layers(X, y, device_params, devices, layers, loss,
                             gather)
     device_grads = backward_layers(*passed, device_params, gather)
-    for shards, grads, state in zip(device_shards, device_grads, states):
-        update(shards, grads, state, lr)
+    update_shards(device_shards, device_grads, lr, states, update)
 
 # %% ../notebooks/16_sharding.ipynb #recomputed
 def backward_recomputed(X, y, params, num_segments, layers=LENET, loss=loss):

@@ -12,7 +12,7 @@ from .data import split_batch
 from .network import init_params, loss
 from .replicas import allreduce, allreduce_gradients
 from .system.runtime import uninterrupted
-from .training import sgd
+from .training import backward, sgd
 
 # %% ../notebooks/12_sync_batch_norm.ipynb #4
 def channel_sums(x):
@@ -107,8 +107,8 @@ def init_params_bn(seed=0):
     return params + plain[6:], averages
 
 # %% ../notebooks/12_sync_batch_norm.ipynb #19
-def forward_bn(X_shards, y_shards, device_params, layers, sync):
-    """Return the summed loss of each shard, and what `backward_bn` needs."""
+def forward_bn(X_shards, device_params, layers, sync):
+    """Return what the last layer gets, and what `backward_bn` needs."""
     hs, boundaries = X_shards, []
     for i, (before, after) in enumerate(layers):
         weights, gammas, betas = zip(*[params[3 * i:3 * i + 3]
@@ -121,16 +121,15 @@ def forward_bn(X_shards, y_shards, device_params, layers, sync):
         with autograd.record():
             hs = [after(output) for output in outputs]
         boundaries.append((inputs, outputs, betas, cache))
-    with autograd.record():
-        losses = [loss(dense(h, params[-2]) + params[-1], y).sum()
-                  for h, y, params in zip(hs, y_shards, device_params)]
-    return losses, boundaries
+    return hs, boundaries
+
+def last_layer(h, params):
+    """Return the scores, (n, 10)."""
+    return dense(h, params[-2]) + params[-1]
 
 # %% ../notebooks/12_sync_batch_norm.ipynb #20
-def backward_bn(losses, boundaries):
-    """Store in each parameter the gradient of its device's loss."""
-    for shard_loss in losses:
-        shard_loss.backward()
+def backward_bn(boundaries):
+    """Carry the gradients on, from the last layer to the first."""
     for inputs, outputs, betas, cache in reversed(boundaries):
         grads, d_gammas, d_betas = batch_norm_backward(
             [output.grad for output in outputs], cache)
@@ -149,9 +148,9 @@ def gradients_bn(X_shards, y_shards, device_params, device_averages,
     """
     check_gradients_bn(X_shards, y_shards, device_params, device_averages,
                        len(layers), momentum)
-    losses, boundaries = forward_bn(X_shards, y_shards, device_params,
-                                    layers, sync)
-    backward_bn(losses, boundaries)
+    hs, boundaries = forward_bn(X_shards, device_params, layers, sync)
+    backward(hs, y_shards, device_params, last_layer, loss)
+    backward_bn(boundaries)
     for i, (*_, cache) in enumerate(boundaries):
         for averages, *new in zip(device_averages, cache.means,
                                   cache.variances):
@@ -168,7 +167,7 @@ def predict_bn(X, params, averages, layers=BN_LENET, epsilon=1e-5):
         scale = gamma / np.sqrt(variance + epsilon)
         X = after((X - as_channels(mean, X)) * as_channels(scale, X)
                   + as_channels(beta, X))
-    return dense(X, params[-2]) + params[-1]
+    return last_layer(X, params)
 
 # %% ../notebooks/12_sync_batch_norm.ipynb #25
 def train_batch_bn(X, y, device_params, device_averages, devices, lr,

@@ -64,7 +64,7 @@ def steps_by_rate(chapter, size, seed, update=None):
     found, limit = [], 2000
     for lr in rates_for(size, update):
         steps = chapter['steps_to_target'](
-            size, lr, seed, update or chapter['gradient_step'], limit
+            size, lr, seed, update or chapter['gradient_descent'], limit
         )
         found.append([lr, steps])
         if steps <= limit:

@@ -61,7 +61,7 @@ def test_every_text_names_chapters_that_exist():
 
 @pytest.fixture
 def copy(tmp_path):
-    """Return a copy of the project, with a history of its own."""
+    """Return a copy of the project, and a repository around it."""
     for path in project_files(ROOT):
         copied = tmp_path / path.relative_to(ROOT)
         copied.parent.mkdir(parents=True, exist_ok=True)

@@ -24,6 +24,7 @@ from mxnet import np
 
 import d2lmulti
 from d2lmulti.large_batch import (
+    accumulate_gradients,
     adam,
     lars,
     linear_scaling,
@@ -522,16 +523,32 @@ def test_bug_in_a_rate_is_caught(bug, monkeypatch):
 
 
 ACCUMULATION_BUGS = {
-    'the last part only': ('total += param.grad', 'total[:] = param.grad'),
-    'sums that are not used': ('param.grad[:] = total', 'pass'),
-    'mean of the parts': ('sgd(params, lr,', 'sgd(params, lr / num_parts,'),
-    'a part left out': ('len(X), num_parts)', 'len(X), num_parts)[1:]'),
+    'the last part only': (
+        accumulate_gradients,
+        'total += param.grad',
+        'total[:] = param.grad',
+    ),
+    'sums that are not used': (
+        accumulate_gradients,
+        'param.grad[:] = total',
+        'pass',
+    ),
+    'mean of the parts': (
+        train_batch_accumulated,
+        'len(X), lr,',
+        'len(X), lr / num_parts,',
+    ),
+    'a part left out': (
+        train_batch_accumulated,
+        'len(X), num_parts)',
+        'len(X), num_parts)[1:]',
+    ),
 }
 
 
 @pytest.mark.parametrize('bug', ACCUMULATION_BUGS)
 def test_bug_in_an_accumulated_step_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, train_batch_accumulated, *ACCUMULATION_BUGS[bug])
+    put_in(monkeypatch, *ACCUMULATION_BUGS[bug])
     with pytest.raises(AssertionError):
         assert_accumulated_step_is_the_same(2, 3, 13, d2lmulti.allreduce)
 

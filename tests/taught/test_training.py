@@ -326,7 +326,7 @@ STEP_BUGS = {
         'lr, len(X) * len(devices)',
     ),
     'not divided': (d2lmulti.sgd, 'lr / batch_size', 'lr'),
-    'shard means': (d2lmulti.train_batch, 'y_shard).sum()', 'y_shard).mean()'),
+    'shard means': (d2lmulti.backward, 'y).sum()', 'y).mean()'),
     'one parameter forgotten': (d2lmulti.sgd, 'in params:', 'in params[1:]:'),
     'one gradient not summed': (
         d2lmulti.allreduce_gradients,
