@@ -541,9 +541,9 @@ ALL = """
 import contextlib
 
 with connect_kvstore() as store:
+    sums_after_a_forward_pass(store)
     sums(store)
     broadcasts(store)
-    sums_after_a_forward_pass(store)
     two_sums_in_a_row(store)
     first_sums(store)
     take_steps(store, 'alone', [1, 1, 1])
