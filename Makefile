@@ -81,11 +81,13 @@ test-all: env
 	    echo 'Chapters 21 and 22 need `make test BUILD=frameworks`'; \
 	exit $$status
 
-# As other processors would: tests/processors.sh says which.
+# As other processors would: tests/processors.sh says which. With `ALSO=`,
+# only the chapters.
+ALSO = tests/taught
 test-processors: export D2LMULTI_SMALL = 1
 test-processors: env
 	@sh tests/processors.sh "$(SETTINGS)" \
-	    $(pytest) $(side_by_side) 3 $(chapters) tests/taught
+	    $(pytest) $(side_by_side) 3 $(chapters) $(ALSO)
 
 test-long: env  # with the stress and kill tests, and many steps
 	D2LMULTI_STEPS=2000 D2LMULTI_KILLS=30 $(pytest) $(side_by_side) 2 \

@@ -11,6 +11,7 @@ import pytest
 from helpers import HAS_FRAMEWORKS, needs_frameworks, small_source
 
 from d2lmulti import median_seconds
+from d2lmulti.network import to_numpy
 from grading.cells import code_before, code_cells, name_of, plain
 
 NOTEBOOKS = Path(__file__).parents[2] / 'notebooks'
@@ -53,6 +54,27 @@ def returning(value, stub):
     )
 
 
+def computed_once(in_several_orders):
+    """Return a function that computes what is right for a minibatch once,
+    whatever the answers are that a check compares with it."""
+    found = {}
+
+    def remembered(reference, batches):
+        key = (
+            reference.__code__,
+            *(
+                to_numpy(array).tobytes()
+                for batch in batches
+                for array in batch
+            ),
+        )
+        if key not in found:
+            found[key] = in_several_orders(reference, batches)
+        return found[key]
+
+    return remembered
+
+
 @pytest.fixture(scope='module', params=NAMES)
 def chapter(request):
     """Yield (stem, notebook, a function that runs cells one after the other,
@@ -75,6 +97,8 @@ def chapter(request):
         patch.chdir(NOTEBOOKS)
         for source in code_before(notebook):
             assert run(source) is None, source
+        if hasattr(module, 'in_several_orders'):
+            module.in_several_orders = computed_once(module.in_several_orders)
         yield request.param, notebook, run
 
 
@@ -85,6 +109,11 @@ def told(error, message):
     return isinstance(
         error, (AssertionError, NotImplementedError)
     ) and re.search(message, str(error))
+
+
+def without_call(solution):
+    """Return our solution without its last line, which calls the check."""
+    return re.sub(r'\ncheck_\d\(\)$', '', solution)
 
 
 def all_attempts(name, notebook):
@@ -101,7 +130,7 @@ def all_attempts(name, notebook):
             (stub.source, re.escape(reason[1])),
             (returning(None, stub.source), ''),
             (returning(-1, stub.source), ''),
-            *answers(name, number, solution.source),
+            *answers(name, number, without_call(solution.source)),
         ]:
             yield number, answer, check.source, message
 

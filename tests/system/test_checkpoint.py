@@ -261,9 +261,15 @@ def test_a_file_that_has_its_name_too_early_is_caught(tmp_path, monkeypatch):
         assert_half_a_write_changes_nothing(tmp_path)
 
 
+@pytest.fixture(scope='module')
+def whole(tmp_path_factory):
+    """Return what a training gives that is not interrupted."""
+    return small_training(tmp_path_factory.mktemp('whole'))
+
+
 @pytest.mark.parametrize('step', range(1, 11))
-def test_an_interruption_at_any_step_changes_nothing(tmp_path, step):
-    assert_interruption_changes_nothing(tmp_path, step)
+def test_an_interruption_at_any_step_changes_nothing(tmp_path, step, whole):
+    assert_interruption_changes_nothing(tmp_path, step, whole)
 
 
 def test_a_training_that_has_ended_stays_as_it_is(tmp_path):

@@ -1,5 +1,6 @@
 """The command line: what it trains and draws, what it refuses."""
 
+import functools
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from d2lmulti.__main__ import main
 COMMANDS = {'doctor', 'train', 'causes', 'launch'}
 
 
+@functools.lru_cache(maxsize=None)
 def command(*arguments):
     """Run `python -m d2lmulti` in a process."""
     return subprocess.run(

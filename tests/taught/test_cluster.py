@@ -123,32 +123,41 @@ def test_shares_that_cannot_work_are_refused(num_rows, shares, error, message):
         parts_of(onp.arange(num_rows), 2, shares)
 
 
-STEPS = f"""
+HEAD = f"""
 import sys
 sys.path.insert(0, {TESTS!r})
-from d2lmulti import (Minibatches, allreduce, get_params, init_params,
-                      read_fashion_mnist, try_devices)
-from d2lmulti.cluster import cluster_allreduce, cluster_step, connect_kvstore
-from helpers import smooth_lenet
+import os
+import d2lmulti
 import numpy as onp
+from d2lmulti import (Minibatches, get_params, init_params, lenet,
+                      read_fashion_mnist, resume, try_devices)
+from d2lmulti.checkpoint import Checkpoint
+from d2lmulti.cluster import (KVStoreAllreduce, broadcast_params,
+                              cluster_allreduce, cluster_step,
+                              connect_kvstore)
+from helpers import (small_training, smooth_lenet, tiny_init, tiny_net,
+                     tiny_training)
+from mxnet import np, npx
 
-how, path, options = sys.argv[1], sys.argv[2], eval(sys.argv[3])
-X, y, _, _ = read_fashion_mnist()
-minibatches = Minibatches(X[:183], y[:183], batch_size=61, seed=0)
-with connect_kvstore() as store:
-    num_devices = options['devices'][store.rank]
-    shares = options['shares']
-    devices = try_devices(num_devices)
-    params = init_params()
+path = sys.argv[1]
+"""
+
+STEPS = """
+def take_steps(store, how, devices, shares=None, num_parts=1,
+               in_order=False):
+    X, y, _, _ = read_fashion_mnist()
+    minibatches = Minibatches(X[:183], y[:183], batch_size=61, seed=0)
+    devices, params = try_devices(devices[store.rank]), init_params()
+    allreduce = d2lmulti.allreduce
     if how == 'together':
-        allreduce = cluster_allreduce(params, store, options['in_order'])
+        allreduce = cluster_allreduce(params, store, in_order)
     replicas = [get_params(params, device) for device in devices]
     for rows in minibatches.rows(epoch=0):
         cluster_step(rows, minibatches, replicas, devices, 0.2, store,
-                     allreduce, shares, num_parts=options['num_parts'],
+                     allreduce, shares, num_parts=num_parts,
                      net=smooth_lenet)
     for i, replica in enumerate(replicas):
-        onp.savez(f'{{path}}/{{store.rank}}-{{i}}.npz',
+        onp.savez(f'{path}/{how}-{store.rank}-{i}.npz',
                   *[param.asnumpy() for param in replica])
 """
 
@@ -177,41 +186,35 @@ def file_distance(path):
     return d2lmulti.rounding_ratio(found, sequential())
 
 
-def steps_options(devices, shares=None, num_parts=1, in_order=False):
-    """Return the options of STEPS, for a command line."""
-    return repr(
-        {
-            'devices': devices,
-            'shares': shares,
-            'num_parts': num_parts,
-            'in_order': in_order,
-        }
-    )
-
-
+@pytest.mark.long
 @pytest.mark.parametrize(
-    'devices, servers, shares, num_parts, in_order',
+    'devices, servers, options',
     [
-        pytest.param([1], 1, None, 1, False, marks=pytest.mark.long),
-        pytest.param([1, 1], 1, None, 1, False, marks=pytest.mark.long),
-        pytest.param([2, 2], 2, [1, 4], 3, False, marks=pytest.mark.long),
-        ([1, 2, 1], 2, [5, 30, 1], 2, True),  # 5 rows for 3 parts, and so on
+        ([1], 1, {}),
+        ([1, 1], 1, {}),
+        ([2, 2], 2, {'shares': [1, 4], 'num_parts': 3}),
     ],
 )
-def test_workers_take_the_steps_of_one_process(
-    tmp_path, devices, servers, shares, num_parts, in_order
+def test_other_workers_take_the_steps_of_one_process(
+    tmp_path, devices, servers, options
 ):
     run_job(
         tmp_path,
-        STEPS,
-        'together',
+        f"""{HEAD}{STEPS}
+with connect_kvstore() as store:
+    take_steps(store, 'together', {devices}, **{options})
+""",
         tmp_path,
-        steps_options(devices, shares, num_parts, in_order),
         workers=len(devices),
         servers=servers,
     )
-    files = sorted(tmp_path.glob('*.npz'))
-    assert len(files) == sum(devices)
+    assert_steps_of_one_process(tmp_path, sum(devices))
+
+
+def assert_steps_of_one_process(path, num_replicas):
+    """All replicas must be equal, and take the steps of `sequential`."""
+    files = sorted(path.glob('together-*.npz'))
+    assert len(files) == num_replicas
     assert max(map(file_distance, files)) < 8
     assert len({params_bytes(path) for path in files}) == 1
 
@@ -220,13 +223,6 @@ def params_bytes(path):
     """Return the parameters in a file as bytes."""
     with onp.load(path) as arrays:
         return b''.join(arrays[name].tobytes() for name in arrays.files)
-
-
-def test_without_the_sum_they_do_not(tmp_path):
-    run_job(tmp_path, STEPS, 'alone', tmp_path, steps_options([1, 1]))
-    files = list(tmp_path.glob('*.npz'))
-    assert len(files) == 2
-    assert min(map(file_distance, files)) > 100
 
 
 # The same without processes: workers in turn, in this one.
@@ -300,26 +296,41 @@ OPTIMIZERS = {
 @pytest.mark.parametrize('update', OPTIMIZERS)
 @pytest.mark.parametrize('shares', [[1, 1], [50, 10, 1], [1, 2, 3, 4]])
 def test_any_split_takes_the_step_of_one_worker(update, shares):
-    assert_any_split(
-        shares,
-        update=OPTIMIZERS[update],
-        num_parts=2,
-        max_norm=0.5,
-        loss=weighted_loss,
-        count=label_weight,
+    many = steps_in_turn(
+        len(shares), shares, num_parts=2, **weighted_options(update)
     )
+    assert_right(many, weighted_steps_of_one(update))
 
 
-def assert_any_split(shares, **options):
-    """Workers with these shares must do what one does."""
-    results = [
-        steps_in_turn(1, None, order, **{**options, 'num_parts': num_parts})
+def weighted_options(update):
+    """Return the options of weighted and limited steps."""
+    return {
+        'update': OPTIMIZERS[update],
+        'max_norm': 0.5,
+        'loss': weighted_loss,
+        'count': label_weight,
+    }
+
+
+@functools.lru_cache(maxsize=None)
+def weighted_steps_of_one(update):
+    """Return `steps_of_one` with `weighted_options`."""
+    return steps_of_one(**weighted_options(update))
+
+
+def steps_of_one(**options):
+    """Return what one worker does, in several orders."""
+    return [
+        steps_in_turn(1, None, order, num_parts=num_parts, **options)
         for order in range(2)
         for num_parts in (1, 61)
     ]
-    many = steps_in_turn(len(shares), shares, **options)
+
+
+def assert_right(found, results):
+    """What was found must be one of the results, but for roundings."""
     assert d2lmulti.rounding_ratio(tiny_init(0), results) > 100
-    assert d2lmulti.rounding_ratio(many, results) < 8
+    assert d2lmulti.rounding_ratio(found, results) < 8
 
 
 @pytest.mark.parametrize('max_norm', [0.05, 0.2, 1e9])
@@ -416,73 +427,207 @@ def test_bug_in_the_step_is_caught(bug, monkeypatch):
     with pytest.raises(AssertionError):
         assert_weighted_mean(0.2)
         assert_weighted_mean(1e9)
-        assert_any_split([1, 5], num_parts=2)
+        assert_right(steps_in_turn(2, [1, 5], num_parts=2), steps_of_one())
 
+
+# What needs real workers is done by one job of three, part after part: a job
+# costs more than what a test does in it.
 
 SUMS = """
-import sys
-from d2lmulti.cluster import (KVStoreAllreduce, broadcast_params,
-                              connect_kvstore)
-from d2lmulti.resume import RankOrderAllreduce
-from mxnet import np
-import numpy as onp
-
-with connect_kvstore() as store:
+def sums(store):
     data = [np.array(onp.random.RandomState(store.rank).normal(size=10_000),
                      dtype='float32')]
-    for kind in (KVStoreAllreduce, RankOrderAllreduce):
+    for kind in (KVStoreAllreduce, resume.RankOrderAllreduce):
         allreduce = kind(store, data)
         for step in range(20):  # the numbers arrive in several orders
             total = [data[0].copy()]
             allreduce(total)
-            onp.save(f'{sys.argv[1]}/{kind.__name__}-{store.rank}-{step}',
+            onp.save(f'{path}/{kind.__name__}-{store.rank}-{step}',
                      total[0].asnumpy())
+
+def broadcasts(store):
+    array = np.array(onp.random.RandomState(store.rank).normal(size=10_000),
+                     dtype='float32')
     for turn in range(2):  # can be called again
-        params = [array + turn for array in data] + [np.full(3, store.rank)]
+        params = [array + turn, np.full(3, store.rank)]
         before = [float(param.sum()) for param in params]
         broadcast_params(params, store)
         print(turn, 'before', before)
         print(turn, 'after', [float(param.sum()) for param in params])
+
+def sums_after_a_forward_pass(store):
+    params = init_params()
+    allreduce = KVStoreAllreduce(store, params)
+    replica = get_params(params, try_devices(1)[0])
+    lenet(np.ones((2, 1, 28, 28)), replica)  # outside record()
+    for param in replica:
+        allreduce([param])
+    print('after a forward pass:',
+          all((total == 3 * param).all()
+              for total, param in zip(replica, params)))
+
+def two_sums_in_a_row(store):
+    array = np.ones(1000)
+    allreduce = KVStoreAllreduce(store, [array])
+    first, second = array.copy(), 10 * array
+    allreduce([first])
+    allreduce([second])
+    npx.waitall()
+    print('two sums:', set(first.tolist()), set(second.tolist()))
+
+def first_sums(store):
+    found = set()
+    for number in range(20):
+        arrays = [np.ones(1000 * i + 1) * (store.rank + 1) for i in range(8)]
+        allreduce = KVStoreAllreduce(store, arrays)
+        for array in arrays:
+            allreduce([array])
+        found.update(value for array in arrays for value in array.tolist())
+    print('first sums:', found)
+
+def queue_sums(store):
+    arrays = [np.ones(100_000) for _ in range(10)]
+    allreduce = KVStoreAllreduce(store, arrays)
+    for _ in range(20):
+        for array in arrays:
+            allreduce([array])
+    print('queued')
+"""
+
+TRAININGS = """
+number = int(os.environ['D2LMULTI_NUM_DEVICES'])  # 1 or 2
+X, y, X_test, y_test = (a[:64] for a in read_fashion_mnist())
+
+class OwnKeys:
+    def __init__(self, store, name):
+        self.store, self.name, self.num_keys = store, name, 0
+
+    def __getattr__(self, name):
+        return getattr(self.store, name)
+
+    def init(self, key, value):
+        self.store.init(f'{self.name}-{key}', value)
+
+    def push(self, key, value):
+        self.store.push(f'{self.name}-{key}', value)
+
+    def pull(self, key, out):
+        self.store.pull(f'{self.name}-{key}', out=out)
+
+def train(store, name, folder=None, training=small_training, **options):
+    @contextlib.contextmanager
+    def connect():
+        yield OwnKeys(store, name)
+
+    d2lmulti.cluster.connect_kvstore = connect
+    try:
+        training(folder, **options)
+        print(f'{name}: trained')
+    except ValueError as error:
+        print(f'{name}: {error}')
+
+def resume_from(store, name, state):
+    workers = resume.Workers(OwnKeys(store, name), 1, 1.0)
+    original = resume.load_checkpoint
+    resume.load_checkpoint = lambda *args: state
+    try:
+        resume.load_or_init('folder', state.settings, [np.ones(1)], workers)
+    except ValueError as error:
+        print(f'{name}: {error}')
+    resume.load_checkpoint = original
+"""
+
+ALL = """
+import contextlib
+
+with connect_kvstore() as store:
+    sums_after_a_forward_pass(store)
+    sums(store)
+    broadcasts(store)
+    two_sums_in_a_row(store)
+    first_sums(store)
+    take_steps(store, 'alone', [1, 1, 1])
+    take_steps(store, 'together', [1, 2, 1], [5, 30, 1], num_parts=2,
+               in_order=True)  # 5 rows for 3 parts, and so on
+    tiny = {'num_devices': 1, 'init': tiny_init, 'net': tiny_net}
+    train(store, 'a small test set', **tiny,
+          data=(X, y, X_test[:1], y_test[:1]))
+    train(store, 'other epochs', **tiny, num_epochs=number)
+    train(store, 'other intervals', **tiny, checkpoint_every=number)
+    train(store, 'other shapes', num_devices=1,
+          init=lambda seed: [np.zeros((784, number))], net=tiny_net)
+    resume_from(store, 'other checkpoints',
+                Checkpoint([np.ones(1)], 0, store.rank))
+    resume_from(store, 'other settings',
+                Checkpoint([np.ones(1)], settings={'lr': store.rank}))
+    train(store, 'whole', f'{path}/undisturbed', tiny_training,
+          num_devices=number, in_rank_order=True)
+    queue_sums(store)  # and nothing waits for them
 """
 
 
 @pytest.fixture(scope='module')
-def sums(tmp_path_factory):
-    """Return the folder with the results of SUMS, and what it printed."""
+def job_of_three(tmp_path_factory):
+    """Return the folder with the results of the job, and what it printed."""
     folder = tmp_path_factory.mktemp('sums')
-    return folder, run_job(folder, SUMS, folder, workers=3)
+    script = HEAD + STEPS + SUMS + TRAININGS + ALL
+    return folder, run_job(
+        folder, script, folder, workers=3, servers=2, devices=[1, 2, 1]
+    )
 
 
-def sums_in(sums, kind):
+def printed(job_of_three, part):
+    """Return what each worker printed in a part of the job."""
+    start = f'{part}: '
+    return [
+        line[len(start) :]
+        for line in job_of_three[1]
+        if line.startswith(start)
+    ]
+
+
+def test_workers_take_the_steps_of_one_process(job_of_three):
+    assert_steps_of_one_process(job_of_three[0], num_replicas=4)
+
+
+def test_without_the_sum_they_do_not(job_of_three):
+    files = list(job_of_three[0].glob('alone-*.npz'))
+    assert len(files) == 3
+    assert min(map(file_distance, files)) > 100
+
+
+def sums_in(job_of_three, kind):
     """Return all sums of one kind, and the parts that were summed."""
     parts = onp.stack(
         [onp.random.RandomState(rank).normal(size=10_000) for rank in range(3)]
     ).astype('float32')
-    found = [onp.load(path) for path in sums[0].glob(f'{kind}-*.npy')]
+    found = [onp.load(path) for path in job_of_three[0].glob(f'{kind}-*.npy')]
     assert len(found) == 60
     return onp.stack(found), parts
 
 
-def test_three_workers_sum_in_any_order_within_the_bound(sums):
+def test_three_workers_sum_in_any_order_within_the_bound(job_of_three):
     """2 (m - 1) u Σ|g|, as chapter 19 says; u is float32's 2^-24."""
-    found, parts = sums_in(sums, 'KVStoreAllreduce')
+    found, parts = sums_in(job_of_three, 'KVStoreAllreduce')
     bound = 2 * 2 * 2.0**-24 * abs(parts).astype('float64').sum(axis=0)
     assert (onp.ptp(found.astype('float64'), axis=0) <= bound).all()
     assert (abs(found - parts.astype('float64').sum(axis=0)) <= bound).all()
     assert (abs(found) > 1e5 * bound).any()  # the bound says something
 
 
-def test_three_workers_sum_in_rank_order_to_the_same_bits(sums):
-    found, parts = sums_in(sums, 'RankOrderAllreduce')
+def test_three_workers_sum_in_rank_order_to_the_same_bits(job_of_three):
+    found, parts = sums_in(job_of_three, 'RankOrderAllreduce')
     assert (found == parts[0] + parts[1] + parts[2]).all()
     assert (
         parts[0] + parts[1] + parts[2] != parts[2] + parts[1] + parts[0]
     ).any()
 
 
-def test_a_broadcast_makes_all_workers_equal_to_rank_0(sums):
+def test_a_broadcast_makes_all_workers_equal_to_rank_0(job_of_three):
     for turn in range(2):
-        lines = [line for line in sums[1] if line.startswith(f'{turn} ')]
+        lines = [
+            line for line in job_of_three[1] if line.startswith(f'{turn} ')
+        ]
         before = {line for line in lines if 'before' in line}
         after = {line for line in lines if 'after' in line}
         assert len(before) == 3 and len(after) == 1
@@ -581,24 +726,10 @@ def undisturbed(tmp_path_factory):
     return folder / 'checkpoints'
 
 
-RANK_ORDER = {'in_rank_order': True, 'devices': 2}
-
-
 @pytest.fixture(scope='module')
-def undisturbed_three(tmp_path_factory):
+def undisturbed_three(job_of_three):
     """Return the same of three workers, with 1, 2 and 1 devices."""
-    folder = tmp_path_factory.mktemp('undisturbed')
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        run_job(
-            folder,
-            TRAIN,
-            folder / 'checkpoints',
-            -1,
-            RANK_ORDER,
-            workers=3,
-        )
-    return folder / 'checkpoints'
+    return job_of_three[0] / 'undisturbed'
 
 
 @pytest.mark.long
@@ -651,7 +782,7 @@ def test_kills_at_random_moments_change_nothing(
             TRAIN,
             f'killed{i}',
             -1,
-            RANK_ORDER,
+            {'in_rank_order': True, 'devices': 2},
             workers=3,
             restarts=3,
             on_line=kill_soon,
@@ -699,8 +830,7 @@ def test_training_is_redistributed_over_other_devices(tmp_path):
     right = train(tmp_path / 'two')
     results = [right] + [
         train(None, num_devices, num_parts=num_parts)
-        for num_devices in (1, 2, 3)
-        for num_parts in (1, 2, 3)
+        for num_devices, num_parts in ((1, 1), (1, 3), (3, 2))
     ]
     with pytest.raises(ValueError, match='devices = .2.*redistribute=True'):
         train(tmp_path / 'two', num_devices=1)
@@ -736,117 +866,41 @@ def test_other_workers_get_the_random_states_that_are_there(tmp_path):
 
 
 @pytest.mark.parametrize(
-    'how, message',
+    'part, message',
     [
-        ('Checkpoint([np.ones(1)], 0, store.rank)', 'that all hosts share'),
-        (
-            'Checkpoint([np.ones(1)], settings={"lr": store.rank})',
-            'started with different arguments',
-        ),
+        ('other checkpoints', 'that all hosts share'),
+        ('other settings', 'started with different arguments'),
+        ('other epochs', 'started with different arguments'),
+        ('other intervals', 'started with different arguments'),
+        ('other shapes', 'init must return arrays of the same shapes'),
     ],
 )
-def test_workers_that_find_different_checkpoints_refuse(
-    tmp_path, how, message
+def test_workers_that_were_started_differently_all_refuse(
+    job_of_three, part, message
 ):
-    with pytest.raises(JobFailed, match=message):
-        run_job(
-            tmp_path,
-            f"""
-from d2lmulti import cluster, large_batch, resume
-from d2lmulti.checkpoint import Checkpoint
-from mxnet import np
-
-with cluster.connect_kvstore() as store:
-    workers = resume.Workers(store, 1, 1.0)
-    state = {how}
-    resume.load_checkpoint = lambda *args: state
-    resume.load_or_init('folder', state.settings, [np.ones(1)], workers)
-""",
-        )
+    """They would wait for each other."""
+    found = printed(job_of_three, part)
+    assert len(found) == 3 and all(message in line for line in found)
 
 
-def test_a_forward_pass_before_the_first_push_does_no_harm(tmp_path):
+def test_a_forward_pass_before_the_first_push_does_no_harm(job_of_three):
     """It moves the weights of convolutions into another memory layout; a
     store that is made afterwards loses them."""
-    assert run_job(
-        tmp_path,
-        """
-from d2lmulti import get_params, init_params, lenet, try_devices
-from d2lmulti.cluster import KVStoreAllreduce, connect_kvstore
-from mxnet import np
-
-with connect_kvstore() as store:
-    params = init_params()
-    allreduce = KVStoreAllreduce(store, params)
-    replica = get_params(params, try_devices(1)[0])
-    lenet(np.ones((2, 1, 28, 28)), replica)  # outside record()
-    for param in replica:
-        allreduce([param])
-    print(all((total == 2 * param).all()
-              for total, param in zip(replica, params)))
-""",
-    ) == ['True', 'True']
+    assert printed(job_of_three, 'after a forward pass') == ['True'] * 3
 
 
-def test_two_sums_of_one_parameter_in_a_row_are_not_mixed(tmp_path):
-    assert (
-        run_job(
-            tmp_path,
-            """
-from d2lmulti.cluster import KVStoreAllreduce, connect_kvstore
-from mxnet import np, npx
-
-with connect_kvstore() as store:
-    array = np.ones(1000)
-    allreduce = KVStoreAllreduce(store, [array])
-    first, second = array.copy(), 10 * array
-    allreduce([first])
-    allreduce([second])
-    npx.waitall()
-    print(set(first.tolist()), set(second.tolist()))
-""",
-        )
-        == ['{2.0} {20.0}'] * 2
-    )
+def test_two_sums_of_one_parameter_in_a_row_are_not_mixed(job_of_three):
+    assert printed(job_of_three, 'two sums') == ['{3.0} {30.0}'] * 3
 
 
-def test_what_is_queued_at_the_end_still_arrives(tmp_path):
-    """Nothing is waited for in the script; the job ends well."""
-    run_job(
-        tmp_path,
-        """
-from d2lmulti.cluster import KVStoreAllreduce, connect_kvstore
-from mxnet import np
-
-with connect_kvstore() as store:
-    arrays = [np.ones(100_000) for _ in range(10)]
-    allreduce = KVStoreAllreduce(store, arrays)
-    for _ in range(20):
-        for array in arrays:
-            allreduce([array])
-""",
-    )
+def test_what_is_queued_at_the_end_still_arrives(job_of_three):
+    """Nothing is waited for in the script; the job ended well."""
+    assert job_of_three[1].count('queued') == 3
 
 
-def test_the_first_sums_never_meet_the_first_values(tmp_path):
+def test_the_first_sums_never_meet_the_first_values(job_of_three):
     """MXNet's Trainer loses this race in about half of the runs."""
-    assert run_job(
-        tmp_path,
-        """
-from d2lmulti.cluster import KVStoreAllreduce, connect_kvstore
-from mxnet import np
-
-with connect_kvstore() as store:
-    sums = set()
-    for number in range(20):
-        arrays = [np.ones(1000 * i + 1) * (store.rank + 1) for i in range(8)]
-        allreduce = KVStoreAllreduce(store, arrays)
-        for array in arrays:
-            allreduce([array])
-        sums.update(value for array in arrays for value in array.tolist())
-    print(sums)
-""",
-    ) == ['{3.0}', '{3.0}']
+    assert printed(job_of_three, 'first sums') == ['{6.0}'] * 3
 
 
 @pytest.mark.parametrize(
@@ -903,9 +957,9 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
     assert found == right
 
 
-def test_a_test_set_smaller_than_the_workers_will_do(tmp_path):
+def test_a_test_set_smaller_than_the_workers_will_do(job_of_three):
     """Without an example, a worker has no part of the mean."""
-    assert_all_trained(run_different(tmp_path, 'data=(X, y, X[:1], y[:1])'))
+    assert printed(job_of_three, 'a small test set') == ['trained'] * 3
 
 
 def test_a_test_set_without_examples_is_refused_before_training(tmp_path):
@@ -937,58 +991,6 @@ def test_functions_have_the_same_description_in_all_processes():
     whole = functools.partial(inner, other=inner, thing=object(), lr=0.1)
     name = 'inner(other=inner, thing=<object object>, lr=0.1)'
     assert resume.describe(whole) == name
-
-
-DIFFERENT = """
-import os
-import d2lmulti
-from d2lmulti import resume
-from helpers import small_training, tiny_init, tiny_net
-from mxnet import np
-
-X, y, X_test, y_test = (a[:64] for a in d2lmulti.read_fashion_mnist())
-number = int(os.environ['D2LMULTI_NUM_DEVICES'])
-small_training(**{'folder': 'folder', 'num_devices': 1, 'init': tiny_init,
-                  'net': tiny_net, **dict(OPTIONS)})
-print('trained')
-"""
-
-
-def run_different(tmp_path, options):
-    """Run a job in which `number`, 1 or 2, tells the workers apart."""
-    script = f'import sys; sys.path.insert(0, {TESTS!r})' + DIFFERENT
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path)
-        return run_job(
-            tmp_path, script.replace('OPTIONS', options), devices=[1, 2]
-        )
-
-
-def assert_all_trained(lines):
-    assert lines.count('trained') == 2
-
-
-@pytest.mark.parametrize(
-    'options, message',
-    [
-        ('num_epochs=number', 'different arguments'),
-        pytest.param(
-            'checkpoint_every=number',
-            'different arguments',
-            marks=pytest.mark.long,
-        ),
-        (
-            'init=lambda seed: [np.zeros((784, number))]',
-            'init must return arrays of the same shapes',
-        ),
-    ],
-)
-def test_workers_that_are_started_differently_refuse(
-    tmp_path, options, message
-):
-    """They would wait for each other."""
-    with pytest.raises(JobFailed, match=message):
-        run_different(tmp_path, options)
 
 
 # Each real bug, put in on purpose: the test of its property must fail.

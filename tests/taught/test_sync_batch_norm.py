@@ -359,7 +359,7 @@ def test_an_invalid_momentum_is_rejected(momentum, error):
         gradients_bn([], [], [params], [averages], momentum=momentum)
 
 
-def accuracy_by_class(sync, seed, num_devices=10, num_steps=60):
+def accuracy_by_class(sync, seed, num_devices=10, num_steps=40):
     """Train a small network, one class per device; return its accuracy."""
     X, y, X_test, y_test = d2lmulti.read_fashion_mnist()
     small, small_test = [
