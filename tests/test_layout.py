@@ -111,9 +111,7 @@ def test_taught_files_can_be_read_in_five_minutes():
     }
     assert max(lengths.values()) <= 260, lengths
     assert sum(lengths.values()) < 160 * len(lengths), lengths
-    assert (
-        sum(length < 150 for length in lengths.values()) > len(lengths) / 2
-    ), lengths
+    assert sum(n < 160 for n in lengths.values()) > len(lengths) / 2, lengths
 
 
 @pytest.mark.parametrize(
