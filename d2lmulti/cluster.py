@@ -17,9 +17,9 @@ from .heterogeneous import shard_sizes
 from .large_batch import accumulate_gradients
 from .network import init_params, lenet, loss
 from .replicas import allreduce
-from .resume import Job, RankOrderAllreduce, scale_gradients
+from .resume import Job, Plan, scale_gradients
 from .system.runtime import uninterrupted
-from .training import evaluate_accuracy, sgd
+from .training import TrainResult, evaluate_accuracy, sgd
 
 # %% ../notebooks/19_cluster.ipynb #9
 @contextlib.contextmanager
@@ -105,6 +105,29 @@ def cluster_step(rows, minibatches, device_params, devices, lr, store,
     return numbers[0][1:]
 
 # %% ../notebooks/19_cluster.ipynb #cluster-allreduce
+class RankOrderAllreduce:
+    """A `KVStoreAllreduce` that adds in the order of the ranks, so sums are
+    bit-identical. A worker sends `num_workers` times as many bytes."""
+    def __init__(self, store, params):
+        self.rank = store.rank
+        self.tables = [
+            np.zeros((store.num_workers, *param.shape), dtype=param.dtype)
+            for param in params]
+        self.sum, self.turn = KVStoreAllreduce(store, self.tables), 0
+
+    def __call__(self, data):
+        table = self.tables[self.turn]
+        self.turn = (self.turn + 1) % len(self.tables)
+        allreduce(data)  # inside the machine
+        table[:] = 0
+        table[self.rank] = data[0]
+        self.sum([table])  # across: the other rows are zero here
+        total = table[0]
+        for row in table[1:]:
+            total = total + row
+        for array in data:
+            total.copyto(array)
+
 def cluster_allreduce(params, store, in_rank_order=False):
     """Return the `allreduce` of `cluster_step`, which sums one array."""
     size = sum(param.size for param in params) + 1 + store.num_workers
@@ -121,6 +144,26 @@ def broadcast_params(params, store):
             param[:] = 0
         allreduce([param])
 
+# %% ../notebooks/19_cluster.ipynb #train-job
+def train_job(job, test_set, evaluate):
+    """Take all steps that are left, on this worker."""
+    Minibatches(*test_set, 256)  # an invalid one raises now, not later
+    broadcast_params(job.state.params, job.workers)
+    replicas, states = job.make_replicas()
+    allreduce = cluster_allreduce(replicas[0], job.workers,
+                                  job.plan.in_rank_order)
+    while job.state.epoch < job.plan.num_epochs:
+        for rows in job.rows_left():  # of each minibatch in this epoch
+            costs = cluster_step(
+                rows, job.batches, replicas, job.devices, job.rate(),
+                job.workers, allreduce, job.state.shares, states,
+                **job.options)
+            npx.waitall()
+            job.finish_step(costs)  # a checkpoint, every few steps
+        job.finish_epoch(job.accuracy(replicas, test_set, evaluate))
+    return TrainResult(job.devices, **job.state.history,
+                       device_params=replicas)
+
 # %% ../notebooks/19_cluster.ipynb #27
 def train_on_cluster(num_devices, batch_size, lr, num_epochs=10, seed=0,
                      data=None, checkpoints=None, checkpoint_every=20, *,
@@ -135,18 +178,15 @@ def train_on_cluster(num_devices, batch_size, lr, num_epochs=10, seed=0,
     speeds measured in training. `checkpoints`: a folder that all share; rank
     0 writes every `checkpoint_every` steps, and training goes on from there,
     on other workers only if `redistribute`. `schedule(step)`: the rate, not
-    `lr`. `in_rank_order`: bit-identical sums, for `num_workers` times the
-    bytes. `options`: `net`, `loss`, `update` such as `adam`, `num_parts` of
-    a shard, `max_norm`, `count(y)`. Raises as `train`, `load_checkpoint`.
-    """
+    `lr`. `in_rank_order`: see `RankOrderAllreduce`. `options`: `net`, `loss`,
+    `update` such as `adam`, `num_parts` of a shard, `max_norm`, `count(y)`.
+    Raises as `train` and `load_checkpoint`."""
     check_cluster(checkpoint_every, num_devices, speed, init=init,
                   evaluate=evaluate, schedule=schedule, **options)
+    plan = Plan(num_epochs, lr, schedule, num_devices, speed, adapt,
+                in_rank_order, redistribute, checkpoints, checkpoint_every)
     X, y, *test_set = data or read_fashion_mnist()
-    batches = Minibatches(X, y, batch_size, seed)
     with connect_kvstore() as store:
-        params = init(seed)
-        job = Job(store, params, batches, num_epochs, lr, schedule,
-                  num_devices, speed, adapt, checkpoints, checkpoint_every)
-        broadcast_params(params, job.workers)
-        job.begin(params, in_rank_order, redistribute, options)
-        return job.train(cluster_step, cluster_allreduce, test_set, evaluate)
+        job = Job(store, init(seed), Minibatches(X, y, batch_size, seed),
+                  plan, options)
+        return train_job(job, test_set, evaluate)

@@ -6,6 +6,7 @@ another process has rank 0. Here the workers are numbered by what they are.
 """
 
 import collections
+import dataclasses
 import functools
 import json
 import os
@@ -18,6 +19,7 @@ from typing import (
     Callable,
     Deque,
     Dict,
+    Iterator,
     List,
     Optional,
     Sequence,
@@ -26,7 +28,7 @@ from typing import (
 )
 
 import numpy as onp
-from mxnet import np, npx
+from mxnet import np
 
 from .checkpoint import (
     ROUNDING,
@@ -50,8 +52,7 @@ from .data import Minibatches
 from .devices import split_slices, try_devices
 from .heterogeneous import adapt_shares, balanced_shares
 from .network import lenet
-from .replicas import allreduce, get_params
-from .training import TrainResult
+from .replicas import get_params
 
 MARGIN = 0.03  # the fraction of its time that new shares must save
 WHOLE = 2**24  # float32, in which workers exchange numbers, holds such whole
@@ -100,104 +101,76 @@ class Workers:
         return float(onp.average(found[:, 0], weights=found[:, 1]))
 
 
-class RankOrderAllreduce:
-    """As `KVStoreAllreduce`, but sums in the order of the ranks, so sums
-    are bit-identical. A worker sends and receives `num_workers` times as much.
-    """
+@dataclasses.dataclass
+class Plan:
+    """What a job was asked for: see `train_on_cluster`."""
 
-    def __init__(self, store: Any, params: Sequence) -> None:
-        self.store, self.turn = store, 0
-        first = getattr(store, 'num_keys', 0)
-        store.num_keys = first + len(params)
-        self.tables = [
-            (
-                str(first + i),
-                np.zeros((store.num_workers, *p.shape), dtype=p.dtype),
-            )
-            for i, p in enumerate(params)
-        ]
-        for key, table in self.tables:
-            store.init(key, table)
-        npx.waitall()
-
-    def __call__(self, data: Sequence) -> None:
-        """Sum `data` over its devices and all workers, in place."""
-        key, table = self.tables[self.turn]
-        self.turn = (self.turn + 1) % len(self.tables)
-        allreduce(data)
-        table[:] = 0
-        table[self.store.rank] = data[0]
-        if self.store.num_workers > 1:
-            self.store.push(key, table)
-            self.store.pull(key, out=table)
-        total = table[0]
-        for row in table[1:]:
-            total = total + row
-        for array in data:
-            total.copyto(array)
+    num_epochs: int
+    lr: float
+    schedule: Optional[Callable[[int], float]]
+    num_devices: Optional[int]
+    speed: Optional[float]
+    adapt: bool
+    in_rank_order: bool
+    redistribute: bool
+    checkpoints: Optional[str]
+    checkpoint_every: int
 
 
 class Job:
-    """This worker's part of a job: its devices, and where training stands."""
+    """This worker's part of a job: its devices, and where training stands.
+
+    Begins where the newest checkpoint ends, or with `params`.
+    """
 
     def __init__(
         self,
         store: Any,
         params: Sequence,
         batches: Any,
-        num_epochs: int,
-        lr: float,
-        schedule: Optional[Callable[[int], float]],
-        num_devices: Optional[int],
-        speed: Optional[float],
-        adapt: bool,
-        checkpoints: Optional[str],
-        checkpoint_every: int,
-    ) -> None:
-        self.devices = try_devices(find_num_devices(num_devices))
-        self.workers = Workers(
-            store, len(self.devices), find_speed(speed, len(self.devices))
-        )
-        check_params(params, self.workers)
-        total = range(sum(self.workers.devices))
-        check_training(num_epochs, 1 if schedule else lr, batches, total)
-        self.batches, self.num_epochs = batches, num_epochs
-        self.lr, self.schedule, self.adapt = lr, schedule, adapt
-        self.checkpoints, self.every = checkpoints, checkpoint_every
-        self.recent: Deque[List[float]] = collections.deque(maxlen=7)
-
-    def begin(
-        self,
-        params: Sequence,
-        in_rank_order: bool,
-        redistribute: bool,
+        plan: Plan,
         options: Dict[str, Any],
     ) -> None:
-        """Set `state`: the newest checkpoint, or an untrained network."""
-        self.options, self.in_rank_order = options, in_rank_order
-        self.state = load_or_init(
-            self.checkpoints,
+        self.devices = try_devices(find_num_devices(plan.num_devices))
+        self.workers = Workers(
+            store,
+            len(self.devices),
+            find_speed(plan.speed, len(self.devices)),
+        )
+        check_params(params, self.workers)
+        self.batches, self.plan, self.options = batches, plan, options
+        total = range(sum(self.workers.devices))
+        lr = 1 if plan.schedule else plan.lr
+        check_training(plan.num_epochs, lr, batches, total)
+        self.recent: Deque[List[float]] = collections.deque(maxlen=7)
+        self.state = self.restore(params)
+
+    def restore(self, params: Sequence) -> Checkpoint:
+        """Return the newest checkpoint, or that of an untrained network."""
+        state = load_or_init(
+            self.plan.checkpoints,
             self.settings(params),
             params,
             self.workers,
-            redistribute,
-            num_epochs=int(self.num_epochs),
-            checkpoint_every=int(self.every),
+            self.plan.redistribute,
+            num_epochs=int(self.plan.num_epochs),
+            checkpoint_every=int(self.plan.checkpoint_every),
         )
-        self.state.shares = self.state.shares or balanced_shares(
+        state.shares = state.shares or balanced_shares(
             self.workers.speeds, self.batches.batch_size
         )
+        return state
 
     def settings(self, params: Sequence) -> Dict[str, Any]:
         """Return what must be the same for training to continue exactly."""
         return job_settings(
             self.batches,
-            self.lr,
+            self.plan.lr,
             params,
             self.workers,
-            schedule=self.schedule,
-            adapt=self.adapt,
-            in_rank_order=self.in_rank_order,
+            schedule=self.plan.schedule,
+            adapt=self.plan.adapt,
+            in_rank_order=self.plan.in_rank_order,
             **self.options,
         )
 
@@ -219,87 +192,59 @@ class Job:
         self.state.params, self.state.optimizer = replicas[0], states[0]
         return replicas, states
 
-    def train(
-        self,
-        cluster_step: Callable[..., Any],
-        make_allreduce: Callable[..., Any],
-        test_set: Sequence[onp.ndarray],
-        evaluate: Callable[..., float],
-    ) -> TrainResult:
-        """Take all steps that are left, on this worker."""
-        X_test, y_test = test_set
-        Minibatches(X_test, y_test, 256)  # raises before training, not after
-        replicas, states = self.make_replicas()
-        step = functools.partial(
-            cluster_step,
-            minibatches=self.batches,
-            device_params=replicas,
-            devices=self.devices,
-            store=self.workers,
-            states=states,
-            allreduce=make_allreduce(
-                replicas[0], self.workers, self.in_rank_order
-            ),
-            **self.options,
-        )
-        state, history = self.state, self.state.history
-        while state.epoch < self.num_epochs:
-            self.finish_epoch(step)
-            accuracy = self.accuracy(replicas, X_test, y_test, evaluate)
-            history['accuracies'].append(accuracy)
-            state.epoch, state.step = state.epoch + 1, 0
-        return TrainResult(self.devices, **history, device_params=replicas)
+    def rate(self) -> float:
+        """Return the learning rate of the next step."""
+        if self.plan.schedule is None:
+            return self.plan.lr
+        step = self.state.epoch * len(self.batches) + self.state.step
+        return check_weight(self.plan.schedule(step), f'schedule({step})')
+
+    def rows_left(self) -> Iterator[Any]:
+        """Yield the rows of each minibatch that is left of this epoch;
+        `finish_step` goes on to the next."""
+        start = time.perf_counter()
+        all_rows = self.batches.rows(self.state.epoch)
+        while self.state.step < len(all_rows):
+            yield all_rows[self.state.step]
+        self.state.history['seconds'].append(time.perf_counter() - start)
+        check_finite(self.state.params, self.plan.lr)
+
+    def finish_step(self, costs: Any) -> None:
+        """Count a step, adapt the shares to its costs (each worker's seconds
+        per example) if asked to, and every few steps write a checkpoint."""
+        state, plan = self.state, self.plan
+        self.recent.append(costs.tolist())
+        if plan.adapt:
+            state.shares = adapt_shares(state.shares, self.recent, MARGIN)
+        state.step += 1
+        if plan.checkpoints and (
+            state.step % plan.checkpoint_every == 0
+            or state.step == len(self.batches)
+        ):
+            save_state(plan.checkpoints, state, self.workers)
+
+    def finish_epoch(self, accuracy: float) -> None:
+        """Note the accuracy of an epoch, and go on to the next."""
+        self.state.history['accuracies'].append(accuracy)
+        self.state.epoch, self.state.step = self.state.epoch + 1, 0
 
     def accuracy(
-        self,
-        replicas: List[list],
-        X: onp.ndarray,
-        y: onp.ndarray,
-        evaluate: Callable[..., float],
+        self, replicas: List[list], test_set: Any, evaluate: Callable
     ) -> float:
-        """Return the accuracy on a test set, over which all workers divide
-        themselves."""
-        rows = split_slices(len(X), self.workers.num_workers)[
-            self.workers.rank
-        ]
-        if rows.start == rows.stop:  # there are fewer examples than workers
+        """Return the accuracy on a test set, (X, y), over which all workers
+        divide themselves."""
+        parts = split_slices(len(test_set[1]), self.workers.num_workers)
+        X, y = (data[parts[self.workers.rank]] for data in test_set)
+        if not len(y):  # there are fewer examples than workers
             return self.workers.mean(0, 0)
         found = evaluate(
             replicas,
-            Minibatches(X[rows], y[rows], 256),
+            Minibatches(X, y, 256),
             self.devices,
             self.options.get('net', lenet),
         )
-        weight = check_weight(self.options.get('count', len)(y[rows]))
+        weight = check_weight(self.options.get('count', len)(y))
         return self.workers.mean(check_scalar('evaluate', found), weight)
-
-    def rate(self) -> float:
-        """Return the learning rate of the next step."""
-        if self.schedule is None:
-            return self.lr
-        step = self.state.epoch * len(self.batches) + self.state.step
-        return check_weight(self.schedule(step), f'schedule({step})')
-
-    def finish_epoch(self, step: Callable[..., Any]) -> None:
-        """Take the steps of epoch `state.epoch` that come after
-        `state.step`; `step` returns each worker's seconds per example."""
-        state, all_rows = self.state, self.batches.rows(self.state.epoch)
-        start = time.perf_counter()
-        while state.step < len(all_rows):
-            costs = step(
-                all_rows[state.step], lr=self.rate(), shares=state.shares
-            )
-            npx.waitall()
-            self.recent.append(costs.tolist())
-            if self.adapt:
-                state.shares = adapt_shares(state.shares, self.recent, MARGIN)
-            state.step += 1
-            if self.checkpoints and (
-                state.step % self.every == 0 or state.step == len(all_rows)
-            ):
-                save_state(self.checkpoints, state, self.workers)
-        state.history['seconds'].append(time.perf_counter() - start)
-        check_finite(state.params, self.lr)
 
 
 def scale_gradients(
