@@ -127,6 +127,7 @@ export: env  ## write d2lmulti/ from the notebooks, and number the exercises
 	$(python) -c "from glob import glob; \
 	from nbdev.export import nb_export; \
 	[nb_export(f, 'd2lmulti') for f in sorted(glob('notebooks/*.ipynb'))]"
+	@$(python) book/one_file.py
 	@$(python) -m grading.number notebooks
 
 # Stored notebooks tell nothing of the machine that ran them.

@@ -5,8 +5,8 @@ import pathlib
 import subprocess
 import sys
 
-import nbformat
 import pytest
+from one_file import CORE, taught_cells
 
 import d2lmulti
 from grading.cells import name_of
@@ -17,10 +17,9 @@ STEMS = [path.stem for path in sorted(NOTEBOOKS.glob('*.ipynb'))]
 TAUGHT = [  # in the order of the chapters
     name_of(stem) for stem in STEMS if (ROOT / f'{name_of(stem)}.py').exists()
 ]
-CORE = ['devices', 'network', 'replicas', 'data', 'training']
 # What no other module of ours may stand below, from the ground up.
 FLOORS = [
-    {'checks', 'network', 'timeline', 'system'},
+    {'checks', 'network', 'timeline', 'system', 'one_file'},
     {'plots', 'launcher', 'checkpoint', 'devices', 'data', 'replicas'},
     {
         'model_parallel',
@@ -88,7 +87,7 @@ def test_no_import_runs_upward(path):
             assert TAUGHT.index(other) < TAUGHT.index(module)
         if module in ('system', 'launcher'):
             assert other == 'system'
-        if module in ('checks', 'network'):
+        if module in ('checks', 'network', 'one_file'):
             pytest.fail(f'{module} needs nothing of ours, not {other}')
 
 
@@ -145,18 +144,6 @@ def test_the_public_names_are_those_that_modules_export():
         exported = sys.modules[f'd2lmulti.{module}'].__all__
         first = names.index(exported[0])
         assert names[first : first + len(exported)] == exported
-
-
-def taught_cells(name):
-    """Return the cells that a student types: exported and not folded."""
-    (path,) = NOTEBOOKS.glob(f'??_{name}.ipynb')
-    return [
-        cell.source
-        for cell in nbformat.read(path, 4).cells
-        if cell.cell_type == 'code'
-        and cell.source.startswith('#| export\n')
-        and 'hide-input' not in cell.metadata.get('tags', [])
-    ]
 
 
 def retyped():
