@@ -12,7 +12,7 @@ import functools
 import re
 
 import chapters  # noqa: F401  makes `grading` importable
-import nbformat
+from chapter_imports import read_chapter
 
 from grading.cells import code_cells, name_of, tags
 
@@ -85,7 +85,7 @@ def taught_cells(name):
     (path,) = (chapters.ROOT / 'notebooks').glob(f'??_{name}.ipynb')
     return [
         cell.source
-        for cell in code_cells(nbformat.read(path, 4))
+        for cell in code_cells(read_chapter(path))
         if cell.source.startswith('#| export\n')
         and 'hide-input' not in tags(cell)
     ]
