@@ -10,7 +10,7 @@ from mxnet import np
 from .checks import (check_batch, check_bytes,
                              check_minibatches, check_split)
 from .devices import split_slices
-from .system.fashion_mnist import read_fashion_mnist
+from .datasets.fashion_mnist import read_fashion_mnist
 
 # %% ../notebooks/04_data.ipynb #4
 def split_and_load(data, devices):

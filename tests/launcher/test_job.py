@@ -14,9 +14,9 @@ import pytest
 from helpers import JOB_LIMITS, JOIN, STEPS, left_behind, wait_until
 
 from d2lmulti import checks
-from d2lmulti.launcher import JobFailed, launch
-from d2lmulti.launcher.job import check_integer
-from d2lmulti.system import runtime
+from d2lmulti.prepare import runtime
+from d2lrun import JobFailed, launch
+from d2lrun.job import check_integer
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -390,7 +390,7 @@ def start_unusual(tmp_path_factory, stand_in_path):
         env = {**os.environ, 'D2LMULTI_TEST': str(folder)}
         if not mxnet:
             env['PYTHONPATH'] = stand_in_path
-        launcher = '-m d2lmulti launch --exit-timeout 3 --timeout 60 --'
+        launcher = '-m d2lrun --exit-timeout 3 --timeout 60 --'
         with open(folder / 'output', 'w') as output:
             process = subprocess.Popen(
                 [sys.executable, *launcher.split(), sys.executable]
@@ -736,7 +736,7 @@ def test_a_number_is_refused_as_everywhere_in_the_package(value):
 
 
 def test_the_command_does_not_wait_for_mxnet():
-    command = '-m d2lmulti launch --print-env 1 --port 9091'
+    command = '-m d2lrun --print-env 1 --port 9091'
     result = subprocess.run(
         [sys.executable, '-X', 'importtime', *command.split()],
         timeout=30,

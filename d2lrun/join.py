@@ -11,8 +11,8 @@ import time
 from typing import Any, Callable, Sequence
 
 from .agent import GRACE, HEARTBEAT_TIMEOUT, start_thread
+from .channel import Channel
 from .connection import (
-    Channel,
     agent_command,
     has_ended,
     kill_agent,

@@ -22,15 +22,10 @@ import uuid
 from typing import Any, Iterator, NamedTuple
 
 from .agent import start_thread
-from .connection import (
-    Channel,
-    send_line,
-)
+from .channel import Channel
+from .connection import send_line
 from .report import JobFailed, plural
-from .roles import (
-    Role,
-    find_address,
-)
+from .roles import Role, find_address
 
 ANSWER_TIMEOUT = 5  # seconds for the first words of a connection
 

@@ -56,7 +56,7 @@ def load_library() -> ctypes.CDLL | None:
 
 def import_mxnet() -> types.ModuleType:
     """Import MXNet as d2lmulti does, on newer Pythons too, without it."""
-    path = pathlib.Path(__file__).parents[1] / 'system/newer_python.py'
+    path = pathlib.Path(__file__).with_name('newer_python.py')
     spec: Any = importlib.util.spec_from_file_location('newer_python', path)
     newer_python = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(newer_python)
