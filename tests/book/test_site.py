@@ -23,6 +23,8 @@ from front_page import chapter_lines
 from make_student import is_machinery
 from pybtex.database import parse_file
 
+import d2lrun
+
 ROOT = pathlib.Path(__file__).parents[2]
 CHAPTER_FILES = sorted((ROOT / 'notebooks').glob('*.ipynb'))
 CHAPTERS = [path.stem for path in CHAPTER_FILES]
@@ -282,6 +284,8 @@ def test_the_api_page_shows_what_the_package_exports_and_nothing_else(book):
         assert len(entry.find_next_sibling('dd').text.split()) > 3, entry
         package, _, name = entry['id'].partition('.')
         value = getattr(sys.modules[package], name)
+        if value is d2lrun.JobFailed:  # as an exception, it has none
+            continue
         for parameter in inspect.signature(value).parameters:
             assert parameter in entry.text
 
