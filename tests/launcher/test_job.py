@@ -15,7 +15,7 @@ from helpers import JOB_LIMITS, JOIN, STEPS, left_behind, wait_until
 
 from d2lmulti import checks
 from d2lmulti.prepare import runtime
-from d2lrun import JobFailed, launch
+from d2lrun import JobFailed, launch, serve
 from d2lrun.job import check_integer
 
 pytestmark = pytest.mark.timeout(90)
@@ -432,6 +432,14 @@ npx.waitall()
         servers=2,
     )
     assert sum('w [8.5, 8.5, 8.5]' in line for line in lines) == 2
+
+
+def test_a_server_hides_no_module_of_a_worker(monkeypatch):
+    """An optimizer may be in a module `settings`, as one of ours is."""
+    monkeypatch.setattr(sys, 'path', [str(serve.HERE), 'of the worker'])
+    assert (serve.HERE / 'settings.py').exists()
+    serve.leave_folder()
+    assert sys.path == ['of the worker']
 
 
 def test_a_worker_that_fails_before_it_joins_ends_the_job(job):
