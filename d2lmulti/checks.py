@@ -15,7 +15,7 @@ import mxnet as mx
 import numpy as onp
 from mxnet import np
 
-MAX_CPU_DEVICES = 64  # as many as system/runtime.py makes workspaces
+MAX_CPU_DEVICES = 64  # as many as d2lrun/settings.py makes workspaces
 DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
 
 

@@ -324,7 +324,7 @@ class Meeting:
                 absent = [n for n in away if not self.has_joined(n)]
                 raise JobFailed(
                     f'not joined after {seconds} seconds: workers {absent}. '
-                    'Start `launch` on their nodes too, with the same '
+                    'Start `d2lrun` on their nodes too, with the same '
                     f'--rendezvous and --first-worker {absent[0]}'
                 )
             for number, role in away.items():
