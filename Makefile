@@ -25,9 +25,9 @@ nbval = --nbval --nbval-current-env --nbval-cell-timeout=180
 chapters = $(nbval) tests/notebooks/test_notebooks.py $(notebooks)
 tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \
 	tests/notebooks/test_exercises.py,tests)
-by_hand = d2lmulti/checks.py d2lmulti/check_basics.py d2lmulti/check_rules.py \
-	d2lmulti/plots.py d2lmulti/checkpoint.py \
-	d2lmulti/resume.py d2lmulti/__main__.py d2lmulti/system d2lmulti/launcher
+by_hand = d2lmulti/check*.py d2lmulti/plots.py \
+	d2lmulti/resume.py d2lmulti/findings.py d2lmulti/__main__.py \
+	d2lmulti/prepare d2lmulti/datasets/*.py d2lrun
 compile = pip compile -q --config-file requirements/uv.toml --universal \
 	--python-version 3.8 --generate-hashes
 
@@ -106,16 +106,16 @@ test-gpu: BUILD = gpu
 test-gpu: env  # what the chapters claim of devices, on GPUs
 	D2LMULTI_DEVICES=gpu $(pytest) tests/gpu.py
 
-without_gpu = LD_LIBRARY_PATH=build/stub .venv-gpu/bin/python -m d2lmulti
+without_gpu = LD_LIBRARY_PATH=build/stub .venv-gpu/bin/python -m
 
 test-gpu-build: BUILD = gpu
 test-gpu-build: env  # MXNet's GPU build without a GPU; needs gcc
 	mkdir -p build/stub
 	gcc -shared -fPIC -Wl,-soname,libcuda.so.1 -o build/stub/libcuda.so.1 \
 	    tests/system/stub_driver.c
-	$(without_gpu) doctor --quick
-	STUB_GPUS=1 $(without_gpu) doctor --quick
-	$(without_gpu) train --epochs 3 --out build/gpu-env.png
+	$(without_gpu) d2lrun doctor --quick
+	STUB_GPUS=1 $(without_gpu) d2lrun doctor --quick
+	$(without_gpu) d2lmulti train --epochs 3 --out build/gpu-env.png
 
 bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cluster, unequal, large_batch
 	$(python) benchmarks/run.py $(SUITE) $(ARGS)

@@ -32,7 +32,7 @@ PARTS = {
         60,
     ),
     'topology': (['nvidia-smi', 'topo', '-m'], 60),
-    'doctor': (['-m', 'd2lmulti', 'doctor'], 900),
+    'doctor': (['-m', 'd2lrun', 'doctor'], 900),
     'test-gpu': ([*PYTEST, 'tests/gpu.py'], 900),
     'train': (['-m', 'd2lmulti', 'train', '--out', 'build/gpu.png'], 900),
     'chapters': (
@@ -59,12 +59,12 @@ def main():
         parser.error(f'no part {unknown[0]}: {", ".join(PARTS)}')
     os.environ['D2LMULTI_DEVICES'] = 'gpu'  # a GPU must work, in every part
     status, answer, _ = run(
-        ['-c', 'from d2lmulti.system.gpus import find_gpus\nfind_gpus()'], 300
+        ['-c', 'from d2lmulti.prepare.gpus import find_gpus\nfind_gpus()'], 300
     )
     if status != 'passed':
         reason = (answer.splitlines() or ['MXNet did not answer'])[-1]
         print(f'no report without a GPU that works: {reason}')
-        print('.venv-gpu/bin/python -m d2lmulti doctor says more')
+        print('.venv-gpu/bin/python -m d2lrun doctor says more')
         return 1
     results = {}
     for name in chosen:

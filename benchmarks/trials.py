@@ -15,7 +15,7 @@ import psutil
 from peers import ENVIRONMENTS, MODULES
 from tqdm import tqdm
 
-from d2lmulti.system.runtime import SETTINGS
+from d2lmulti.prepare.runtime import SETTINGS
 
 WORKER = pathlib.Path(__file__).with_name('worker.py')
 TIME_LIMIT = 600  # seconds for a trial

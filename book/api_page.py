@@ -1,4 +1,5 @@
-"""List on the page `api` what `d2lmulti.__all__` names, and nothing else."""
+"""List on the page `api` what `__all__` of our two packages names, and nothing
+else."""
 
 import importlib
 import inspect
@@ -6,17 +7,26 @@ import pathlib
 import re
 
 import d2lmulti
+import d2lrun
+
+PUBLIC = [
+    (package, name)
+    for package in (d2lmulti, d2lrun)
+    for name in package.__all__
+]
 
 
 def add_public_names(app, docname, source):
     """Append the public names, below a heading for each module."""
     if docname != 'api':
         return
-    app.env.note_dependency(d2lmulti.__file__)
+    for package in (d2lmulti, d2lrun):
+        app.env.note_dependency(package.__file__)
     source[0] += f'\n\n{summary_table()}\n'
     modules = {}
-    for name in d2lmulti.__all__:
-        modules.setdefault(module_of(name), []).append(name)
+    for package, name in PUBLIC:
+        module = module_of(package, name)
+        modules.setdefault(module, []).append((package, name))
     for module, names in modules.items():
         app.env.note_dependency(module.__file__)
         source[0] += '\n'.join(
@@ -24,18 +34,18 @@ def add_public_names(app, docname, source):
                 f'\n## `{module.__name__}`\n',
                 f'{origin_of(module)}\n',
                 '```{eval-rst}',
-                *map(directive_of, names),
+                *(directive_of(*name) for name in names),
                 '```\n',
             ]
         )
 
 
-def module_of(name):
+def module_of(package, name):
     """Return the module of a public name, or the package around it."""
-    path = getattr(d2lmulti, name).__module__
-    package = importlib.import_module(path.rpartition('.')[0])
-    if package is not d2lmulti and hasattr(package, name):
-        return package
+    path = getattr(package, name).__module__
+    around = importlib.import_module(path.rpartition('.')[0])
+    if around is not d2lmulti and hasattr(around, name):
+        return around
     return importlib.import_module(path)
 
 
@@ -51,18 +61,20 @@ def origin_of(module):
 def summary_table():
     """Return a table of all names, each with its docstring's first line."""
     rows = ['| name | what it does |', '|---|---|']
-    for name in d2lmulti.__all__:
-        text = inspect.getdoc(getattr(d2lmulti, name))
+    for package, name in PUBLIC:
+        text = inspect.getdoc(getattr(package, name))
         line = ' '.join(text.split('\n\n')[0].split())
         line = re.split(r'(?<=[^.]\.) (?=[A-Z])', line)[0].replace('|', r'\|')
-        rows.append(f'| {{py:obj}}`{name} <d2lmulti.{name}>` | {line} |')
+        rows.append(
+            f'| {{py:obj}}`{name} <{package.__name__}.{name}>` | {line} |'
+        )
     return '\n'.join(rows)
 
 
-def directive_of(name):
+def directive_of(package, name):
     """Return what makes autodoc show a name's signature and docstring."""
-    kind = 'class' if inspect.isclass(getattr(d2lmulti, name)) else 'function'
-    return f'.. auto{kind}:: d2lmulti.{name}\n'
+    kind = 'class' if inspect.isclass(getattr(package, name)) else 'function'
+    return f'.. auto{kind}:: {package.__name__}.{name}\n'
 
 
 def setup(app):

@@ -21,6 +21,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 PARTS = (
     'CITATION.cff',
     'd2lmulti',
+    'd2lrun',
     'deploy',
     'img',
     'requirements',

@@ -65,7 +65,7 @@ def train(devices, X, y, X_test, y_test, batch_size=256, lr=0.2, epochs=5):
         print(f'{devices}: accuracy {accuracy:.2f} in {seconds[-1]:.1f} s')
     return replicas, onp.median(seconds)
 
-def main(folder=pathlib.Path(__file__).parent / 'fashion_mnist'):
+def main(folder=pathlib.Path(__file__).parent / 'datasets' / 'fashion_mnist'):
     files = sorted(pathlib.Path(folder).glob('*.gz'))
     assert len(files) == 4, f'no Fashion-MNIST (four .gz files) in {folder}'
     X_test, y_test, X, y = map(read, files)

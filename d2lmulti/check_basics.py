@@ -9,7 +9,7 @@ from typing import Any, Dict, List
 
 import numpy as onp
 
-MAX_CPU_DEVICES = 64  # as many as the process has workspaces for
+MAX_CPU_DEVICES = 64  # as many as d2lrun/settings.py makes workspaces
 
 
 def is_integer(value) -> bool:

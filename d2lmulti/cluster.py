@@ -18,7 +18,7 @@ from .large_batch import accumulate_gradients
 from .network import init_params, lenet, loss
 from .replicas import allreduce
 from .resume import Job, Plan, scale_gradients
-from .system.runtime import uninterrupted
+from .prepare.runtime import uninterrupted
 from .training import TrainResult, evaluate_accuracy, sgd
 
 # %% ../notebooks/19_cluster.ipynb #9

@@ -9,7 +9,7 @@ import numpy as onp
 from mxnet import np
 from .checks import as_examples, as_floats, check_batch, check_split
 from .devices import split_slices
-from .system.fashion_mnist import read_fashion_mnist
+from .datasets.fashion_mnist import read_fashion_mnist
 
 # %% ../notebooks/04_data.ipynb #4
 def split_and_load(data, devices):

@@ -9,7 +9,7 @@ import time
 import mxnet as mx
 from mxnet import np, npx
 from .check_basics import check_num_devices, check_slices
-from .system.gpus import find_gpus
+from .prepare.gpus import find_gpus
 
 # %% ../notebooks/01_devices.ipynb #12
 def median_seconds(work, num_runs=5):

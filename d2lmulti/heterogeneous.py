@@ -14,8 +14,8 @@ from .devices import split_slices
 from .large_batch import update_replicas
 from .network import init_params
 from .replicas import allreduce, allreduce_gradients, get_params
-from .system.clock import time_when_ready
-from .system.runtime import uninterrupted
+from .prepare.clock import time_when_ready
+from .prepare.runtime import uninterrupted
 from .training import backward
 
 # %% ../notebooks/13_heterogeneous.ipynb #shares-c1

@@ -15,7 +15,7 @@ from .data import split_batch
 from .devices import split_slices
 from .network import lenet, loss
 from .replicas import allreduce, allreduce_gradients
-from .system.runtime import uninterrupted
+from .prepare.runtime import uninterrupted
 from .training import backward, sgd
 
 # %% ../notebooks/11_large_batch.ipynb #4

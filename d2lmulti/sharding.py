@@ -17,7 +17,7 @@ from .large_batch import norm, sgd_momentum
 from .model_parallel import LENET
 from .network import lenet, loss
 from .replicas import allreduce, allreduce_gradients
-from .system.runtime import uninterrupted
+from .prepare.runtime import uninterrupted
 from .training import backward
 
 # %% ../notebooks/16_sharding.ipynb #run-layers

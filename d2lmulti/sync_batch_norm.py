@@ -11,7 +11,7 @@ from .checks import check_train_batch
 from .data import split_batch
 from .network import init_params, loss
 from .replicas import allreduce, allreduce_gradients
-from .system.runtime import uninterrupted
+from .prepare.runtime import uninterrupted
 from .training import backward, sgd
 
 # %% ../notebooks/12_sync_batch_norm.ipynb #4

@@ -57,7 +57,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
         sgd(params, lr, len(X))
 
 # %% ../notebooks/05_training.ipynb #uninterrupted
-from .system.runtime import uninterrupted
+from .prepare.runtime import uninterrupted
 
 train_batch = uninterrupted()(train_batch)
 

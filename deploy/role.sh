@@ -69,13 +69,13 @@ except OSError:
 wait_until find_root ||
     fail "no address for $SCHEDULER after $STARTUP_TIMEOUT seconds"
 if [ "$role" = node ]; then
-    exec python -m d2lmulti launch --workers "$WORKERS" --servers "$SERVERS" \
+    exec python -m d2lrun --workers "$WORKERS" --servers "$SERVERS" \
         --rendezvous "tcp://$root:$SCHEDULER_PORT" --first-worker "$index" \
         --devices "${D2LMULTI_NUM_DEVICES:-1}" --timeout "$JOB_TIMEOUT" \
         --startup-timeout "$STARTUP_TIMEOUT" --restarts "${RESTARTS:-0}" \
         -- "$@"
 fi
-variables=$(python -m d2lmulti launch --workers "$WORKERS" \
+variables=$(python -m d2lrun --workers "$WORKERS" \
     --servers "$SERVERS" --root "$root" --port "$SCHEDULER_PORT" \
     --print-env "$index")
 eval "$variables"

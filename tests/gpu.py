@@ -21,7 +21,7 @@ from helpers import (
 from mxnet import autograd, np
 
 import d2lmulti
-from d2lmulti.system.gpus import find_gpus
+from d2lmulti.prepare.gpus import find_gpus
 
 os.environ.setdefault('D2LMULTI_DEVICES', 'gpu')
 GPUS, FAULTS = find_gpus()  # raises if none works

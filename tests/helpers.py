@@ -19,8 +19,8 @@ from mxnet import autograd, np, npx
 
 import d2lmulti
 from d2lmulti import cluster
-from d2lmulti.launcher import Limits
-from d2lmulti.system import newer_python, runtime
+from d2lmulti.prepare import runtime
+from d2lrun import Limits, newer_python
 
 # Chapters 21 and 22 need PyTorch and TensorFlow, so `make test` leaves them
 # out; `make test BUILD=frameworks` runs them, in an environment that has both.

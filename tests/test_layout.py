@@ -19,10 +19,11 @@ TAUGHT = [  # in the order of the chapters
 ]
 # What no other module of ours may stand below, from the ground up.
 FLOORS = [
-    {'check_basics', 'check_rules', 'network', 'system', 'one_file'},
+    {'check_basics', 'check_rules', 'network', 'one_file'},
+    {'findings', 'prepare', 'datasets'},
     {'devices'},
     {'checks', 'timeline'},
-    {'plots', 'launcher', 'checkpoint', 'data', 'replicas'},
+    {'plots', 'checkpoint', 'data', 'replicas'},
     {
         'model_parallel',
         'training',
@@ -36,6 +37,11 @@ FLOORS = [
     {'cluster', 'causes', 'resume', 'scaling'},
     {'__init__', '__main__'},
 ]
+
+
+OTHER = ROOT.parent / 'd2lrun'  # the house below: jobs and the doctor
+# What of ours may use it: chapters show how to run jobs, but need none.
+USES_OTHER = {'prepare', 'datasets', 'findings', '__main__'}
 
 
 def module_of(path):
@@ -53,11 +59,12 @@ def imports_of(path):
                     getattr(node, 'module', None) or '',
                     *(alias.name for alias in node.names),
                 ]
-                assert not any(
-                    name.split('.')[0] == 'd2lmulti' for name in names
-                ), f'{path}: import relatively'
+                packages = {name.split('.')[0] for name in names}
+                assert 'd2lmulti' not in packages, f'{path}: import relatively'
+                if 'd2lrun' in packages:
+                    assert module_of(path) in USES_OTHER, path
             continue
-        if node.level < depth:  # inside of system or launcher
+        if node.level < depth:  # inside of prepare or datasets
             continue
         if node.module:
             yield node.module.split('.')[0]
@@ -69,8 +76,7 @@ def files():
     return sorted(
         path
         for path in ROOT.rglob('*.py')
-        if 'exit_hook' not in path.parts
-        and path.parent.name != 'fashion_mnist'
+        if path.parent.name != 'fashion_mnist'
     )
 
 
@@ -87,11 +93,9 @@ def test_no_import_runs_upward(path):
         assert floor(other) <= floor(module), f'{module} imports {other}'
         if floor(other) == floor(module) and {module, other} <= set(TAUGHT):
             assert TAUGHT.index(other) < TAUGHT.index(module)
-        if module in ('system', 'launcher'):
-            assert other == 'system'
         if module == 'checks':
             assert other in ('check_basics', 'check_rules', 'devices')
-        elif module in ('network', 'one_file') or 'check_' in module:
+        elif floor(module) < floor('devices'):
             pytest.fail(f'{module} needs nothing of ours, not {other}')
 
 
@@ -99,6 +103,25 @@ def test_no_import_runs_in_a_circle():
     below = {}
     for path in files():
         below.setdefault(module_of(path), set()).update(imports_of(path))
+    check_order(below)
+
+
+def test_no_import_of_the_other_house_runs_in_a_circle():
+    """Not even one for types alone."""
+    below = {}
+    for path in OTHER.glob('*.py'):
+        below[path.stem] = others = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                names = [alias.name for alias in node.names]
+                others |= {node.module} if node.module else {*names}
+    assert 'report' in below['watch'] and 'job' in below['options']
+    check_order(below)
+
+
+def check_order(below):
+    """Fail unless the modules can be put in an order, each above those that
+    it imports."""
     below = {module: others - {module} for module, others in below.items()}
     while below:
         free = [module for module in below if not below[module] & set(below)]
@@ -119,8 +142,8 @@ def test_taught_files_can_be_read_in_five_minutes():
 
 @pytest.mark.parametrize(
     'path',
-    sorted(ROOT.rglob('*.py')),
-    ids=lambda path: str(path.relative_to(ROOT)),
+    sorted([*ROOT.rglob('*.py'), *OTHER.rglob('*.py')]),
+    ids=lambda path: str(path.relative_to(ROOT.parent)),
 )
 def test_a_function_fits_a_cell(path):
     for node in ast.walk(ast.parse(path.read_text())):
@@ -133,7 +156,7 @@ def test_a_function_fits_a_cell(path):
             )
             assert node.end_lineno - first < 30, node.name
             assert not (
-                node.name.startswith('check_') and module_of(path) in TAUGHT
+                node.name.startswith('check_') and path.stem in TAUGHT
             ), node.name
 
 

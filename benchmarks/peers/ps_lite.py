@@ -36,7 +36,7 @@ class Trainer(ours.Trainer):
     @classmethod
     def start(cls, trial):
         """Let the launcher run all workers and servers."""
-        from d2lmulti.launcher import Limits, launch
+        from d2lrun import Limits, launch
 
         lines = []
         launch(

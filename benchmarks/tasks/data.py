@@ -5,7 +5,7 @@ import pathlib
 
 import numpy
 
-IMAGES = pathlib.Path(__file__).parents[2] / 'd2lmulti' / 'fashion_mnist'
+IMAGES = pathlib.Path(__file__).parents[2] / 'd2lmulti/datasets/fashion_mnist'
 
 
 def read_images(count, share=slice(None)):

@@ -19,7 +19,7 @@ BUSY = 'import time\nend = time.time() + 300\nwhile time.time() < end: pass'
 
 def measure(trial):
     """Return {size: {name: seconds of a step}} with a slowed worker."""
-    from d2lmulti.launcher import Limits, launch
+    from d2lrun import Limits, launch
 
     lines = []
     launch(

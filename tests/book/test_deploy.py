@@ -15,7 +15,7 @@ import pytest
 import yaml
 from helpers import JOIN
 
-from d2lmulti.launcher.agent import free_port
+from d2lrun.agent import free_port
 
 ROOT = pathlib.Path(__file__).parents[2]
 DEPLOY = ROOT / 'deploy'

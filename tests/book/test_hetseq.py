@@ -11,7 +11,7 @@ import pytest
 from helpers import JOIN, left_behind
 
 from d2lmulti.checkpoint import load_checkpoint
-from d2lmulti.launcher.agent import free_port
+from d2lrun.agent import free_port
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGE = (ROOT / 'book/hetseq.md').read_text()
@@ -77,12 +77,12 @@ def test_a_process_for_each_of_eight_devices_meets_at_a_file(tmp_path):
 
 def test_the_page_names_options_that_exist():
     help_text = subprocess.run(
-        [sys.executable, '-m', 'd2lmulti', 'launch', '--help'],
+        [sys.executable, '-m', 'd2lrun', '--help'],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     ).stdout
-    _, _, table = PAGE.partition('here, options of `launch`')
+    _, _, table = PAGE.partition('here, options of `d2lrun`')
     ours = {
         option
         for row in table.partition('\n\n')[0].splitlines()

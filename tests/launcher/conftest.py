@@ -6,7 +6,7 @@ import pathlib
 import pytest
 from helpers import JOB_LIMITS, left_behind
 
-from d2lmulti.launcher import launch
+from d2lrun import launch
 
 STAND_IN = pathlib.Path(__file__).with_name('stand_in')  # holds a `mxnet`
 

@@ -16,9 +16,9 @@ import time
 import pytest
 from helpers import JOIN, STEPS, left_behind, wait_until
 
-from d2lmulti.launcher import JobFailed, Limits, launch
-from d2lmulti.launcher.agent import free_port
-from d2lmulti.launcher.connection import SSH
+from d2lrun import JobFailed, Limits, launch
+from d2lrun.agent import free_port
+from d2lrun.connection import SSH
 
 pytestmark = pytest.mark.timeout(120)
 LIMITS = Limits(startup=60, progress=60, exit=4, total=100)
@@ -239,8 +239,7 @@ def test_a_killed_launcher_leaves_nothing_on_its_hosts(folder, loopback):
         [
             sys.executable,
             '-m',
-            'd2lmulti',
-            'launch',
+            'd2lrun',
             '--hosts',
             'hosts',
             '--ssh',

@@ -12,8 +12,8 @@ import time
 import pytest
 from helpers import JOIN, STEPS, left_behind, wait_until
 
-from d2lmulti.launcher import JobFailed
-from d2lmulti.launcher.agent import HEARTBEAT_TIMEOUT
+from d2lrun import JobFailed
+from d2lrun.agent import HEARTBEAT_TIMEOUT
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -60,8 +60,7 @@ def command(tmp_path, monkeypatch, stand_in_path):
         [
             sys.executable,
             '-m',
-            'd2lmulti',
-            'launch',
+            'd2lrun',
             '--log-dir',
             'logs',
             '--',

@@ -9,8 +9,8 @@ import psutil
 import pytest
 from helpers import wait_until
 
-from d2lmulti.launcher import commands
-from d2lmulti.launcher.commands import CommandFailed, free_ports, run_commands
+from d2lrun import commands
+from d2lrun.commands import CommandFailed, free_ports, run_commands
 
 # Starts a process in another session, as torchrun does, and says which.
 PARENT = """
@@ -107,7 +107,7 @@ def test_nothing_is_left_when_the_notebook_is_killed(tmp_path):
     """As Jupyter does with a kernel that does not end."""
     pid = tmp_path / 'pid'
     code = f'''
-from d2lmulti.launcher.commands import run_commands
+from d2lrun.commands import run_commands
 run_commands([['python', '-c', """
 import os, time
 open({str(pid)!r}, 'w').write(str(os.getpid()))

@@ -14,9 +14,9 @@ import pytest
 from helpers import JOB_LIMITS, JOIN, STEPS, left_behind, wait_until
 
 from d2lmulti import checks
-from d2lmulti.launcher import JobFailed, launch
-from d2lmulti.launcher.job import check_integer
-from d2lmulti.system import runtime
+from d2lmulti.prepare import runtime
+from d2lrun import JobFailed, launch, serve
+from d2lrun.job import check_integer
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -390,7 +390,7 @@ def start_unusual(tmp_path_factory, stand_in_path):
         env = {**os.environ, 'D2LMULTI_TEST': str(folder)}
         if not mxnet:
             env['PYTHONPATH'] = stand_in_path
-        launcher = '-m d2lmulti launch --exit-timeout 3 --timeout 60 --'
+        launcher = '-m d2lrun --exit-timeout 3 --timeout 60 --'
         with open(folder / 'output', 'w') as output:
             process = subprocess.Popen(
                 [sys.executable, *launcher.split(), sys.executable]
@@ -432,6 +432,14 @@ npx.waitall()
         servers=2,
     )
     assert sum('w [8.5, 8.5, 8.5]' in line for line in lines) == 2
+
+
+def test_a_server_hides_no_module_of_a_worker(monkeypatch):
+    """An optimizer may be in a module `settings`, as one of ours is."""
+    monkeypatch.setattr(sys, 'path', [str(serve.HERE), 'of the worker'])
+    assert (serve.HERE / 'settings.py').exists()
+    serve.leave_folder()
+    assert sys.path == ['of the worker']
 
 
 def test_a_worker_that_fails_before_it_joins_ends_the_job(job):
@@ -736,7 +744,7 @@ def test_a_number_is_refused_as_everywhere_in_the_package(value):
 
 
 def test_the_command_does_not_wait_for_mxnet():
-    command = '-m d2lmulti launch --print-env 1 --port 9091'
+    command = '-m d2lrun --print-env 1 --port 9091'
     result = subprocess.run(
         [sys.executable, '-X', 'importtime', *command.split()],
         timeout=30,

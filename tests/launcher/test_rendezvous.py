@@ -23,10 +23,10 @@ from helpers import (
     wait_until,
 )
 
-from d2lmulti.launcher import JobFailed, Node, join, launch, rendezvous
-from d2lmulti.launcher.agent import free_port
-from d2lmulti.launcher.join import find_first_node
-from d2lmulti.launcher.rendezvous import (
+from d2lrun import JobFailed, Node, join, launch, rendezvous
+from d2lrun.agent import free_port
+from d2lrun.join import find_first_node
+from d2lrun.rendezvous import (
     Meeting,
     announced,
     own_address,
@@ -133,7 +133,7 @@ def test_a_node_uses_its_own_command_and_folder(tmp_path, stand_in_path):
             JOIN + 'print(os.path.basename(os.getcwd()), sys.argv[1], step())'
         )
         command = (
-            f'-m d2lmulti launch --rendezvous tcp://127.0.0.1:{port} '
+            f'-m d2lrun --rendezvous tcp://127.0.0.1:{port} '
             f'--first-worker {i} -- python script.py {name}'
         )
         processes.append(
@@ -182,7 +182,7 @@ def test_a_node_that_dies_ends_the_job(
     """Its launcher is killed while the job runs; here, it is a process."""
     (tmp_path / 'script.py').write_text(STEPS)
     command = (
-        f'-m d2lmulti launch --rendezvous {file_url} --first-worker {victim} '
+        f'-m d2lrun --rendezvous {file_url} --first-worker {victim} '
         '-- python script.py'
     )
     process = subprocess.Popen(

@@ -8,9 +8,9 @@ import sys
 import pytest
 from helpers import JOIN, put_in
 
-from d2lmulti.launcher import launch
-from d2lmulti.launcher.agent import free_port
-from d2lmulti.launcher.roles import make_roles, read_hosts, shell_lines
+from d2lrun import launch
+from d2lrun.agent import free_port
+from d2lrun.roles import make_roles, read_hosts, shell_lines
 
 pytestmark = pytest.mark.timeout(90)
 

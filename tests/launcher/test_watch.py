@@ -5,9 +5,9 @@ import time
 import pytest
 from helpers import JOB_LIMITS, put_in_method
 
-from d2lmulti.launcher.report import explain_failure, explain_status
-from d2lmulti.launcher.roles import Role
-from d2lmulti.launcher.watch import Failure, Watch
+from d2lrun.report import explain_failure, explain_status
+from d2lrun.roles import Role
+from d2lrun.watch import Failure, Watch
 
 
 def worker(age=0, **known):

@@ -164,9 +164,10 @@ def test_it_has_what_its_readme_needs(edition):
         'LICENSE',
         'requirements/install.sh',
         'requirements/cpu.txt',
-        'd2lmulti/fashion_mnist',
-        'd2lmulti/system/runtime.py',
-        'd2lmulti/launcher/exit_hook',
+        'd2lmulti/datasets/fashion_mnist',
+        'd2lmulti/prepare/runtime.py',
+        'd2lrun/exit_hook/sitecustomize.py',
+        'd2lrun/doctor.py',
         'img/allreduce_ring.svg',
     ):
         assert (edition / part).exists(), part

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from d2lmulti.system import cuda, doctor, doctor_checks, doctor_mxnet
+from d2lrun import cuda, doctor, doctor_checks, doctor_mxnet
 
 try:
     import tomllib
@@ -288,7 +288,7 @@ def test_old_libraries_of_the_user_do_not_fit(versions, fit, machine):
 def run_doctor(*arguments, **environment):
     """Run the doctor in a process; return what came out."""
     return subprocess.run(
-        [sys.executable, '-m', 'd2lmulti', 'doctor', *arguments],
+        [sys.executable, '-m', 'd2lrun', 'doctor', *arguments],
         cwd=ROOT,
         env={**os.environ, **environment},
         text=True,
@@ -349,7 +349,7 @@ def test_the_doctor_works_where_mxnet_cannot_be_imported(tmp_path):
         stderr=subprocess.PIPE,
     )
     assert 'libgomp' in broken.stderr.splitlines()[-1]
-    assert '-m d2lmulti doctor' in broken.stderr.splitlines()[-1]
+    assert '-m d2lrun doctor' in broken.stderr.splitlines()[-1]
 
 
 def test_nothing_of_cuda_is_loaded_in_the_cpu_environment(monkeypatch):
@@ -386,7 +386,8 @@ def imports_of(path):
 
 
 def test_all_that_the_package_imports_is_declared():
-    imported = set().union(*map(imports_of, (ROOT / 'd2lmulti').rglob('*.py')))
+    files = [*ROOT.glob('d2lmulti/**/*.py'), *ROOT.glob('d2lrun/**/*.py')]
+    imported = set().union(*map(imports_of, files))
     installed = {
         name
         for name in imported

@@ -8,8 +8,8 @@ import threading
 import numpy as onp
 import pytest
 
-from d2lmulti.system import fashion_mnist
-from d2lmulti.system.fashion_mnist import download, read_fashion_mnist
+from d2lmulti.datasets import fashion_mnist
+from d2lmulti.datasets.fashion_mnist import download, read_fashion_mnist
 
 NAMES = list(fashion_mnist.FULL)
 

@@ -6,7 +6,7 @@ import mxnet as mx
 import pytest
 
 import d2lmulti
-from d2lmulti.system import gpus as module
+from d2lmulti.prepare import gpus as module
 
 CPUS = [mx.cpu(0), mx.cpu(1)]
 

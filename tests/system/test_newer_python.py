@@ -12,7 +12,7 @@ import pytest
 from helpers import run
 from mxnet import gluon, np
 
-from d2lmulti.system import newer_python
+from d2lrun import newer_python
 
 MXNET = pathlib.Path(mx.__file__).parent
 
@@ -100,9 +100,7 @@ for name in {sorted(set(WHERE) - {'bool'})}:  # NumPy 2 uses its new bool
     vars(numpy).pop(name, None)
 numpy.__getattr__ = lacks
 before = dict(vars(numpy))
-sys.argv[:] = ['-m', 'doctor']  # now d2lmulti does not import MXNet
-from d2lmulti.system import newer_python
-sys.argv[:] = ['']
+from d2lrun import newer_python
 """
 IMPORT = """
 newer_python.install()
@@ -111,7 +109,7 @@ try:
 except (AttributeError, RuntimeError) as error:
     print(error)
 else:
-    from d2lmulti.system import runtime
+    from d2lmulti.prepare import runtime
     print({name for name in {*before, *vars(numpy)}
            if vars(numpy).get(name) is not before.get(name)
            and not hasattr(vars(numpy)[name], '__path__')})

@@ -10,11 +10,11 @@ import sys
 import pytest
 from helpers import SUPPORT_NEWER_PYTHON, run
 
-from d2lmulti.system import runtime
+from d2lmulti.prepare import runtime
 
 SHOW = (
     'import os, json; print(json.dumps({n: os.environ.get(n) for n in '
-    'd2lmulti.system.runtime.SETTINGS}))'
+    'd2lmulti.prepare.runtime.SETTINGS}))'
 )
 
 
@@ -43,11 +43,27 @@ def test_the_import_loads_nothing_for_plots_or_notebooks(imported):
 def test_the_doctor_starts_without_other_packages():
     result = run("""
 import sys
-sys.argv[:] = ['-m', 'doctor']  # as Python sets it while it finds d2lmulti
-from d2lmulti.system import doctor, runtime
+from d2lrun import __main__, doctor
 print([n for n in ('mxnet', 'numpy', 'psutil', 'tqdm') if n in sys.modules])
 """)
     assert result.stdout == '[]\n', result.stderr
+
+
+def test_a_package_that_imports_it_may_have_commands_of_any_name(tmp_path):
+    """While Python finds `course.__main__`, sys.argv is ['-m', 'launch']."""
+    (tmp_path / 'course').mkdir()
+    (tmp_path / 'course/__init__.py').write_text('from d2lmulti import train')
+    (tmp_path / 'course/__main__.py').write_text(
+        'import sys, course; print(sys.argv[1], course.train.__name__)'
+    )
+    for name in ('launch', 'doctor'):
+        result = subprocess.run(
+            [sys.executable, '-m', 'course', name],
+            cwd=tmp_path,
+            text=True,
+            capture_output=True,
+        )
+        assert result.stdout == f'{name} train\n', result.stderr
 
 
 def test_what_the_user_has_set_stays():

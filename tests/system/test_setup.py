@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from packaging.requirements import Requirement
 
-from d2lmulti.system import cuda
+from d2lrun import cuda
 
 try:
     import tomllib

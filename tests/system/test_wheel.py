@@ -9,6 +9,7 @@ import zipfile
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
+PACKAGES = 'd2lmulti/', 'd2lrun/'
 TRAIN = """
 import d2lmulti
 assert d2lmulti.__file__.startswith({folder!r}), d2lmulti.__file__
@@ -20,7 +21,7 @@ print(len(result.accuracies), 'epoch')
 # The command, which reads all of the wheel's images and trains on some.
 TRAIN_ON_FEW = """
 import runpy, sys
-from d2lmulti.system import fashion_mnist
+from d2lmulti.datasets import fashion_mnist
 read = fashion_mnist.read_fashion_mnist
 fashion_mnist.read_fashion_mnist = lambda *options: [
     part[:1024] for part in read(*options)]
@@ -44,7 +45,7 @@ def dist(tmp_path_factory):
     """A folder with the wheel and the source archive, of git's files."""
     folder = tmp_path_factory.mktemp('dist')
     for name in git_files('.'):
-        if name.startswith('d2lmulti/') or '/' not in name:
+        if name.startswith(PACKAGES) or '/' not in name:
             path = folder / 'source' / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes((ROOT / name).read_bytes())
@@ -82,11 +83,14 @@ def run(installed, folder, *arguments, seconds=200):
     )
 
 
-def test_wheel_and_source_hold_every_file_of_the_package(dist, installed):
-    wanted = set(git_files('d2lmulti'))
+@pytest.mark.parametrize('package', PACKAGES)
+def test_wheel_and_source_hold_every_file_of_a_package(
+    dist, installed, package
+):
+    wanted = set(git_files(package))
     found = {
         str(path.relative_to(installed))
-        for path in (installed / 'd2lmulti').rglob('*')
+        for path in (installed / package).rglob('*')
         if path.is_file()
     }
     assert wanted and found == wanted
@@ -103,13 +107,15 @@ def test_its_metadata_name_the_builds_of_mxnet(installed):
     assert f'Requires-Dist: {mxnet}' in metadata
     assert 'Requires-Python: <3.15,>=3.8' in metadata
     assert list(installed.glob('*.dist-info/**/LICENSE'))
+    (path,) = installed.glob('*.dist-info/entry_points.txt')
+    assert 'd2lrun = d2lrun.__main__:main' in path.read_text()
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_the_wheel_trains_in_a_job_of_several_processes(installed, tmp_path):
     (tmp_path / 'train.py').write_text(TRAIN.format(folder=str(installed)))
-    command = '-m d2lmulti launch --workers 2 -- python train.py'.split()
+    command = '-m d2lrun --workers 2 train.py'.split()
     result = run(installed, tmp_path, *command)
     assert result.returncode == 0, result.stdout
     assert result.stdout.count('1 epoch') == 2
@@ -120,7 +126,7 @@ def test_the_wheel_trains_in_a_job_of_several_processes(installed, tmp_path):
 def test_the_wheel_has_the_doctor_and_trains_compares_and_draws(
     installed, tmp_path
 ):
-    result = run(installed, tmp_path, '-m', 'd2lmulti', 'doctor', '--quick')
+    result = run(installed, tmp_path, '-m', 'd2lrun', 'doctor', '--quick')
     assert result.returncode == 0, result.stdout
     command = 'train --epochs 1 --batch-size 512 --out new/curves.png'.split()
     result = run(installed, tmp_path, '-c', TRAIN_ON_FEW, *command)

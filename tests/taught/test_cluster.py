@@ -39,7 +39,7 @@ from d2lmulti.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from d2lmulti.launcher import JobFailed, Limits, launch
+from d2lrun import JobFailed, Limits, launch
 
 TESTS = str(pathlib.Path(__file__).parents[1])  # for helpers
 

@@ -15,7 +15,7 @@ from jupyter_client.manager import start_new_kernel
 from mxnet import np
 
 import d2lmulti
-from d2lmulti.system import runtime
+from d2lmulti.prepare import runtime
 
 pytestmark = pytest.mark.slow
 STEPS = int(os.environ.get('D2LMULTI_STEPS', 10))

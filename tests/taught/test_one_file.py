@@ -128,6 +128,7 @@ def test_without_images_it_says_what_is_missing(tmp_path):
 
 def test_its_data_set_is_that_of_the_chapters():
     folder = d2lmulti.fashion_mnist.BUNDLED_FOLDER
+    assert one_file.main.__defaults__ == (folder,)
     found = map(one_file.read, sorted(folder.glob('*.gz')))
     X, y, X_test, y_test = d2lmulti.read_fashion_mnist()
     for array, right in zip(found, (X_test, y_test, X, y)):

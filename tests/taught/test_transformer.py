@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mxnet import autograd, np, npx
 
 import d2lmulti
-from d2lmulti.system import alice
+from d2lmulti.datasets import alice
 from d2lmulti.transformer import (
     attention_weights,
     build_vocab,

@@ -22,7 +22,16 @@ WRONG = [
     [
         (HEAD + '    return 1.0', '0 calls'),
         (MEASURED, f'{MEASURED} * 0 + 1000', 'but a round took'),
-        (MEASURED, f'k * {MEASURED} / 50', 'is the engine drained'),
+        (MEASURED, f'k * {MEASURED} / 50', 'but a round took'),
+        (
+            HEAD
+            + INPUTS
+            + CLOCK
+            + '    for _ in range(9):\n'
+            + '        [twenty_layers(*arg) for arg in args]\n'
+            + '    return (time.perf_counter() - start) / 9',
+            'is the engine drained',
+        ),
         (MEASURED, f'str({MEASURED})', 'return seconds'),
         (MEASURED, f'{MEASURED} / k', 'but a round took'),
         (SERIAL, 'result of another'),

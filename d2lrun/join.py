@@ -11,8 +11,8 @@ import time
 from typing import Any, Callable, Sequence
 
 from .agent import GRACE, HEARTBEAT_TIMEOUT, start_thread
+from .channel import Channel
 from .connection import (
-    Channel,
     agent_command,
     has_ended,
     kill_agent,
@@ -109,7 +109,7 @@ def find_first_node(
             where = place.path or f'tcp://{place.host}:{place.port}'
             raise JobFailed(
                 f'no first node at {where} after {seconds} seconds: start '
-                '`launch` with --first-worker 0 there, and see that the '
+                '`d2lrun` with --first-worker 0 there, and see that the '
                 'machines can reach each other'
             )
         time.sleep(0.2)

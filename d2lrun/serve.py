@@ -17,6 +17,7 @@ import sys
 import types
 from typing import Any
 
+HERE = pathlib.Path(__file__).parent
 CONTROLLER = ctypes.CFUNCTYPE(
     None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
 )
@@ -24,6 +25,7 @@ CONTROLLER = ctypes.CFUNCTYPE(
 
 def main() -> None:
     """Serve until the workers have ended."""
+    leave_folder()
     library = load_library()
     if library is None:
         import_mxnet()  # serves, and ends there
@@ -41,6 +43,12 @@ def main() -> None:
     os._exit(0)  # the job is over, and MXNet's own end may crash
 
 
+def leave_folder() -> None:
+    """Look for modules elsewhere: Python has put the folder of this file
+    first, where ours would hide a worker's of the same name."""
+    sys.path[:] = [path for path in sys.path if path != str(HERE)]
+
+
 def load_library() -> ctypes.CDLL | None:
     """Return MXNet's library; None if only MXNet itself can load it."""
     if 'MXNET_LIBRARY_PATH' in os.environ:
@@ -56,7 +64,7 @@ def load_library() -> ctypes.CDLL | None:
 
 def import_mxnet() -> types.ModuleType:
     """Import MXNet as d2lmulti does, on newer Pythons too, without it."""
-    path = pathlib.Path(__file__).parents[1] / 'system/newer_python.py'
+    path = HERE / 'newer_python.py'
     spec: Any = importlib.util.spec_from_file_location('newer_python', path)
     newer_python = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(newer_python)

@@ -1,7 +1,7 @@
 """Run one role of a job on this host, and end when the launcher does.
 
-The launcher starts this file as a script, here or over ssh; it must not
-import the package, which would start MXNet. JSON lines arrive on standard
+The launcher starts this file as a script, here or over ssh, so it imports
+nothing else of ours. JSON lines arrive on standard
 input: first the role, then a ping each second, and maybe 'stacks' or 'stop'.
 What the role does leaves on standard output, as JSON lines too. When the
 launcher says 'stop', is silent for `HEARTBEAT_TIMEOUT` seconds, or is gone,

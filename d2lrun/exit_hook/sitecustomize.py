@@ -44,7 +44,7 @@ def load_hidden() -> None:
 
 def support_newer_python() -> None:
     """Let a script import MXNet before d2lmulti, whatever the Python."""
-    path = os.path.join(HERE, '../../system/newer_python.py')
+    path = os.path.join(HERE, '../newer_python.py')
     spec: Any = importlib.util.spec_from_file_location('newer_python', path)
     newer_python = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(newer_python)

@@ -11,7 +11,6 @@ import os
 import pathlib
 import queue
 import shlex
-import socket
 import subprocess
 import sys
 import threading
@@ -20,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import psutil
 
-from .agent import GRACE, HEARTBEAT_TIMEOUT, MAX_LINE
+from .agent import GRACE, HEARTBEAT_TIMEOUT
+from .channel import Channel
 from .roles import Event, Role
 
 if TYPE_CHECKING:  # Python 3.8 knows no queue.Queue[...]
@@ -33,64 +33,6 @@ SSH = (
 )
 # What the roles on other hosts see of this environment.
 PASSED_ON = ('D2LMULTI_', 'DMLC_', 'MXNET_', 'OMP_', 'PS_', 'PYTHON')
-
-
-class Channel:
-    """A connection between the launchers of two nodes, for one worker.
-
-    On the first node it takes the place of the agent's process: what is
-    written into it reaches the agent, and its lines are the agent's.
-    """
-
-    GONE = '"gone"\n'  # what the other node sends when the agent has ended
-    pid = None
-
-    def __init__(self, connection: socket.socket) -> None:
-        self.connection, self.lock = connection, threading.Lock()
-        self.lines = connection.makefile('r', errors='replace')
-        self.stdin = self.stdout = self
-        self.host, self.devices = '', None  # of the other node
-        self.is_running = self.is_lost = False
-
-    def write(self, text: str) -> None:
-        """Send a text; OSError if the other side is gone."""
-        with self.lock:
-            self.connection.sendall(text.encode())
-
-    def flush(self) -> None:
-        """Do nothing: all has been sent."""
-
-    close = flush  # the agent ends, the connection stays
-
-    def receive(self) -> Any:
-        """Return the next message; None: there is none, or no such."""
-        try:
-            return json.loads(self.lines.readline(MAX_LINE))
-        except (OSError, ValueError):
-            return None
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the lines of the agent that runs."""
-        with contextlib.suppress(OSError, ValueError):
-            for line in self.lines:
-                if line == self.GONE:
-                    break
-                yield line
-            else:
-                self.is_lost = True
-        self.is_running = False
-
-    def poll(self) -> int | None:
-        """Return 0 unless an agent runs, as if it were its process."""
-        return None if self.is_running else 0
-
-    wait = poll
-
-    def kill(self) -> None:
-        """End the connection, and so the agent."""
-        self.is_running, self.is_lost = False, True
-        with contextlib.suppress(OSError):
-            self.connection.shutdown(socket.SHUT_RDWR)
 
 
 def start_agent(

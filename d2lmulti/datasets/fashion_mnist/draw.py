@@ -1,6 +1,7 @@
 """Draw the bundled part of Fashion-MNIST from the full set.
 
-    python d2lmulti/fashion_mnist/draw.py /usr/share/datasets/fashion-mnist
+    cd d2lmulti/datasets/fashion_mnist
+    python draw.py /usr/share/datasets/fashion-mnist
 
 From each class the same number of examples (one more from the first classes
 where ten does not divide the number), without replacement, in the order of

@@ -5,12 +5,9 @@ from __future__ import annotations
 import pathlib
 import re
 import signal
-from typing import TYPE_CHECKING, Iterable
+from typing import Iterable, NamedTuple
 
 from .roles import Role
-
-if TYPE_CHECKING:
-    from .watch import Failure
 
 SHOWN = 3  # roles whose stacks and logs a message shows
 FRAMES = (8, 3, 3)  # at most: of the main thread, of two others
@@ -20,6 +17,15 @@ CRASHES = ('SIGKILL', 'SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE')
 
 class JobFailed(RuntimeError):
     """A role of the job ended badly or too early, or a limit passed."""
+
+
+class Failure(NamedTuple):
+    """Which roles failed, and why."""
+
+    roles: list[Role]
+    reason: str
+    is_hang: bool = False  # processes are still there: where are they?
+    is_early_end: bool = False  # the reason fits only this role
 
 
 def plural(number: int, noun: str) -> str:

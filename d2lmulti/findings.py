@@ -4,7 +4,7 @@ import dataclasses
 import os
 from typing import Any, Sequence
 
-from .runtime import SETTINGS
+from d2lrun.settings import SETTINGS
 
 
 @dataclasses.dataclass

@@ -1,5 +1,6 @@
 """The doctor's checks of MXNet and, for its GPU build, of CUDA."""
 
+import importlib.util
 import json
 import pathlib
 import re
@@ -233,11 +234,13 @@ def diagnose_data_set(found: Dict[str, Any]) -> Check:
     """The bundled part of Fashion-MNIST must be as it was."""
     if not found['data']:
         return Check('data set', GREEN, 'the bundled part of Fashion-MNIST')
-    package = shlex.quote(str(pathlib.Path(__file__).parents[1]))
+    spec = importlib.util.find_spec('d2lmulti')  # which imports nothing
+    (folder,) = spec and spec.submodule_search_locations or ['d2lmulti']
+    data = shlex.quote(str(pathlib.Path(folder) / 'datasets'))
     return Check(
         'data set',
         RED,
         found['data'],
-        f'git -C {package} checkout '
+        f'git -C {data} checkout '
         '-- fashion_mnist   # or download the project again',
     )

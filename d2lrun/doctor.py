@@ -1,6 +1,6 @@
 """Look at the installation, say what is wrong, and print what fixes it.
 
-    python -m d2lmulti doctor [--quick] [--json]
+    d2lrun doctor [--quick] [--json]
 
 It works without MXNet, because it is needed when MXNet cannot be imported:
 what needs MXNet runs in a separate process.
@@ -14,6 +14,7 @@ import sys
 from typing import Iterator, List, Optional, Sequence
 
 from . import cuda, doctor_checks, doctor_mxnet
+from .console import Formatter, show_examples
 from .doctor_checks import GREEN, PYTHON, RED, YELLOW, Check
 
 COLORS = {GREEN: '\033[32m', YELLOW: '\033[33m', RED: '\033[31m'}
@@ -40,11 +41,13 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = argparse.ArgumentParser(
-        prog='python -m d2lmulti doctor',
+        prog='d2lrun doctor',
         description='Look at the installation and print what fixes it. If '
         'training can run, also measure what keeps several devices from '
-        'being faster (python -m d2lmulti causes).',
-        epilog='example: python -m d2lmulti doctor --quick',
+        'being faster (python -m d2lmulti causes). `python -m d2lrun doctor` '
+        'is the same.',
+        epilog=show_examples('d2lrun doctor', '--quick', '--devices 4'),
+        formatter_class=Formatter,
     )
     parser.add_argument(
         '--quick', action='store_true', help='do not measure the speed'

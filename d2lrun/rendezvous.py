@@ -22,15 +22,10 @@ import uuid
 from typing import Any, Iterator, NamedTuple
 
 from .agent import start_thread
-from .connection import (
-    Channel,
-    send_line,
-)
+from .channel import Channel
+from .connection import send_line
 from .report import JobFailed, plural
-from .roles import (
-    Role,
-    find_address,
-)
+from .roles import Role, find_address
 
 ANSWER_TIMEOUT = 5  # seconds for the first words of a connection
 
@@ -329,7 +324,7 @@ class Meeting:
                 absent = [n for n in away if not self.has_joined(n)]
                 raise JobFailed(
                     f'not joined after {seconds} seconds: workers {absent}. '
-                    'Start `launch` on their nodes too, with the same '
+                    'Start `d2lrun` on their nodes too, with the same '
                     f'--rendezvous and --first-worker {absent[0]}'
                 )
             for number, role in away.items():

@@ -19,11 +19,11 @@ from typing import Optional, Sequence, Tuple, Union
 import numpy as onp
 from tqdm import tqdm
 
-from . import runtime
+from d2lrun.settings import cache_folder
 
 __all__ = ['read_fashion_mnist']
 
-BUNDLED_FOLDER = Path(__file__).parent.parent / 'fashion_mnist'
+BUNDLED_FOLDER = Path(__file__).with_name('fashion_mnist')
 NAMES = [
     'train-images-idx3-ubyte',
     'train-labels-idx1-ubyte',
@@ -131,7 +131,7 @@ def find_full_set(folder: Optional[StrPath] = None) -> Path:
                     'of Fashion-MNIST there, or name another folder'
                 )
         return Path(named)
-    cache = runtime.cache_folder() / 'fashion-mnist'
+    cache = cache_folder() / 'fashion-mnist'
     for place in (Path('/usr/share/datasets/fashion-mnist'), cache):
         if all(find_file(place, name) for name in FULL):
             return place

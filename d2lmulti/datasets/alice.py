@@ -7,7 +7,7 @@ from typing import List
 
 __all__ = ['read_sentences']
 
-PATH = Path(__file__).parent.parent / 'alice' / 'alice.txt'
+PATH = Path(__file__).with_name('alice') / 'alice.txt'
 SHA256 = '99e53cbb0aeb274344a254733db996ca2d05d5fcd10fc0ca02d6966f2b2bc961'
 
 
@@ -35,7 +35,7 @@ def read_alice() -> str:
     if hashlib.sha256(text.encode()).hexdigest() != SHA256:
         raise ValueError(
             f'{PATH} is not the text that this book was written with: get it '
-            'back with `git checkout -- d2lmulti/alice`, or install d2lmulti '
-            'again'
+            'back with `git checkout -- d2lmulti/datasets/alice`, or install '
+            'd2lmulti again'
         )
     return text

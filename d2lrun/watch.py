@@ -11,19 +11,10 @@ import time
 from typing import NamedTuple
 
 from .agent import HEARTBEAT_TIMEOUT
-from .report import explain_status, name_roles
+from .report import Failure, explain_status, name_roles
 from .roles import Event, Role
 
 IDLE = 0.02  # seconds of processor time in a second that are no progress
-
-
-class Failure(NamedTuple):
-    """Which roles failed, and why."""
-
-    roles: list[Role]
-    reason: str
-    is_hang: bool = False  # processes are still there: where are they?
-    is_early_end: bool = False  # the reason fits only this role
 
 
 class Limits(NamedTuple):

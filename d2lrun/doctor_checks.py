@@ -9,7 +9,8 @@ import sys
 from importlib import metadata
 from typing import Iterator, Optional
 
-from . import cuda, runtime
+from . import cuda
+from .settings import SETTINGS, cache_folder
 
 GREEN, YELLOW, RED = 'green', 'yellow', 'red'
 PYTHON = sys.executable
@@ -137,7 +138,7 @@ def diagnose_threads() -> Check:
     """The user may have set what slows CPU devices down."""
     changed = [
         name
-        for name, value in runtime.SETTINGS.items()
+        for name, value in SETTINGS.items()
         if os.environ.get(name, value) != value
     ]
     if changed:
@@ -185,7 +186,7 @@ def diagnose_memory() -> Iterator[Check]:
 
 def diagnose_cache() -> Check:
     """The cache is needed for the full data set only."""
-    folder = runtime.cache_folder()
+    folder = cache_folder()
     existing = next(
         path for path in (folder, *folder.parents) if path.exists()
     )

@@ -13,7 +13,8 @@ From NumPy 2 on, MXNet also writes NumPy's numbers as it needs them.
 
 What is there is never replaced, so on Python 3.11 with NumPy 1.23 nothing
 changes. `import mxnet` before `import d2lmulti` fails where MXNet itself
-does. The launcher's processes load this file by its path, without d2lmulti.
+does. It is in d2lrun, because the processes of a job need it before, and
+without, d2lmulti: they load this file by its path.
 """
 
 import contextlib

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 from typing import (
-    TYPE_CHECKING,
     Any,
     Callable,
     Dict,
@@ -23,14 +22,11 @@ from typing import (
     Union,
 )
 
-from ..system import runtime
+from .channel import Channel
+from .settings import EXIT_HOOK, SETTINGS
 
-if TYPE_CHECKING:
-    from .connection import Channel
-
-EXIT_HOOK = pathlib.Path(__file__).with_name('exit_hook')
 DEFAULTS = {
-    **runtime.SETTINGS,
+    **SETTINGS,
     # An array of so many numbers is split over the servers.
     'MXNET_KVSTORE_BIGARRAY_BOUND': '10000',
 }

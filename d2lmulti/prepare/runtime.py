@@ -1,8 +1,10 @@
 """Prepare the process before MXNet starts, so that CPU devices are parallel.
 
 `import d2lmulti` calls `prepare` once, before anything imports MXNet. By
-default MXNet runs two logical CPU devices no faster than one; each setting
-below removes one reason. Chapter 1 shows the effect.
+default MXNet runs two logical CPU devices no faster than one; each setting,
+below and in `d2lrun.settings`, removes one reason. Chapter 1 shows the
+effect. What loads CUDA's libraries and lets MXNet run on newer Pythons is in
+d2lrun too, because the doctor and the processes of a job use it.
 """
 
 import contextlib
@@ -16,21 +18,8 @@ import types
 import warnings
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
-from . import cuda, newer_python
-
-# A variable that the user has set stays as it is.
-SETTINGS = {
-    # One thread per operator: the devices are the parallelism. With two,
-    # devices fight for the cores.
-    'OMP_NUM_THREADS': '1',
-    # CPU devices share one pool of workspaces (4 by default), and operators
-    # that were given the same one wait for each other.
-    'MXNET_CPU_TEMP_COPY': '64',
-    # One operator per unit of work: a long unit on one device keeps another
-    # device waiting for its result.
-    'MXNET_EXEC_BULK_EXEC_TRAIN': '0',
-    'MXNET_EXEC_BULK_EXEC_INFERENCE': '0',
-}
+from d2lrun import cuda, newer_python
+from d2lrun.settings import EXIT_HOOK, SETTINGS
 
 # glibc's malloc: (number of the option, value, environment variable).
 # Otherwise every activation goes back to the system when it is freed, and
@@ -106,19 +95,9 @@ def import_mxnet() -> types.ModuleType:
     except (ImportError, OSError, AttributeError) as error:
         raise ImportError(
             f'MXNet cannot be imported: {error}. To see what to do, run '
-            f'{sys.executable} -m d2lmulti doctor'
+            f'{sys.executable} -m d2lrun doctor'
         ) from error
     return mxnet
-
-
-def cache_folder() -> pathlib.Path:
-    """Return the folder for what d2lmulti downloads."""
-    return (
-        pathlib.Path(
-            os.environ.get('XDG_CACHE_HOME') or pathlib.Path.home() / '.cache'
-        )
-        / 'd2lmulti'
-    )
 
 
 def unprepared_env() -> Dict[str, str]:
@@ -127,8 +106,7 @@ def unprepared_env() -> Dict[str, str]:
     None of our settings is in it. With the launcher's hook on the path,
     `import mxnet` works there on newer Pythons too (see `newer_python`).
     """
-    hook = pathlib.Path(__file__).parents[1] / 'launcher' / 'exit_hook'
-    path = [str(hook), os.environ.get('PYTHONPATH')]
+    path = [str(EXIT_HOOK), os.environ.get('PYTHONPATH')]
     return {
         **{k: v for k, v in os.environ.items() if k not in SETTINGS},
         'PYTHONPATH': os.pathsep.join(filter(None, path)),

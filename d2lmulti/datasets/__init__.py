@@ -1,0 +1,1 @@
+"""Find, fetch and verify data sets; the bundled parts are beside."""

@@ -1,0 +1,1 @@
+"""What must happen before MXNet starts, and which devices work then."""

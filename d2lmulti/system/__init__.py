@@ -1,1 +1,0 @@
-"""What prepares and examines the process, and finds the data."""

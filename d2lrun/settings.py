@@ -1,0 +1,35 @@
+"""What a job's processes and `import d2lmulti` both set, and where files are.
+
+The launcher gives the settings to every role, the doctor compares them, and
+`d2lmulti.prepare` makes them. They are here because that package needs MXNet
+and this one must not.
+"""
+
+import os
+import pathlib
+
+# A variable that the user has set stays as it is.
+SETTINGS = {
+    # One thread per operator: the devices are the parallelism. With two,
+    # devices fight for the cores.
+    'OMP_NUM_THREADS': '1',
+    # CPU devices share one pool of workspaces (4 by default), and operators
+    # that were given the same one wait for each other.
+    'MXNET_CPU_TEMP_COPY': '64',
+    # One operator per unit of work: a long unit on one device keeps another
+    # device waiting for its result.
+    'MXNET_EXEC_BULK_EXEC_TRAIN': '0',
+    'MXNET_EXEC_BULK_EXEC_INFERENCE': '0',
+}
+# Comes first on the PYTHONPATH of workers: Python loads what is in it.
+EXIT_HOOK = pathlib.Path(__file__).with_name('exit_hook')
+
+
+def cache_folder() -> pathlib.Path:
+    """Return the folder for what d2lmulti downloads."""
+    return (
+        pathlib.Path(
+            os.environ.get('XDG_CACHE_HOME') or pathlib.Path.home() / '.cache'
+        )
+        / 'd2lmulti'
+    )

@@ -1,0 +1,198 @@
+"""The command `d2lrun`: its options, then those of the program."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+from d2lrun import doctor, options
+from d2lrun.__main__ import main
+
+SHOW = 'import os, sys; print(sys.argv[1:], os.environ["DMLC_ROLE"])'
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """What would have been started: (command, number of workers, ...)."""
+    jobs = []
+    monkeypatch.setattr(options, 'launch', lambda *job: jobs.append(job))
+    return jobs
+
+
+def examples_in(text):
+    """Return the arguments of the examples at the end of a help text."""
+    _, _, end = text.rpartition('\nexamples:')
+    return re.findall(r'^  d2lrun (.*)$', end, re.MULTILINE)
+
+
+def help_of(capsys, *arguments):
+    """Return what the command shows about itself."""
+    with pytest.raises(SystemExit) as caught:
+        main([*arguments, '--help'])
+    assert caught.value.code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    'line, first, rest',
+    [
+        ('train.py', sys.executable, 'train.py'),
+        ('train.py --lr 0.1', sys.executable, 'train.py --lr 0.1'),
+        ('a/b.py --workers 5 -h', sys.executable, 'a/b.py --workers 5 -h'),
+        ('b.py --lim 3 --p -- -1', sys.executable, 'b.py --lim 3 --p -- -1'),
+        ('-- python my.py --lr 1', 'python', 'my.py --lr 1'),
+        ('python my.py --lr 1', 'python', 'my.py --lr 1'),
+        ('-- nice -n 5 python my.py', 'nice', '-n 5 python my.py'),
+        ('-- ./my.py --lr 1', './my.py', '--lr 1'),  # its first line says
+        ('-- doctor 1', 'doctor', '1'),
+    ],
+)
+@pytest.mark.parametrize(
+    'ours, workers',
+    [('', 2), ('--workers 3 ', 3), ('--workers 3 --devices 1,2,1 ', 3)],
+)
+def test_what_follows_the_script_is_for_the_script(
+    ours, workers, line, first, rest, launched
+):
+    assert main((ours + line).split()) == 0
+    (job,) = launched
+    assert job[:2] == ([first, *rest.split()], workers)
+
+
+@pytest.mark.parametrize('option', ['--wrokers', '--work'])
+def test_an_option_that_is_not_ours_is_refused(option, launched, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main([option, '3', 'train.py'])
+    assert caught.value.code == 2 and not launched
+    assert option in capsys.readouterr().err
+
+
+def test_without_a_program_it_says_what_is_needed(capsys):
+    assert main(['--workers', '2']) == 1
+    error = capsys.readouterr().err
+    assert error.startswith('error: command must name a program')
+    assert len(error.splitlines()) == 1
+
+
+def test_it_shows_help_and_examples(capsys):
+    shown = help_of(capsys)
+    assert 'python -m d2lrun' in shown
+    assert 'd2lrun doctor' in shown.partition('options')[0] or (
+        'd2lrun doctor' in shown.partition('positional')[0]
+    )
+    assert 'doctor' in examples_in(shown)
+    assert main([]) == 0
+    assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize('command', [[], ['doctor']])
+def test_the_help_has_no_default_that_is_none(command, capsys):
+    shown = help_of(capsys, *command)
+    assert 'default: None' not in shown
+    assert 'default: False' not in shown
+    assert '(default: 2)' in shown
+
+
+def test_every_example_can_be_run(launched, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'hosts.txt').write_text('node1 4')
+    examined = []
+    monkeypatch.setattr(doctor, 'examine', lambda: examined.append(1) or [])
+    ended = subprocess.CompletedProcess([], 0)
+    monkeypatch.setattr(doctor.subprocess, 'run', lambda command: ended)
+    jobs = examples_in(help_of(capsys))
+    examinations = examples_in(help_of(capsys, 'doctor'))
+    for example in [*jobs, *examinations]:
+        assert main(example.split()) == 0
+    assert len(launched) == len(jobs) - 1 >= 2
+    assert len(examined) == len(examinations) + 1 >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('words', ['-m d2lrun', 'd2lrun'])
+def test_a_job_runs_a_script_with_its_options(words, tmp_path):
+    (tmp_path / 'show.py').write_text(SHOW)
+    command = [sys.executable, *words.split()]
+    if words == 'd2lrun':  # as it was installed, beside this Python
+        command = [str(pathlib.Path(sys.executable).with_name(words))]
+    result = subprocess.run(
+        [*command, '--workers', '2', 'show.py', '--lr', '0.1'],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=60,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("['--lr', '0.1'] worker") == 2
+
+
+# The modules of the package that cannot be imported, then `code`.
+WITHOUT = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split('.')[0] in {names}:
+            raise ModuleNotFoundError(f'No module named {{name!r}}')
+sys.meta_path.insert(0, Refuse())
+"""
+
+
+def run_without(names, code):
+    """Run code in a process that cannot import some packages."""
+    return subprocess.run(
+        [sys.executable, '-c', WITHOUT.format(names=names) + code],
+        text=True,
+        capture_output=True,
+        timeout=200,
+    )
+
+
+FOLDER = pathlib.Path(options.__file__).parent
+MODULES = sorted(
+    '.'.join(path.relative_to(FOLDER.parent).with_suffix('').parts)
+    for path in FOLDER.rglob('*.py')
+)
+
+
+def test_nothing_of_it_imports_mxnet_or_d2lmulti():
+    assert len(MODULES) > 15
+    result = run_without(
+        ['mxnet', 'd2lmulti'],
+        f"""
+import importlib
+for name in {MODULES}:
+    importlib.import_module(name)
+print([n for n in sys.modules if n.split('.')[0] in ('mxnet', 'd2lmulti')])
+""",
+    )
+    assert result.stdout == '[]\n', result.stderr
+
+
+@pytest.mark.slow
+def test_the_doctor_examines_where_psutil_and_mxnet_are_missing():
+    result = run_without(
+        ['mxnet', 'psutil', 'd2lmulti'],
+        """
+import os
+from d2lrun.__main__ import main
+sys.exit(main(['doctor', '--quick']))
+""",
+    )
+    assert 'Traceback' not in result.stderr
+    assert re.search('^green +Python ', result.stdout, re.MULTILINE)
+    assert not re.search('memory', result.stdout)  # which psutil tells
+
+
+def test_without_psutil_a_job_says_that_the_doctor_helps():
+    result = run_without(
+        ['psutil'],
+        """
+from d2lrun.__main__ import main
+sys.exit(main(['train.py']))
+""",
+    )
+    assert result.returncode == 1 and not result.stdout
+    assert result.stderr.startswith("error: No module named 'psutil'")
+    assert result.stderr.endswith(' -m d2lrun doctor\n')
