@@ -482,9 +482,8 @@ def check_bn_shards(shards, *channel_lists) -> None:
 def check_bn_counts(counts, sync) -> None:
     """Raise ValueError unless each variance has two numbers or more."""
     if (sum(counts) if sync else min(counts)) < 2:
-        local = (
-            f' on each device (here {counts}), or synchronize the statistics'
-        )
+        local = f' on every device (here {counts} numbers per channel), or '
+        local += 'synchronize the statistics'
         raise ValueError(
             'batch normalization of a single example would return only zeros: '
             f'give two or more{"" if sync else local}'
