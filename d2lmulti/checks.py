@@ -744,11 +744,11 @@ def try_rule(
         after = [param.copy() for param in before]
         update(after, [0.1 * param**2 for param in after], [], 0.125)
     except Exception:  # a rule for MXNet's arrays only
-        after = [
+        arrays = [
             np.array(old, ctx=param.ctx) for old, param in zip(before, params)
         ]
-        update(after, [0.1 * param**2 for param in after], [], 0.125)
-        after = [param.asnumpy() for param in after]
+        update(arrays, [0.1 * param**2 for param in arrays], [], 0.125)
+        after = [array.asnumpy() for array in arrays]
     return [new - old for new, old in zip(after, before)]
 
 
