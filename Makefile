@@ -25,9 +25,10 @@ nbval = --nbval --nbval-current-env --nbval-cell-timeout=180
 chapters = $(nbval) tests/notebooks/test_notebooks.py $(notebooks)
 tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \
 	tests/notebooks/test_exercises.py,tests)
-by_hand = d2lmulti/checks.py d2lmulti/plots.py d2lmulti/checkpoint.py \
-	d2lmulti/resume.py d2lmulti/findings.py d2lmulti/__main__.py \
-	d2lmulti/prepare d2lmulti/datasets/*.py d2lrun
+by_hand = d2lmulti/checks.py d2lmulti/check_basics.py d2lmulti/check_rules.py \
+	d2lmulti/plots.py d2lmulti/checkpoint.py d2lmulti/resume.py \
+	d2lmulti/findings.py d2lmulti/__main__.py d2lmulti/prepare \
+	d2lmulti/datasets/*.py d2lrun
 compile = pip compile -q --config-file requirements/uv.toml --universal \
 	--python-version 3.8 --generate-hashes
 
@@ -128,6 +129,7 @@ export: env  ## write d2lmulti/ from the notebooks, and number the exercises
 	$(python) -c "from glob import glob; \
 	from nbdev.export import nb_export; \
 	[nb_export(f, 'd2lmulti') for f in sorted(glob('notebooks/*.ipynb'))]"
+	@$(python) book/one_file.py
 	@$(python) -m grading.number notebooks
 
 # Stored notebooks tell nothing of the machine that ran them.

@@ -7,16 +7,13 @@ import re
 import nbformat
 from chapters import NOTEBOOKS, ROOT, number_of
 
+from grading.cells import code_cells
+
 
 @functools.lru_cache(maxsize=None)
-def cells_of(path):
-    """Return the cells of a chapter."""
-    return nbformat.read(path, 4).cells
-
-
-def code_cells(path):
-    """Return the code cells of a chapter."""
-    return [cell for cell in cells_of(path) if cell.cell_type == 'code']
+def read_chapter(path):
+    """Return the notebook of a chapter."""
+    return nbformat.read(path, 4)
 
 
 @functools.lru_cache(maxsize=None)
@@ -25,7 +22,7 @@ def exporters():
     found = {}
     for path in NOTEBOOKS:
         chapter = number_of(path.stem)
-        for cell in code_cells(path):
+        for cell in code_cells(read_chapter(path)):
             module = re.search(r'^#\| default_exp (\w+)', cell.source, re.M)
             if module:
                 found[module[1]] = chapter
@@ -38,7 +35,7 @@ def exporters():
 
 def imported_names(path):
     """Yield the names that a chapter takes from d2lmulti."""
-    for cell in code_cells(path):
+    for cell in code_cells(read_chapter(path)):
         source = re.sub('^[%!].*', '', cell.source, flags=re.MULTILINE)
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.ImportFrom) and node.module:

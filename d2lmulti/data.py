@@ -7,8 +7,7 @@ __all__ = ['split_and_load', 'split_batch', 'Minibatches', 'load_fashion_mnist',
 import mxnet as mx
 import numpy as onp
 from mxnet import np
-from .checks import (check_batch, check_bytes,
-                             check_minibatches, check_split)
+from .checks import as_examples, as_floats, check_batch, check_split
 from .devices import split_slices
 from .datasets.fashion_mnist import read_fashion_mnist
 
@@ -48,7 +47,7 @@ class Minibatches:
     rows stay in order. The last may be smaller.
     """
     def __init__(self, X, y, batch_size, seed=None, num_classes=None):
-        self.X, self.y = check_minibatches(X, y, batch_size, num_classes)
+        self.X, self.y = as_examples(X, y, batch_size, num_classes)
         self.batch_size, self.seed, self.epoch = batch_size, seed, 0
 
     def __len__(self):
@@ -92,4 +91,4 @@ def load_fashion_mnist(batch_size, full=False, folder=None, seed=0):
 def on_bytes(net):
     """Return a network for pixels as uint8 (else TypeError): it converts
     `X` to floats from 0 to 1, on the device of `X`, and calls `net`."""
-    return lambda X, params: net(check_bytes(X) / 255, params)
+    return lambda X, params: net(as_floats(X) / 255, params)

@@ -9,7 +9,7 @@ import typing
 import numpy as onp
 from .checks import (check_exchange, check_failures, check_machine,
                              check_not_empty, check_positive_int,
-                             check_positive_number)
+                             check_positive_number, check_simulated)
 
 # %% ../notebooks/23_scaling.ipynb #allreduce-seconds
 def allreduce_seconds(algorithm, k, num_bytes, alpha, beta, num_servers=1):
@@ -129,8 +129,8 @@ def simulate_allreduce(algorithm, ready, num_bytes, alpha, beta,
     'halving-doubling' needs a power of two.
     """
     k, ready = len(ready), onp.asarray(ready, float)
-    check_exchange(algorithm, k, num_bytes, alpha, beta, num_servers,
-                   simulated=True)
+    check_exchange(algorithm, k, num_bytes, alpha, beta, num_servers)
+    check_simulated(algorithm, k)
     if k == 1 and algorithm != 'servers':
         return ready
     if algorithm in ('direct', 'ring'):

@@ -2,12 +2,17 @@
 
 import collections
 import os
+import re
 
 import d2lmulti  # noqa: F401  before any test imports MXNet
 
 # isort: split
+import pytest
+from chapters import stems
 from helpers import HAS_FRAMEWORKS, small_source
 from xdist.scheduler import LoadFileScheduling
+
+from grading.cells import name_of
 
 collect_ignore = [] if HAS_FRAMEWORKS else ['frameworks']
 
@@ -29,8 +34,20 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_configure(config):
-    """Keep pytest-xdist from changing the order below."""
+    """Keep pytest-xdist from changing the order below; add a mark for each
+    chapter, with which pytest runs notebooks, too."""
     config.option.loadscopereorder = False
+    wanted = config.option.markexpr
+    for number, stem in stems().items():
+        mark = (
+            f'{name_of(stem)}: tests, notebook, exercises of chapter {number}'
+        )
+        config.addinivalue_line('markers', mark)
+        if re.search(rf'\b{name_of(stem)}\b', wanted):
+            config.option.nbval = config.option.nbval_current_env = True
+            config.option.nbval_cell_timeout = 180
+            if 'long' not in wanted:  # it replaces pyproject.toml's -m
+                config.option.markexpr = f'({wanted}) and not long'
 
 
 def place(item):
@@ -40,9 +57,24 @@ def place(item):
     return len(SLOW) + (item.path.suffix != '.ipynb')
 
 
+def chapter_of(item):
+    """Return the name of the chapter that a test or cell is about, or None."""
+    for stem in stems().values():
+        if stem in (item.path.stem, item.nodeid.split('[')[-1].rstrip(']')):
+            return name_of(stem)
+        if item.path.match(f'taught/test_{name_of(stem)}.py'):
+            return name_of(stem)
+    return None
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
 def pytest_collection_modifyitems(items):
-    """Begin with the slowest files; make cells small if asked to."""
+    """Begin with the slowest files; mark each chapter's; make cells small if
+    asked to."""
     items.sort(key=place)
+    for item in items:
+        if chapter_of(item):
+            item.add_marker(chapter_of(item))
     if os.environ.get('D2LMULTI_SMALL') == '1':
         for item in items:
             if hasattr(item, 'cell'):  # of a notebook

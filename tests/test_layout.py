@@ -5,8 +5,8 @@ import pathlib
 import subprocess
 import sys
 
-import nbformat
 import pytest
+from one_file import CORE, taught_cells
 
 import d2lmulti
 from grading.cells import name_of
@@ -17,11 +17,15 @@ STEMS = [path.stem for path in sorted(NOTEBOOKS.glob('*.ipynb'))]
 TAUGHT = [  # in the order of the chapters
     name_of(stem) for stem in STEMS if (ROOT / f'{name_of(stem)}.py').exists()
 ]
-CORE = ['devices', 'network', 'replicas', 'data', 'training']
 # What no other module of ours may stand below, from the ground up.
 FLOORS = [
-    {'checks', 'network', 'timeline', 'findings', 'prepare', 'datasets'},
-    {'plots', 'checkpoint', 'devices', 'data', 'replicas'},
+    {
+        *('check_basics', 'check_rules', 'network', 'one_file'),
+        *('findings', 'prepare', 'datasets'),
+    },
+    {'devices'},
+    {'checks', 'timeline'},
+    {'plots', 'checkpoint', 'data', 'replicas'},
     {
         'model_parallel',
         'training',
@@ -91,7 +95,11 @@ def test_no_import_runs_upward(path):
         assert floor(other) <= floor(module), f'{module} imports {other}'
         if floor(other) == floor(module) and {module, other} <= set(TAUGHT):
             assert TAUGHT.index(other) < TAUGHT.index(module)
-        if module in ('checks', 'network', 'findings', 'prepare', 'datasets'):
+        if module == 'checks':
+            assert other in ('check_basics', 'check_rules', 'devices')
+        elif 'check_' in module or module in (
+            *('network', 'one_file', 'findings', 'prepare', 'datasets'),
+        ):
             pytest.fail(f'{module} needs nothing of ours, not {other}')
 
 
@@ -169,18 +177,6 @@ def test_the_public_names_are_those_that_modules_export():
         assert names[first : first + len(exported)] == exported
 
 
-def taught_cells(name):
-    """Return the cells that a student types: exported and not folded."""
-    (path,) = NOTEBOOKS.glob(f'??_{name}.ipynb')
-    return [
-        cell.source
-        for cell in nbformat.read(path, 4).cells
-        if cell.cell_type == 'code'
-        and cell.source.startswith('#| export\n')
-        and 'hide-input' not in cell.metadata.get('tags', [])
-    ]
-
-
 def retyped():
     """Return what a student types who goes from chapter to chapter.
 
@@ -244,7 +240,7 @@ def count_lines(source):
     docstrings = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(
-            node, (ast.FunctionDef, ast.ClassDef)
+            node, (ast.FunctionDef, ast.ClassDef, ast.Module)
         ) and ast.get_docstring(node):
             docstrings |= set(
                 range(node.body[0].lineno, node.body[0].end_lineno + 1)
@@ -255,3 +251,7 @@ def count_lines(source):
         and number not in docstrings
         for number, line in enumerate(source.splitlines(), 1)
     )
+
+
+def test_the_checks_stay_short():
+    assert count_lines((ROOT / 'checks.py').read_text()) <= 650

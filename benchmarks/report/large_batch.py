@@ -4,7 +4,8 @@ import statistics
 
 from peers import OURS
 
-from .simulation import fit
+from d2lmulti.scaling import fit_relative
+
 from .tables import column, spread, table
 
 SEEDS = range(8)
@@ -95,9 +96,9 @@ def sizes_section(sizes, scale, scales, path):
         ]
         for size, found in sizes.items()
     ]
-    least, examples = fit(
-        {size: found['steps'] for size, found in sizes.items()},
-        lambda size: 1 / size,
+    least, examples = fit_relative(
+        [(1, 1 / size) for size in sizes],
+        [statistics.median(found['steps']) for found in sizes.values()],
     )
     return (
         '## Steps to 75 % test accuracy\n\nPlain gradient descent at a '

@@ -1,14 +1,14 @@
 """A simulation of the time of a step with up to 64 workers, by the α–β
-model: α seconds per message, β seconds per MB of the bottleneck process."""
+model of chapter 23: α seconds per message, β per MB, of the bottleneck."""
 
 import statistics
 
 import numpy
 from peers import DDP, HOROVOD, OURS, PUSH_AND_PULL
-from scipy.optimize import nnls
 from tasks.data import first_params
 
 from d2lmulti.plots import LINE_STYLES
+from d2lmulti.scaling import allreduce_seconds, fit_relative
 
 from .steps import rates
 
@@ -16,40 +16,22 @@ LENET = sum(param.nbytes for param in first_params()) / 1e6  # MB
 BATCH = 256  # images of each worker in the simulation
 
 
-def fit(times, work):
-    """Return (alpha, beta): seconds = alpha + beta * work(MB).
+def fit(times, *how):
+    """Return (alpha, beta), as chapter 23 fits them.
 
-    `times`: {MB: [seconds of each round]}. The relative errors are the
-    smallest, so that small arrays count, too.
+    `times`: {MB: [seconds of each round]}. `how`: the algorithm, the number
+    of processes and that of servers, as for `allreduce_seconds`.
     """
-    sizes = sorted(times)
-    seconds = numpy.array([statistics.median(times[s]) for s in sizes])
-    columns = numpy.array([[1, work(size)] for size in sizes])
-    (alpha, beta), _ = nnls(columns / seconds[:, None], numpy.ones(len(sizes)))
-    return alpha, beta
+    rows = [
+        (seconds(how, size, 1, 0), seconds(how, size, 0, 1)) for size in times
+    ]
+    return fit_relative(rows, [statistics.median(t) for t in times.values()])
 
 
-def server_work(m, n):
-    """Return the MB that the bottleneck of m workers and n servers sends
-    and receives, as a function of the MB of the array."""
-    return lambda size: 2 * size * max(1, m / n)
-
-
-def ring_work(m):
-    """Return the same for a ring of m processes."""
-    return lambda size: 2 * size * (m - 1) / m
-
-
-def server_seconds(fitted, m, n, size):
-    """Return the seconds of an allreduce of `size` MB over servers."""
-    alpha, beta = fitted
-    return alpha + beta * server_work(m, n)(size)
-
-
-def ring_seconds(fitted, m, size):
-    """Return the same over a ring, which has m - 1 rounds."""
-    alpha, beta = fitted
-    return (m - 1) * alpha + beta * ring_work(m)(size)
+def seconds(how, size, alpha, beta):
+    """Return the seconds of an allreduce of `size` MB."""
+    algorithm, m, *servers = how
+    return allreduce_seconds(algorithm, m, size, alpha, beta, *servers)
 
 
 def simulation_section(results, times, path):
@@ -58,9 +40,9 @@ def simulation_section(results, times, path):
     if not set(PUSH_AND_PULL.values()) <= set(times):
         return 'No simulation of a step: the servers were left out.'
     compute = BATCH / statistics.median(rates(results, OURS, 1, BATCH))
-    server = fit(times[PUSH_AND_PULL[1]], server_work(2, 1))
+    server = fit(times[PUSH_AND_PULL[1]], 'servers', 2, 1)
     ring_name = next((n for n in (DDP, HOROVOD) if n in times), None)
-    ring = fit(times[ring_name], ring_work(2)) if ring_name else None
+    ring = fit(times[ring_name], 'ring', 2) if ring_name else None
     draw(curves(server, ring), compute, path)
     fitted = ['servers ' + in_words(*server)]
     if ring_name:
@@ -69,7 +51,7 @@ def simulation_section(results, times, path):
     return explain(
         compute,
         '; '.join(fitted),
-        server_seconds(server, 2, 2, 40),
+        seconds(('servers', 2, 2), 40, *server),
         measured,
         path,
     )
@@ -78,21 +60,21 @@ def simulation_section(results, times, path):
 def curves(server, ring):
     """Return {name: function of the number of workers and the MB}."""
     found = {
-        '1 server': lambda m, size: server_seconds(server, m, 1, size),
-        '4 servers': lambda m, size: server_seconds(server, m, 4, size),
-        'as many servers as workers': lambda m, size: server_seconds(
-            server, m, m, size
+        '1 server': lambda m, size: seconds(('servers', m, 1), size, *server),
+        '4 servers': lambda m, size: seconds(('servers', m, 4), size, *server),
+        'as many servers as workers': lambda m, size: seconds(
+            ('servers', m, m), size, *server
         ),
     }
     if ring:
-        found['a ring'] = lambda m, size: ring_seconds(ring, m, size)
+        found['a ring'] = lambda m, size: seconds(('ring', m), size, *ring)
     return found
 
 
 def in_words(alpha, beta):
     """Return what was fitted as a latency and a rate."""
     return (
-        f'{1000 * alpha:.2f} ms per message and '
+        f'{2000 * alpha:.2f} ms per message and its answer, and '
         f'{1 / beta if beta else float("inf"):,.0f} MB/s'
     )
 
@@ -140,10 +122,10 @@ def draw_curves(axis, lines, compute, size, title):
     """Draw the milliseconds of a step against the number of workers."""
     workers, labeled = numpy.arange(1, 65), [1, 2, 4, 8, 16, 32, 64]
     for (name, allreduce), style in zip(lines.items(), LINE_STYLES):
-        seconds = [compute + (m > 1) * allreduce(m, size) for m in workers]
+        steps = [compute + (m > 1) * allreduce(m, size) for m in workers]
         axis.plot(
             workers,
-            1000 * numpy.array(seconds),
+            1000 * numpy.array(steps),
             label=name,
             **{**style, 'marker': ''},
         )

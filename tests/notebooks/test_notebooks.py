@@ -5,13 +5,14 @@ import functools
 import re
 from pathlib import Path
 
-import nbformat
 import pytest
-from chapter_imports import cells_of, code_cells, needed_by
+from chapter_imports import needed_by, read_chapter
 from chapters import NOTEBOOKS, number_of, stems
 from helpers import needs_frameworks, small_source
 from nbdev.export import nb_export
 from renumber import REFERENCE, numbers_in
+
+from grading.cells import code_cells
 
 ROOT = Path(__file__).parents[2]
 each_notebook = pytest.mark.parametrize(
@@ -20,16 +21,12 @@ each_notebook = pytest.mark.parametrize(
 
 
 def tagged(path, tag):
-    return [
-        cell
-        for cell in code_cells(path)
-        if tag in cell.metadata.get('tags', [])
-    ]
+    return code_cells(read_chapter(path), tag)
 
 
 @each_notebook
 def test_executed_once_from_top_to_bottom(path):
-    cells = code_cells(path)
+    cells = code_cells(read_chapter(path))
     counts = [cell.execution_count for cell in cells]
     assert counts == list(range(1, len(cells) + 1))
 
@@ -45,7 +42,7 @@ def is_unanswered(cell, output):
 
 @each_notebook
 def test_only_cells_without_compared_output_run_small(path):
-    for cell in code_cells(path):
+    for cell in code_cells(read_chapter(path)):
         if cell.metadata.get('small'):
             assert small_source(cell) != cell.source
             assert (
@@ -57,7 +54,7 @@ def test_only_cells_without_compared_output_run_small(path):
 
 @each_notebook
 def test_no_error_warning_or_path_in_the_outputs(path):
-    for cell in code_cells(path):
+    for cell in code_cells(read_chapter(path)):
         for output in cell.outputs:
             assert output.output_type != 'error' or is_unanswered(cell, output)
             assert output.get('name') != 'stderr'
@@ -71,21 +68,21 @@ def test_no_error_warning_or_path_in_the_outputs(path):
 
 @each_notebook
 def test_the_build_frameworks_has_the_chapters_that_need_it(path):
-    source = '\n'.join(cell.source for cell in code_cells(path))
+    source = '\n'.join(cell.source for cell in code_cells(read_chapter(path)))
     imports = re.findall(r'^import (torch|tensorflow)\b', source, re.M)
     assert bool(imports) == needs_frameworks(path)
 
 
 @each_notebook
 def test_cells_fit_a_screen(path):
-    for cell in code_cells(path):
+    for cell in code_cells(read_chapter(path)):
         assert len(cell.source.splitlines()) <= 30, cell.source[:60]
         assert all(len(line) <= 78 for line in cell.source.splitlines())
 
 
 @each_notebook
 def test_figures_are_stored_and_not_compared(path):
-    for cell in code_cells(path):
+    for cell in code_cells(read_chapter(path)):
         data = [o.data for o in cell.outputs if 'data' in o]
         if data:
             assert 'nbval-ignore-output' in cell.metadata.get('tags', [])
@@ -96,10 +93,10 @@ def test_figures_are_stored_and_not_compared(path):
 
 @each_notebook
 def test_every_figure_has_a_text_for_those_who_do_not_see_it(path):
-    for cell in code_cells(path):
+    for cell in code_cells(read_chapter(path)):
         if any('image/png' in o.get('data', {}) for o in cell.outputs):
             assert len(cell.metadata.mystnb.image.alt) > 40
-    for cell in cells_of(path):
+    for cell in read_chapter(path).cells:
         if cell.cell_type == 'markdown':
             for text in re.findall(r'!\[(.*?)\]', cell.source):
                 assert len(text) > 40
@@ -107,7 +104,7 @@ def test_every_figure_has_a_text_for_those_who_do_not_see_it(path):
 
 @each_notebook
 def test_the_parts_of_a_chapter_are_there(path):
-    notebook = nbformat.read(path, 4)
+    notebook = read_chapter(path)
     text = '\n'.join(
         cell.source for cell in notebook.cells if cell.cell_type == 'markdown'
     )
@@ -124,7 +121,7 @@ def test_the_parts_of_a_chapter_are_there(path):
 def test_each_exercise_has_a_check_and_then_a_solution(path):
     kinds = [
         tag
-        for cell in code_cells(path)
+        for cell in code_cells(read_chapter(path))
         for tag in cell.metadata.get('tags', [])
         if tag in ('exercise', 'check', 'solution')
     ]
@@ -139,7 +136,7 @@ def test_each_exercise_has_a_check_and_then_a_solution(path):
         # JupyterLab shows the first line of a folded cell.
         assert cell.source.startswith(f'# Our solution to exercise {number}\n')
         assert cell.source.endswith(f'\n\ncheck_{number}()')
-    *_, question, answer = cells_of(path)
+    *_, question, answer = read_chapter(path).cells
     assert 'To think about' in question.source
     assert answer.metadata.tags == ['solution']
     assert answer.source.startswith('<details>')
@@ -151,7 +148,7 @@ def is_folded(cell):
 
 @each_notebook
 def test_jupyter_and_the_site_fold_the_same_cells(path):
-    for cell in code_cells(path):
+    for cell in code_cells(read_chapter(path)):
         tags = cell.metadata.get('tags', [])
         assert is_folded(cell) == bool({'solution', 'hide-input'} & set(tags))
         assert not {'solution', 'hide-input'} <= set(tags)
@@ -165,7 +162,7 @@ def test_most_of_a_core_chapter_is_worth_reading(number):
     kinds = {'exercise', 'solution', 'check'}
     cells = [
         cell
-        for cell in code_cells(path)
+        for cell in code_cells(read_chapter(path))
         if not kinds & set(cell.metadata.get('tags', []))
     ]
     hidden = [cell for cell in cells if is_folded(cell)]
@@ -185,7 +182,9 @@ def test_the_module_is_what_the_notebook_exports(path, tmp_path):
 @functools.lru_cache(maxsize=None)
 def stated_chapters(number):
     """Return the chapters that the first cell names, and what they need."""
-    cell = cells_of(ROOT / 'notebooks' / f'{stems()[number]}.ipynb')[0]
+    cell = read_chapter(ROOT / 'notebooks' / f'{stems()[number]}.ipynb').cells[
+        0
+    ]
     stated = {
         n
         for found in re.finditer(REFERENCE, cell.source)
@@ -200,4 +199,7 @@ def test_a_chapter_states_the_chapters_that_it_needs(path):
     assert needed_by(path) <= stated_chapters(number)
     for later in needed_by(path):
         if later > number:
-            assert f'that chapter {later} builds' in cells_of(path)[0].source
+            assert (
+                f'that chapter {later} builds'
+                in read_chapter(path).cells[0].source
+            )

@@ -332,7 +332,7 @@ def test_invalid_speeds_are_rejected(speed, error):
         (
             lambda: balanced_shares([1, 1], 10, [3]),
             ValueError,
-            'caps must have 2',
+            '2 devices need 2 caps',
         ),
         (
             lambda: balanced_shares([1, 1], 10, [0, None]),
@@ -351,22 +351,22 @@ def test_invalid_speeds_are_rejected(speed, error):
         (
             lambda: adapt_shares([5, 5], [[1, 0]]),
             ValueError,
-            'recent must hold',
+            r'recent\[0\]\[1\] must be a',
         ),
         (
             lambda: adapt_shares([5, 5], [[1, -1]]),
             ValueError,
-            'recent must hold',
+            r'recent\[0\]\[1\] must be a',
         ),
         (
             lambda: adapt_shares([5, 5], [[1, float('inf')]]),
             ValueError,
-            'recent must hold',
+            r'recent\[0\]\[1\] must be a',
         ),
         (
             lambda: adapt_shares([5, 5], [[1, '1']]),
             TypeError,
-            'recent must hold',
+            r'recent\[0\]\[1\] must be a',
         ),
         (
             lambda: adapt_shares([0, 10], [[1, 1]]),
@@ -421,7 +421,7 @@ def test_invalid_arguments_are_rejected(call, error, message):
 @pytest.mark.parametrize(
     'limits, error, message',
     [
-        ({'slowdowns': [1]}, ValueError, 'slowdowns must have 2'),
+        ({'slowdowns': [1]}, ValueError, '2 devices need 2 slowdowns'),
         (
             {'slowdowns': [1, 0]},
             ValueError,
@@ -438,7 +438,7 @@ def test_invalid_arguments_are_rejected(call, error, message):
             ValueError,
             r'max_examples\[0\] must be at least',
         ),
-        ({'max_examples': [1]}, ValueError, 'max_examples must have 2'),
+        ({'max_examples': [1]}, ValueError, '2 devices need 2 max_examples'),
     ],
 )
 def test_invalid_limits_are_rejected_before_any_work(limits, error, message):

@@ -368,7 +368,7 @@ STEPS = [
 @pytest.mark.parametrize(
     'states, error, message',
     [
-        ([[]], ValueError, '1 states for 2 devices'),
+        ([[]], ValueError, '2 devices need 2 states, .*not 1'),
         ([[]] * 2, ValueError, 'share one state'),
         ([(), ()], TypeError, 'a list for each device'),
         (None, TypeError, 'a list for each device'),

@@ -213,7 +213,11 @@ def test_a_rule_that_needs_whole_parameters_gets_them():
         ({'states': [[], []]}, ValueError, 'pass update, too'),
         ({'update': d2lmulti.adam}, TypeError, 'a list for each device'),
         ({'update': 'adam', 'states': [[], []]}, TypeError, 'a function'),
-        ({'update': rmsprop, 'states': [[]]}, ValueError, '1 states for 2'),
+        (
+            {'update': rmsprop, 'states': [[]]},
+            ValueError,
+            '2 devices need 2 states',
+        ),
     ],
 )
 def test_a_rule_and_its_states_come_together(more, error, message):

@@ -1,0 +1,72 @@
+"""Trying an update rule before its first step, on other numbers."""
+
+import inspect
+import math
+from typing import Any, List
+
+import numpy as onp
+from mxnet import np
+
+
+def check_moves(update, params) -> None:
+    """Raise ValueError unless a rule moves all parameters of some shapes."""
+    moves = try_rule(update, params)
+    still = [
+        param.shape
+        for param, move in zip(params, moves)
+        if param.size and not move.any()
+    ]
+    if still:
+        raise ValueError(
+            f'{name_of(update)} does not move parameters of shape {still[0]}: '
+            'a rule update(params, grads, state, lr) changes params in place, '
+            'as in param -= lr * grad, and fills an empty state itself'
+        )
+
+
+def check_elementwise(update, params) -> None:
+    """Raise ValueError if a rule does not treat each number on its own and
+    does not take `norms`, so that it cannot update parts of parameters."""
+    if 'norms' in inspect.signature(update).parameters:
+        return
+    whole = try_rule(update, params)
+    first = try_rule(update, params, parts=slice(0, 1))
+    second = try_rule(update, params, parts=slice(1, 2))
+    for move, *halves in zip(whole, first, second):
+        if not onp.allclose(onp.concatenate(halves), move.ravel(), 1e-4):
+            raise ValueError(
+                f'{name_of(update)} does not treat each number on its own, so '
+                'it cannot update parts of parameters: use '
+                'train_batch_replicated, or give the rule the argument norms, '
+                'as lars has'
+            )
+
+
+def try_rule(update, params, parts=None) -> List[onp.ndarray]:
+    """Return how a rule moves parameters like these, or one of two parts."""
+    before = []
+    for param in params:  # small, for the memory
+        shape = [min(length, 2) for length in param.shape]
+        values = onp.linspace(1, 2, math.prod(shape), dtype='float32')
+        before.append(values.reshape(shape))
+    if parts is not None:
+        before = [
+            onp.concatenate(onp.array_split(param.ravel(), 2)[parts])
+            for param in before
+        ]
+    after: Any
+    try:  # which waits for no device
+        after = [param.copy() for param in before]
+        update(after, [0.1 * param**2 for param in after], [], 0.125)
+    except Exception:  # a rule for MXNet's arrays only
+        after = [
+            np.array(old, ctx=param.ctx) for old, param in zip(before, params)
+        ]
+        update(after, [0.1 * param**2 for param in after], [], 0.125)
+        after = [param.asnumpy() for param in after]
+    return [new - old for new, old in zip(after, before)]
+
+
+def name_of(update) -> str:
+    """Return the name of a function, also of a partial one."""
+    return getattr(getattr(update, 'func', update), '__name__', repr(update))
