@@ -110,12 +110,12 @@ def test_workers_take_rows_in_proportion_and_at_least_one(num_rows, shares):
 @pytest.mark.parametrize(
     'num_rows, shares, error, message',
     [
-        (10, [1, 0], ValueError, 'above 0 for each of 2 workers'),
+        (10, [1, 0], ValueError, 'above 0 for each worker, 2 here'),
         (10, [1, float('nan')], ValueError, 'above 0'),
         (10, [1, float('inf')], ValueError, 'above 0'),
-        (10, [1, 2, 3], ValueError, 'each of 2 workers'),
+        (10, [1, 2, 3], ValueError, 'each worker, 2 here'),
         (10, [1, '2'], TypeError, 'shares must be numbers'),
-        (1, [1, 1], ValueError, '1 examples cannot be split over 2 workers'),
+        (1, [1, 1], ValueError, '1 example cannot be split over 2 workers'),
     ],
 )
 def test_shares_that_cannot_work_are_refused(num_rows, shares, error, message):
