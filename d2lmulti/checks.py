@@ -660,10 +660,10 @@ def check_schedule(orders, num_stages, m) -> None:
         for instruction in [*order, *needed]:
             if order.count(instruction) != (instruction in needed):
                 raise ValueError(
-                    f'stage {s} has {order.count(instruction)} instructions '
-                    f"{instruction!r}: there are 'forward' and 'backward' of "
-                    f'the micro-batches 0 to {m - 1}, and each must be there '
-                    'once'
+                    f'stage {s} has the instruction {instruction!r} '
+                    f"{order.count(instruction)} times: 'forward' and "
+                    f"'backward' of each of the micro-batches 0 to {m - 1} "
+                    'must be there once'
                 )
     check_progress(orders)
 
