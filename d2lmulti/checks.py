@@ -661,9 +661,9 @@ def check_schedule(orders, num_stages, m) -> None:
             if order.count(instruction) != (instruction in needed):
                 raise ValueError(
                     f'stage {s} has the instruction {instruction!r} '
-                    f"{order.count(instruction)} times: 'forward' and "
-                    f"'backward' of each of the micro-batches 0 to {m - 1} "
-                    'must be there once'
+                    f"{order.count(instruction)} times: there are 'forward' "
+                    f"and 'backward' of the micro-batches 0 to {m - 1}, and "
+                    'each must be there once'
                 )
     check_progress(orders)
 
