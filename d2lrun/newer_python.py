@@ -12,9 +12,10 @@ being imported, and the module `distutils`, which Python 3.12 removed. After
 From NumPy 2 on, MXNet also writes NumPy's numbers as it needs them.
 
 What is there is never replaced, so on Python 3.11 with NumPy 1.23 nothing
-changes. `import mxnet` before `import d2lmulti` fails where MXNet itself
-does. It is in d2lrun, because the processes of a job need it before, and
-without, d2lmulti: they load this file by its path.
+changes, except that MXNet imports SciPy's statistics when it uses them, not
+before. `import mxnet` before `import d2lmulti` fails where MXNet itself does.
+It is in d2lrun, because the processes of a job need it before, and without,
+d2lmulti: they load this file by its path.
 """
 
 import contextlib
@@ -74,7 +75,7 @@ class Finder:
         load = spec.loader.exec_module
 
         def load_with_names(module: types.ModuleType) -> None:
-            with numpy_names(), distutils():
+            with numpy_names(), distutils(), scipy_stats_later():
                 load(module)
             write_plain_numbers()
 
@@ -179,6 +180,27 @@ def distutils() -> Iterator[None]:
     finally:
         for name in modules:
             del sys.modules[name]
+
+
+@contextlib.contextmanager
+def scipy_stats_later() -> Iterator[None]:
+    """Until the block ends, let an import of `scipy.stats` wait for its first
+    use: MXNet hardly ever uses it, and it takes a fifth of MXNet's import."""
+    name = 'scipy.stats'
+    if name in sys.modules or importlib.util.find_spec('scipy') is None:
+        yield
+        return
+    later = types.ModuleType(name)
+    vars(later)['__getattr__'] = lambda attribute: getattr(
+        importlib.import_module(name), attribute
+    )
+    sys.modules[name] = later
+    try:
+        yield
+    finally:
+        if sys.modules.get(name) is later:
+            del sys.modules[name]
+        vars(sys.modules.get('scipy', later)).pop('stats', None)
 
 
 def version_numbers(version: str) -> Tuple[int, ...]:

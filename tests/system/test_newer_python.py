@@ -230,3 +230,31 @@ def test_operators_take_numbers_of_numpy_as_parameters():
     layer.initialize()
     layer.hybridize()  # writes them into a graph
     assert layer(X.reshape(1, 1, 3, 4)).shape == (1, 1, 2, 3)
+
+
+def test_mxnet_imports_the_statistics_of_scipy_only_when_it_uses_them():
+    run(
+        """
+import sys
+import d2lmulti
+from mxnet.contrib import quantization
+assert 'scipy.stats' not in sys.modules
+import scipy
+assert 'stats' not in vars(scipy)
+assert quantization.stats.norm.cdf(0) == 0.5
+import scipy.stats
+assert scipy.stats.norm.cdf(0) == 0.5
+assert sys.modules['scipy.stats'].norm is quantization.stats.norm
+"""
+    )
+
+
+def test_statistics_that_are_there_stay():
+    run(
+        """
+import scipy.stats
+import d2lmulti
+from mxnet.contrib import quantization
+assert quantization.stats is scipy.stats
+"""
+    )
