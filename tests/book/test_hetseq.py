@@ -11,6 +11,7 @@ import pytest
 from helpers import JOIN, left_behind
 
 from d2lmulti.checkpoint import load_checkpoint
+from d2lmulti.network import init_params
 from d2lrun.agent import free_port
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -62,7 +63,12 @@ def test_the_two_examples_train_the_same_network(tmp_path):
     one, two = (load_checkpoint(tmp_path / name) for name in ('one', 'two'))
     assert one.step == two.step == 4
     apart = [abs(p - q).max() for p, q in zip(one.params, two.params)]
-    assert 0 < max(apart) < 1e-5  # sums in another order
+    moved = [
+        abs(p - q.asnumpy()).max() for p, q in zip(one.params, init_params(0))
+    ]
+    # Not bit for bit, as sums have another order, but much less apart than
+    # one example of the 128 too few or too many would move them.
+    assert 0 < max(apart) < max(moved) / 128 / 10
 
 
 def test_a_process_for_each_of_eight_devices_meets_at_a_file(tmp_path):
