@@ -1,5 +1,7 @@
 """What the tests of several modules share."""
 
+import __future__
+
 import contextlib
 import functools
 import importlib.util
@@ -362,10 +364,11 @@ def mutated(function, old, new):
     """Return the function with `old` replaced by `new` in its source."""
     source = textwrap.dedent(inspect.getsource(function))
     assert source.count(old) == 1, 'the mutation no longer fits the source'
+    # Python 3.8 cannot evaluate the annotations of d2lrun.
+    flag = __future__.annotations.compiler_flag
+    code = compile(source.replace(old, new), '<mutant>', 'exec', flag)
     made = {}  # what else it calls is found in its module, also if replaced
-    exec(
-        source.replace(old, new), vars(sys.modules[function.__module__]), made
-    )
+    exec(code, vars(sys.modules[function.__module__]), made)
     return made[function.__name__]
 
 

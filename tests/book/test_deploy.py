@@ -1,6 +1,5 @@
 """What runs the book elsewhere: valid by the schemas, and its commands run."""
 
-import importlib.resources
 import json
 import os
 import pathlib
@@ -9,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+import check_jsonschema
 import jsonschema
 import kubernetes_validate
 import pytest
@@ -48,8 +48,10 @@ def variables_of(job):
 
 def schema(name):
     """Return a schema that the package check-jsonschema holds."""
-    folder = importlib.resources.files('check_jsonschema')
+    folder = pathlib.Path(check_jsonschema.__file__).parent
     path = folder / 'builtin_schemas' / 'vendor' / f'{name}.json'
+    if sys.version_info < (3, 9) and not path.exists():
+        pytest.skip(f'its last version for Python 3.8 has no {name}')
     return json.loads(path.read_text(encoding='utf-8'))
 
 

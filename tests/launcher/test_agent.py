@@ -15,6 +15,9 @@ from helpers import JOIN, STEPS, left_behind, wait_until
 from d2lrun import JobFailed
 from d2lrun.agent import HEARTBEAT_TIMEOUT
 
+# Of Linux; Python 3.8 has no names for them.
+F_SETPIPE_SZ, F_GETPIPE_SZ = 1031, 1032
+
 pytestmark = pytest.mark.timeout(90)
 
 
@@ -110,14 +113,14 @@ def test_when_the_launcher_is_ended_so_is_everything(
 def is_full(pipe):
     """Return whether no step's line fits into the pipe."""
     waiting = fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))
-    capacity = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+    capacity = fcntl.fcntl(pipe, F_GETPIPE_SZ)
     line = len('[worker-0, rank 0] ' + 'x' * 1000 + ' step 9')
     return capacity - int.from_bytes(waiting, sys.byteorder) < line
 
 
 def test_output_that_is_paged_through_does_not_end_the_job(command):
     """Nobody reads for longer than agents wait for a sign of life."""
-    fcntl.fcntl(command.stdout, fcntl.F_SETPIPE_SZ, 4096)  # soon full
+    fcntl.fcntl(command.stdout, F_SETPIPE_SZ, 4096)  # soon full
     wait_until(lambda: is_full(command.stdout))
     time.sleep(HEARTBEAT_TIMEOUT + 1.5)
     assert command.poll() is None

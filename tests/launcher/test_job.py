@@ -224,7 +224,7 @@ child = os.fork()
 if child == 0:
     {statement}
 else:
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = os.WEXITSTATUS(os.waitpid(child, 0)[1])
     print('child', status, step(), flush=True)
 """,
         mxnet=mxnet,
