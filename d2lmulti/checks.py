@@ -788,7 +788,7 @@ def check_shards(device_shards, shapes) -> None:
                 f'the shards of device {j} have sizes '
                 f'{[shard.size for shard in shards]}, but parameters of '
                 f'shapes {list(shapes)} on {k} devices need {needed}: make '
-                'them with make_shards'
+                'them with scatter_params'
             )
 
 

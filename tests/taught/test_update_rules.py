@@ -110,7 +110,7 @@ def zero2(update, k):
 
 def zero3(update, k):
     devices, _, batches, states = replicas_on(k)
-    shards = d2lmulti.make_shards(problem()[0], devices)
+    shards = d2lmulti.scatter_params(problem()[0], devices)
     for X, y in batches:
         d2lmulti.train_batch_zero3(
             *(X, y, shards, devices, LR, states, SHAPES),
