@@ -440,15 +440,17 @@ def check_rule(update, states, device_params) -> None:
         check_moves(update, device_params[0])
 
 
-def check_accumulation(X, y, device_params, devices, lr, num_parts) -> None:
+def check_accumulation(
+    X, y, device_params, devices, lr, num_micro_batches
+) -> None:
     """Raise TypeError or ValueError unless a step can be taken, with an
     example for each device in every part."""
     check_train_batch(X, y, device_params, devices, lr)
-    check_positive_int(num_parts=num_parts)
-    if len(X) < num_parts * len(devices):
+    check_positive_int(num_micro_batches=num_micro_batches)
+    if len(X) < num_micro_batches * len(devices):
         raise ValueError(
-            f'{len(X)} examples are too few for num_parts={num_parts} and '
-            f'len(devices)={len(devices)}: use fewer parts'
+            f'{len(X)} examples are too few for {num_micro_batches=} and '
+            f'{len(devices)=}: use fewer parts'
         )
 
 
