@@ -540,7 +540,7 @@ def check_split_by_shares(X, y, devices, shares) -> None:
     check_shares(shares, len(X), len(devices))
 
 
-def check_limits(limits, num_devices, name, default=None) -> list:
+def as_limits(limits, num_devices, name, default=None) -> list:
     """Return a limit for each device; without `limits`, `default` for all.
 
     Raises TypeError or ValueError unless each is an integer >= 1; None is
@@ -554,11 +554,11 @@ def check_limits(limits, num_devices, name, default=None) -> list:
     return list(limits)
 
 
-def check_caps(caps, batch_size, num_devices) -> Tuple[float, ...]:
-    """Return the caps, infinite where None; raise ValueError if they hold
-    less than `batch_size`."""
-    limits = check_limits(caps, num_devices, 'caps')
-    filled = tuple(math.inf if cap is None else cap for cap in limits)
+def as_capacities(capacities, batch_size, num_devices) -> Tuple[float, ...]:
+    """Return the capacities, infinite where None; raise TypeError or
+    ValueError unless they are valid and hold `batch_size`."""
+    limits = as_limits(capacities, num_devices, 'capacities')
+    filled = tuple(math.inf if n is None else n for n in limits)
     if sum(filled) < batch_size:
         raise ValueError(
             f'{batch_size} examples do not fit into {sum(filled)}: take a '
@@ -579,13 +579,11 @@ def check_recent(recent, num_devices) -> None:
         check_positive_number(**numbered(f'recent[{i}]', costs))
 
 
-def check_adapt(shares, recent, margin, caps) -> Tuple[float, ...]:
-    """Return the caps, infinite where None; raise TypeError or ValueError
-    unless the shares can be adapted."""
+def check_adapt(shares, recent, margin) -> None:
+    """Raise TypeError or ValueError unless the shares can be adapted."""
     check_fraction(margin=margin)
     check_positive_int(**numbered('shares', shares))
     check_recent(recent, len(shares))
-    return check_caps(caps, sum(shares), len(shares))
 
 
 # Chapter 14: tokens
