@@ -440,15 +440,17 @@ def check_rule(update, states, device_params) -> None:
         check_moves(update, device_params[0])
 
 
-def check_accumulation(X, y, device_params, devices, lr, num_parts) -> None:
+def check_accumulation(
+    X, y, device_params, devices, lr, num_micro_batches
+) -> None:
     """Raise TypeError or ValueError unless a step can be taken, with an
     example for each device in every part."""
     check_train_batch(X, y, device_params, devices, lr)
-    check_positive_int(num_parts=num_parts)
-    if len(X) < num_parts * len(devices):
+    check_positive_int(num_micro_batches=num_micro_batches)
+    if len(X) < num_micro_batches * len(devices):
         raise ValueError(
-            f'{len(X)} examples are too few for num_parts={num_parts} and '
-            f'len(devices)={len(devices)}: use fewer parts'
+            f'{len(X)} examples are too few for {num_micro_batches=} and '
+            f'{len(devices)=}: use fewer parts'
         )
 
 
@@ -538,7 +540,7 @@ def check_split_by_shares(X, y, devices, shares) -> None:
     check_shares(shares, len(X), len(devices))
 
 
-def check_limits(limits, num_devices, name, default=None) -> list:
+def as_limits(limits, num_devices, name, default=None) -> list:
     """Return a limit for each device; without `limits`, `default` for all.
 
     Raises TypeError or ValueError unless each is an integer >= 1; None is
@@ -552,11 +554,11 @@ def check_limits(limits, num_devices, name, default=None) -> list:
     return list(limits)
 
 
-def check_caps(caps, batch_size, num_devices) -> Tuple[float, ...]:
-    """Return the caps, infinite where None; raise ValueError if they hold
-    less than `batch_size`."""
-    limits = check_limits(caps, num_devices, 'caps')
-    filled = tuple(math.inf if cap is None else cap for cap in limits)
+def as_capacities(capacities, batch_size, num_devices) -> Tuple[float, ...]:
+    """Return the capacities, infinite where None; raise TypeError or
+    ValueError unless they are valid and hold `batch_size`."""
+    limits = as_limits(capacities, num_devices, 'capacities')
+    filled = tuple(math.inf if n is None else n for n in limits)
     if sum(filled) < batch_size:
         raise ValueError(
             f'{batch_size} examples do not fit into {sum(filled)}: take a '
@@ -577,13 +579,11 @@ def check_recent(recent, num_devices) -> None:
         check_positive_number(**numbered(f'recent[{i}]', costs))
 
 
-def check_adapt(shares, recent, margin, caps) -> Tuple[float, ...]:
-    """Return the caps, infinite where None; raise TypeError or ValueError
-    unless the shares can be adapted."""
+def check_adapt(shares, recent, margin) -> None:
+    """Raise TypeError or ValueError unless the shares can be adapted."""
     check_fraction(margin=margin)
     check_positive_int(**numbered('shares', shares))
     check_recent(recent, len(shares))
-    return check_caps(caps, sum(shares), len(shares))
 
 
 # Chapter 14: tokens
@@ -788,7 +788,7 @@ def check_shards(device_shards, shapes) -> None:
                 f'the shards of device {j} have sizes '
                 f'{[shard.size for shard in shards]}, but parameters of '
                 f'shapes {list(shapes)} on {k} devices need {needed}: make '
-                'them with make_shards'
+                'them with scatter_params'
             )
 
 

@@ -7,7 +7,7 @@ __all__ = ['train_batch_weighted', 'split_by_shares', 'balanced_shares', 'measur
 import statistics
 import time
 from mxnet import np, npx
-from .checks import (check_adapt, check_caps, check_limits,
+from .checks import (as_capacities, as_limits, check_adapt,
                              check_positive_int, check_shares,
                              check_split_by_shares, check_train_batch)
 from .devices import split_slices
@@ -96,8 +96,8 @@ def train_batch_weighted(X, y, device_params, devices, lr, shares,
     `train_batch`, `split_by_shares` and `update_replicas` raise.
     """
     check_train_batch(X, y, device_params, devices, lr)
-    slowdowns = check_limits(slowdowns, len(devices), 'slowdowns', 1)
-    max_examples = check_limits(max_examples, len(devices), 'max_examples')
+    slowdowns = as_limits(slowdowns, len(devices), 'slowdowns', 1)
+    max_examples = as_limits(max_examples, len(devices), 'max_examples')
     X_shards, y_shards = split_by_shares(X, y, devices, shares)
     npx.waitall()
     start = time.perf_counter()
@@ -112,23 +112,23 @@ def train_batch_weighted(X, y, device_params, devices, lr, shares,
 train_batch_weighted = uninterrupted()(train_batch_weighted)  # chapter 5
 
 # %% ../notebooks/13_heterogeneous.ipynb #14
-def balanced_shares(speeds, batch_size, caps=None):
+def balanced_shares(speeds, batch_size, capacities=None):
     """Return how many of `batch_size` examples each device should get.
 
-    `speeds`: examples per second, or any numbers in that proportion. `caps`:
-    how many examples fit into each device's memory, or None where all do.
-    Rounded as by `shard_sizes`. Raises TypeError or ValueError for invalid
-    speeds, too few examples, and examples that do not fit.
+    `speeds`: examples per second, or any numbers in that proportion.
+    `capacities`: how many examples fit into each device's memory, or None
+    where all do. Rounded as by `shard_sizes`. Raises TypeError or ValueError
+    for invalid speeds, too few examples, and examples that do not fit.
     """
     check_positive_int(batch_size=batch_size)
     check_shares(speeds, batch_size, len(speeds), 'speeds')
-    caps = check_caps(caps, batch_size, len(speeds))
+    capacities = as_capacities(capacities, batch_size, len(speeds))
     full = {}
     while True:
         free = [i for i in range(len(speeds)) if i not in full]
         rest = batch_size - sum(full.values())
         sizes = dict(zip(free, shard_sizes(rest, [speeds[i] for i in free])))
-        over = {i: caps[i] for i in free if sizes[i] > caps[i]}
+        over = {i: capacities[i] for i in free if sizes[i] > capacities[i]}
         if not over:
             return [full.get(i) or sizes[i] for i in range(len(speeds))]
         full.update(over)
@@ -152,19 +152,20 @@ def measure_speeds(devices, shard_size=256, slowdowns=None, num_runs=7):
             for seconds in zip(*steps[1:])]  # the first is a warm-up
 
 # %% ../notebooks/13_heterogeneous.ipynb #29
-def adapt_shares(shares, recent, margin=0.1, caps=None):
+def adapt_shares(shares, recent, margin=0.1, capacities=None):
     """Return better shares, or the same if little would be gained.
 
     `shares`: how many examples each device gets now. `recent`: the costs of
     the last steps, each a list of seconds per example, one per device; their
     median is used from five steps on. The step must become shorter by more
-    than the fraction `margin`. `caps` as in `balanced_shares`.
-    Raises TypeError or ValueError for invalid shares, costs, margin or caps.
+    than the fraction `margin`. `capacities` as in `balanced_shares`.
+    Raises TypeError or ValueError for invalid arguments.
     """
-    limits = check_adapt(shares, recent, margin, caps)
+    check_adapt(shares, recent, margin)
+    limits = as_capacities(capacities, sum(shares), len(shares))
     costs = [statistics.median(values) for values in zip(*recent)]
     better = balanced_shares([min(costs) / cost for cost in costs],
-                             sum(shares), caps)
+                             sum(shares), capacities)
     now, then = [max(size * cost for size, cost in zip(sizes, costs))
                  for sizes in (shares, better)]
     fits = all(share <= limit for share, limit in zip(shares, limits))

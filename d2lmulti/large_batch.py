@@ -169,18 +169,19 @@ def update_replicas(device_params, batch_size, lr, update=None, states=None):
 
 # %% ../notebooks/11_large_batch.ipynb #train-batch-accumulated
 @uninterrupted()
-def train_batch_accumulated(X, y, device_params, devices, lr, num_parts,
-                            net=lenet, loss=loss, split=split_batch,
-                            allreduce=allreduce, update=None, states=None):
-    """Take the step of `train_batch`, with `num_parts` parts of (X, y).
+def train_batch_accumulated(X, y, device_params, devices, lr,
+                            num_micro_batches, net=lenet, loss=loss,
+                            split=split_batch, allreduce=allreduce,
+                            update=None, states=None):
+    """Take the step of `train_batch`, in `num_micro_batches` parts.
 
     `update`, `states`: another rule than `sgd`, see `update_replicas`.
     Raises what `train_batch` and `update_replicas` raise, and ValueError
     unless every device gets an example of every part.
     """
-    check_accumulation(X, y, device_params, devices, lr, num_parts)
+    check_accumulation(X, y, device_params, devices, lr, num_micro_batches)
     parts = (split(X[rows], y[rows], devices)
-             for rows in split_slices(len(X), num_parts))
+             for rows in split_slices(len(X), num_micro_batches))
     accumulate_gradients(parts, device_params, net, loss)
     allreduce_gradients(device_params, allreduce)  # once, not for each part
     update_replicas(device_params, len(X), lr, update, states)

@@ -11,13 +11,13 @@ def hidden_accumulated_step(rng, answer, solution):
     y = mx.np.array(rng.randint(0, 10, 13))
     params = d2lmulti.init_params(int(rng.randint(1000)))
     lr = float(rng.uniform(0.1, 1))
-    for num_parts in (1, 2, 5, 13):
+    for num_micro_batches in (1, 2, 5, 13):
         results = [
-            step(X, y, [p.copy() for p in params], lr, num_parts)
+            step(X, y, [p.copy() for p in params], lr, num_micro_batches)
             for step in (answer, solution)
         ]
         assert is_close(list(results[0]), list(results[1])), (
-            f'hidden check: 13 images in {num_parts} parts'
+            f'hidden check: 13 images in {num_micro_batches} parts'
         )
 
 

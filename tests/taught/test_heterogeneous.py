@@ -191,25 +191,34 @@ def test_equal_devices_get_equal_shards(data):
 
 @many
 @given(st.data())
-def test_caps_are_kept_and_the_rest_is_proportional(data):
+def test_capacities_hold_and_the_rest_is_proportional(data):
     k = data.draw(st.integers(1, 6))
     speeds = data.draw(st.lists(st.floats(0.1, 10), min_size=k, max_size=k))
-    caps = data.draw(
+    capacities = data.draw(
         st.lists(
             st.one_of(st.none(), st.integers(1, 60)), min_size=k, max_size=k
         )
     )
-    room = sum(10**6 if cap is None else cap for cap in caps)
+    room = sum(
+        10**6 if capacity is None else capacity for capacity in capacities
+    )
     batch_size = data.draw(st.integers(k, min(300, max(k, room))))
-    shares = balanced_shares(speeds, batch_size, caps)
+    shares = balanced_shares(speeds, batch_size, capacities)
     assert sum(shares) == batch_size and min(shares) >= 1
-    assert all(cap is None or share <= cap for share, cap in zip(shares, caps))
-    free = [i for i in range(k) if caps[i] is None or shares[i] < caps[i]]
+    assert all(
+        capacity is None or share <= capacity
+        for share, capacity in zip(shares, capacities)
+    )
+    free = [
+        i
+        for i in range(k)
+        if capacities[i] is None or shares[i] < capacities[i]
+    ]
     if free:
         rest = sum(shares[i] for i in free)
         exact = [rest * speeds[i] / sum(speeds[j] for j in free) for i in free]
         if min(exact) >= 1:
-            # One whose exact share is just below its cap was rounded, too.
+            # One whose share is just below its capacity was rounded, too.
             bound = 1 + (k - len(free)) + 1e-9
             assert all(
                 abs(shares[i] - share) < bound for i, share in zip(free, exact)
@@ -332,17 +341,17 @@ def test_invalid_speeds_are_rejected(speed, error):
         (
             lambda: balanced_shares([1, 1], 10, [3]),
             ValueError,
-            '2 devices need 2 caps',
+            '2 devices need 2 capacities',
         ),
         (
             lambda: balanced_shares([1, 1], 10, [0, None]),
             ValueError,
-            r'caps\[0\] must be at least 1',
+            r'capacities\[0\] must be at least 1',
         ),
         (
             lambda: balanced_shares([1, 1], 10, [20, 2.5]),
             TypeError,
-            r'caps\[1\] must be an integer',
+            r'capacities\[1\] must be an integer',
         ),
         (lambda: balanced_shares([], 10), ValueError, '1 here'),
         (lambda: balanced_shares([1], 2.5), TypeError, 'an integer'),
@@ -379,7 +388,7 @@ def test_invalid_speeds_are_rejected(speed, error):
             r'shares\[1\] must be an integer',
         ),
         (
-            lambda: adapt_shares([5, 5], [[1, 1]], caps=[4, 4]),
+            lambda: adapt_shares([5, 5], [[1, 1]], capacities=[4, 4]),
             ValueError,
             'do not fit',
         ),
@@ -612,12 +621,15 @@ def test_a_single_slow_step_moves_nothing():
 
 
 def test_adapted_shares_keep_the_caps():
-    assert adapt_shares([50, 50], [[1, 9]] * 5, caps=[60, None]) == [60, 40]
+    assert adapt_shares([50, 50], [[1, 9]] * 5, capacities=[60, None]) == [
+        60,
+        40,
+    ]
 
 
 @pytest.mark.parametrize('recent', [[[1, 9]], [[1, 9]] * 5, [[1, 1]] * 5])
 def test_shares_above_a_cap_are_changed_in_any_case(recent):
-    assert adapt_shares([90, 10], recent, caps=[60, None])[0] <= 60
+    assert adapt_shares([90, 10], recent, capacities=[60, None])[0] <= 60
 
 
 def error_of_means(sizes):

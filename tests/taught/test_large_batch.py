@@ -139,13 +139,13 @@ def test_invalid_arguments_are_refused(call, error):
         call()
 
 
-def assert_accumulated_step_is_the_same(k, num_parts, size, allreduce):
+def assert_accumulated_step_is_the_same(k, num_micro_batches, size, allreduce):
     """The reference is one device with all examples at once."""
     devices = [mx.cpu(i) for i in range(k)]
     replicas = replicas_on(devices, 'float64')
     (batch,) = minibatches((size,))
     train_batch_accumulated(
-        *batch, replicas, devices, 0.1, num_parts, allreduce=allreduce
+        *batch, replicas, devices, 0.1, num_micro_batches, allreduce=allreduce
     )
     for replica in replicas:
         assert roundings(replica, reference_steps((size,))) <= 1
@@ -153,15 +153,17 @@ def assert_accumulated_step_is_the_same(k, num_parts, size, allreduce):
 
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
 @pytest.mark.parametrize(
-    'num_parts, size', [(1, 8), (2, 61), (3, 13), (5, 64)]
+    'num_micro_batches, size', [(1, 8), (2, 61), (3, 13), (5, 64)]
 )
-def test_an_accumulated_step_is_that_of_one_device(k, num_parts, size):
+def test_an_accumulated_step_is_that_of_one_device(k, num_micro_batches, size):
     if k > 1:
         with pytest.raises(AssertionError):
             assert_accumulated_step_is_the_same(
-                k, num_parts, size, lambda data: None
+                k, num_micro_batches, size, lambda data: None
             )
-    assert_accumulated_step_is_the_same(k, num_parts, size, d2lmulti.allreduce)
+    assert_accumulated_step_is_the_same(
+        k, num_micro_batches, size, d2lmulti.allreduce
+    )
 
 
 def test_an_accumulated_step_is_that_of_train_batch_for_any_network():
@@ -220,17 +222,17 @@ def test_a_wrong_number_of_labels_is_refused_before_any_work(num_labels):
 
 
 @pytest.mark.parametrize(
-    'num_parts, error',
+    'num_micro_batches, error',
     [(0, ValueError), (-1, ValueError), (1.0, TypeError), ('2', TypeError)],
 )
-def test_an_invalid_number_of_parts_is_refused(num_parts, error):
-    with pytest.raises(error, match='num_parts must be'):
+def test_an_invalid_number_of_parts_is_refused(num_micro_batches, error):
+    with pytest.raises(error, match='num_micro_batches must be'):
         train_batch_accumulated(
             *minibatch(8),
             replicas_on([mx.cpu(0)]),
             [mx.cpu(0)],
             0.1,
-            num_parts,
+            num_micro_batches,
         )
 
 
@@ -536,12 +538,12 @@ ACCUMULATION_BUGS = {
     'mean of the parts': (
         train_batch_accumulated,
         'len(X), lr,',
-        'len(X), lr / num_parts,',
+        'len(X), lr / num_micro_batches,',
     ),
     'a part left out': (
         train_batch_accumulated,
-        'len(X), num_parts)',
-        'len(X), num_parts)[1:]',
+        'len(X), num_micro_batches)',
+        'len(X), num_micro_batches)[1:]',
     ),
 }
 

@@ -20,7 +20,7 @@ from d2lmulti.model_parallel import dense_layer, output_layer
 from d2lmulti.sharding import (
     backward_recomputed,
     gather_params,
-    make_shards,
+    scatter_params,
     train_batch_replicated,
     train_batch_zero1,
     train_batch_zero2,
@@ -97,7 +97,7 @@ def run(stage, update, size, k, forget=None, dtype='float32', **options):
         train_batch_zero3,
     ][stage]
     if stage == 3:
-        arrays, more = make_shards(params, devices), [SHAPES]
+        arrays, more = scatter_params(params, devices), [SHAPES]
     else:
         arrays = [d2lmulti.get_params(params, device) for device in devices]
         more = []
@@ -254,7 +254,7 @@ def test_parts_may_be_empty_from_the_first_parameter_on():
     params = [np.ones(1), np.ones((7, 1))]
     found = []
     for k in (1, 3):
-        device_shards = make_shards(params, devices[:k])
+        device_shards = scatter_params(params, devices[:k])
         for shards in device_shards:
             grads, state = [array + 1 for array in shards], []
             adam(shards, grads, state, 0.1)
@@ -278,7 +278,7 @@ def test_zero3_gathers_into_the_memory_of_one_layer():
 @pytest.mark.parametrize('k', [1, 2, 3, 4, 6])
 def test_shards_make_the_parameters_again(k):
     devices = [mx.cpu(i) for i in range(k)]
-    shards = make_shards(start(), devices)
+    shards = scatter_params(start(), devices)
     assert [[a.ctx for a in arrays] for arrays in shards] == [
         [device] * len(SHAPES) for device in devices
     ]
@@ -348,7 +348,7 @@ def step_arguments(stage):
     X, y = batches(4, num_steps=1)[0]
     more = {'states': [[], []]}
     if stage == 3:
-        arrays = make_shards(start(), devices)
+        arrays = scatter_params(start(), devices)
         more['shapes'] = SHAPES
     else:
         arrays = [d2lmulti.get_params(start(), device) for device in devices]
@@ -416,8 +416,8 @@ def test_layers_that_do_not_fit_are_refused(stage):
 
 
 def test_shards_that_do_not_fit_are_refused():
-    shards = make_shards(start(), [mx.cpu(0), mx.cpu(1)])
-    with pytest.raises(ValueError, match='make them with make_shards'):
+    shards = scatter_params(start(), [mx.cpu(0), mx.cpu(1)])
+    with pytest.raises(ValueError, match='make them with scatter_params'):
         gather_params(shards[::-1], SHAPES)
 
 

@@ -110,7 +110,7 @@ def zero2(update, k):
 
 def zero3(update, k):
     devices, _, batches, states = replicas_on(k)
-    shards = d2lmulti.make_shards(problem()[0], devices)
+    shards = d2lmulti.scatter_params(problem()[0], devices)
     for X, y in batches:
         d2lmulti.train_batch_zero3(
             *(X, y, shards, devices, LR, states, SHAPES),
@@ -122,9 +122,9 @@ def zero3(update, k):
 def accumulated(update, k):
     devices, replicas, batches, states = replicas_on(k)
     for X, y in batches:
-        num_parts = max(1, min(3, len(X) // k))
+        num_micro_batches = max(1, min(3, len(X) // k))
         d2lmulti.train_batch_accumulated(
-            *(X, y, replicas, devices, LR, num_parts, net, squared),
+            *(X, y, replicas, devices, LR, num_micro_batches, net, squared),
             update=update,
             states=states,
         )

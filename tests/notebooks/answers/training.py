@@ -1,19 +1,20 @@
 """Answers to the exercises of 05_training, right and wrong, in order."""
 
-STEP = 'def accumulated_step(X, y, params, lr, num_parts):\n'
+STEP = 'def accumulated_step(X, y, params, lr, num_micro_batches):\n'
 FACTORS = 'def step_factors(num_examples, num_devices):\n'
 DIFFERENCE = 'def disagreement(device_params):\n'
 MEAN_OF_MEANS = (
     STEP
     + """    totals = [np.zeros_like(param) for param in params]
-    for part in split_slices(len(X), num_parts):
+    for part in split_slices(len(X), num_micro_batches):
         replica = get_params(params, mx.cpu())
         with autograd.record():
             part_loss = loss(lenet(X[part], replica), y[part]).mean()
         part_loss.backward()
         for total, param in zip(totals, replica):
             total += param.grad
-    return [p - lr / num_parts * total for p, total in zip(params, totals)]
+    return [p - lr / num_micro_batches * total
+            for p, total in zip(params, totals)]
 """
 )
 ADDED_BY_AUTOGRAD = (
@@ -21,7 +22,7 @@ ADDED_BY_AUTOGRAD = (
     + """    replica = [param.copy() for param in params]
     for param in replica:
         param.attach_grad('add')
-    size = -(-len(X) // num_parts)
+    size = -(-len(X) // num_micro_batches)
     for start in range(0, len(X), size):
         part = slice(start, start + size)
         with autograd.record():
@@ -35,8 +36,9 @@ ONE_LOSS = (
     + """    replica = get_params(params, mx.cpu())
     with autograd.record():
         total = sum(
-            loss(lenet(X[i::num_parts], replica), y[i::num_parts]).sum()
-            for i in range(num_parts))
+            loss(lenet(X[i::num_micro_batches], replica),
+                 y[i::num_micro_batches]).sum()
+            for i in range(num_micro_batches))
     total.backward()
     return [(p - lr * p.grad / len(X)).asnumpy() for p in replica]
 """
@@ -48,19 +50,19 @@ WRONG = [
         ('lr / len(X) * total', 'lr * total', 'divide the gradient'),
         (
             'lr / len(X) * total',
-            'lr / len(X) / num_parts * total',
+            'lr / len(X) / num_micro_batches * total',
             'divide once',
         ),
         (MEAN_OF_MEANS, 'unequal length'),
         (
-            'split_slices(len(X), num_parts)',
+            'split_slices(len(X), num_micro_batches)',
             '[slice(0, len(X))]',
             'lenet has seen',
         ),
-        ('len(X), num_parts)', 'len(X), len(X))', 'lenet has seen'),
+        ('len(X), num_micro_batches)', 'len(X), len(X))', 'lenet has seen'),
         (
-            'split_slices(len(X), num_parts)',
-            'split_slices(len(X) - 1, num_parts)',
+            'split_slices(len(X), num_micro_batches)',
+            'split_slices(len(X) - 1, num_micro_batches)',
             'lenet has seen',
         ),
         (
