@@ -343,7 +343,10 @@ import subprocess
 if os.fork() == 0:
     sys.exit(0)
 child = subprocess.Popen(
-    [sys.executable, '-c', 'import time; print(flush=True); time.sleep(9)'],
+    [sys.executable, '-c', '''import time
+print(flush=True)
+for _ in range(90):  # a signal just before a long sleep is seen after it
+    time.sleep(0.1)'''],
     stdout=subprocess.PIPE)
 child.stdout.readline()
 child.send_signal(signal.SIGINT)

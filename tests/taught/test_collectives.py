@@ -27,7 +27,7 @@ ALGORITHMS = {
     'halving': d2lmulti.halving_doubling_allreduce,
 }
 each_algorithm = pytest.mark.parametrize('name', ALGORITHMS)
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=60)
 
 
 def algorithm_named(name):

@@ -11,7 +11,7 @@ from mxnet import np
 import d2lmulti
 
 CPUS = [mx.cpu(0), mx.cpu(1)]
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=60)
 
 
 # Splitting

@@ -36,7 +36,7 @@ def assert_slices_are_fair(n, k):
     assert lengths == sorted(lengths, reverse=True)  # longer parts first
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 100), st.integers(1, 20))
 def test_slices_cover_everything_in_order_and_differ_by_at_most_one(n, k):
     assert_slices_are_fair(n, k)

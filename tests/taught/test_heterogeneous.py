@@ -18,7 +18,7 @@ from helpers import (
     replicas_on,
     roundings,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mxnet import base, np
 
@@ -35,7 +35,6 @@ from d2lmulti.heterogeneous import (
 )
 
 POSITIVE = st.floats(1e-300, 1e300)
-many = settings(deadline=None)
 
 
 def devices_of(k):
@@ -169,14 +168,12 @@ def assert_proportional(num_rows, shares):
         assert share - len(shares) < size < share + 1 + 1e-9
 
 
-@many
 @given(st.data())
 def test_shares_add_up_and_are_within_one_of_proportional(data):
     shares = data.draw(st.lists(POSITIVE, min_size=1, max_size=8))
     assert_proportional(data.draw(st.integers(len(shares), 5000)), shares)
 
 
-@many
 @given(st.data())
 def test_equal_devices_get_equal_shards(data):
     shares = data.draw(st.lists(st.floats(0.1, 10), min_size=1, max_size=8))
@@ -189,7 +186,6 @@ def test_equal_devices_get_equal_shards(data):
                 assert size >= other
 
 
-@many
 @given(st.data())
 def test_capacities_hold_and_the_rest_is_proportional(data):
     k = data.draw(st.integers(1, 6))

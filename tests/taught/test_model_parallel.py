@@ -18,7 +18,7 @@ import d2lmulti
 from d2lmulti import model_parallel
 
 LAYERS = model_parallel.LENET
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=25)
 
 
 def make_params(channels=(4, 5), units=6, classes=10, seed=0):
@@ -266,7 +266,7 @@ def assert_largest_stage_is_least(costs, k):
 
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=8), st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_cut_has_a_cheaper_largest_stage(costs, data):
     k = data.draw(st.integers(1, len(costs)))
     assert_largest_stage_is_least(costs, k)

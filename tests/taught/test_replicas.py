@@ -27,7 +27,7 @@ def test_a_replica_that_is_the_original_is_caught(monkeypatch):
         test_a_replica_does_not_share_memory_with_the_original()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(1, 6),
     st.lists(st.integers(0, 3), max_size=3),

@@ -36,7 +36,7 @@ from d2lmulti.scaling import (
 
 LINK = {'num_bytes': 1e8, 'alpha': 5e-5, 'beta': 1.6e-10}
 positive = st.floats(1e-3, 1e3)
-quick = settings(max_examples=60, deadline=None, derandomize=True)
+quick = settings(max_examples=60, derandomize=True)
 
 
 # What an exchange costs

@@ -30,7 +30,7 @@ from d2lmulti.sync_batch_norm import (
     train_batch_bn,
 )
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=40)
 
 
 def after_steps(k, sizes, sync=True):

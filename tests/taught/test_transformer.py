@@ -25,7 +25,7 @@ from d2lmulti.transformer import (
 )
 
 V = 23
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=60)
 init = functools.partial(
     init_transformer, 3, V, max_length=9, width=16, num_layers=2
 )
