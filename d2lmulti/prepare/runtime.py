@@ -204,26 +204,14 @@ def run_on_workers(
     return when all have ended."""
     from mxnet import base
 
+    push = base._LIB.MXEnginePushSync
+    # It reads no variables, writes none, and has no properties or priority.
+    rest = *[None, 0] * 3, b'limit_engine_threads', False
     task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(work)
     for i in range(num_devices):
         cpu = (ctypes.c_int * 2)(1, i)  # MXNet's number for CPUs, and which
         for _ in range(workers):
-            base.check_call(
-                base._LIB.MXEnginePushSync(
-                    task,
-                    ctypes.c_void_p(i),
-                    None,
-                    cpu,
-                    None,
-                    0,
-                    None,
-                    0,
-                    None,
-                    0,
-                    b'limit_engine_threads',
-                    False,
-                )
-            )
+            base.check_call(push(task, ctypes.c_void_p(i), None, cpu, *rest))
     base.check_call(base._LIB.MXNDArrayWaitAll())  # `task` must live so long
 
 
