@@ -396,10 +396,13 @@ def check_gradient_descent(params, grads, state, lr) -> None:
     check_update(params, grads, state, [])
 
 
-def check_sgd_momentum(params, grads, state, lr, momentum) -> None:
+def check_momentum(
+    params, grads, state, lr, momentum, trust_coefficient=1
+) -> None:
     """Raise TypeError or ValueError unless momentum can update anything."""
     check_learning_rate(lr)
     check_fraction(momentum=momentum)
+    check_positive_number(trust_coefficient=trust_coefficient)
     check_update(params, grads, state, shapes_of(params))
 
 
@@ -411,14 +414,6 @@ def check_adam(params, grads, state, lr, beta1, beta2, epsilon) -> None:
     if not len(params):
         raise ValueError('params is empty: Adam needs a parameter to update')
     check_update(params, grads, state, [*shapes_of([*params, *params]), (1,)])
-
-
-def check_lars(params, grads, state, lr, momentum, trust_coefficient) -> None:
-    """Raise TypeError or ValueError unless LARS can update anything."""
-    check_learning_rate(lr)
-    check_fraction(momentum=momentum)
-    check_positive_number(trust_coefficient=trust_coefficient)
-    check_update(params, grads, state, shapes_of(params))
 
 
 def check_rule(update, states, device_params) -> None:
@@ -567,23 +562,19 @@ def as_capacities(capacities, batch_size, num_devices) -> Tuple[float, ...]:
     return filled
 
 
-def check_recent(recent, num_devices) -> None:
-    """Raise TypeError or ValueError unless each device has a positive cost
-    in every step."""
-    if not len(recent) or any(len(costs) != num_devices for costs in recent):
+def check_adapt(shares, recent, margin) -> None:
+    """Raise TypeError or ValueError unless the shares can be adapted: each
+    device has a positive cost in every step."""
+    check_fraction(margin=margin)
+    check_positive_int(**numbered('shares', shares))
+    k = len(shares)
+    if not len(recent) or any(len(costs) != k for costs in recent):
         raise ValueError(
-            f'recent must hold, for one step or more, {num_devices} seconds, '
-            f'not {list(recent)}'
+            f'recent must hold, for one step or more, {k} seconds, not '
+            f'{list(recent)}'
         )
     for i, costs in enumerate(recent):
         check_positive_number(**numbered(f'recent[{i}]', costs))
-
-
-def check_adapt(shares, recent, margin) -> None:
-    """Raise TypeError or ValueError unless the shares can be adapted."""
-    check_fraction(margin=margin)
-    check_positive_int(**numbered('shares', shares))
-    check_recent(recent, len(shares))
 
 
 # Chapter 14: tokens
