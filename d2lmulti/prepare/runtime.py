@@ -3,14 +3,13 @@
 `import d2lmulti` calls `prepare` once, before anything imports MXNet. By
 default MXNet runs two logical CPU devices no faster than one; each setting,
 below and in `d2lrun.settings`, removes one reason. Chapter 1 shows the
-effect. What loads CUDA's libraries and lets MXNet run on newer Pythons is in
-d2lrun too, because the doctor and the processes of a job use it.
+effect. What needs no MXNet is in d2lrun: what its C library and processor
+need, what loads CUDA's libraries, and what lets MXNet run on newer Pythons.
 """
 
 import contextlib
 import ctypes
 import os
-import pathlib
 import signal
 import sys
 import threading
@@ -19,16 +18,8 @@ import warnings
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
 from d2lrun import cuda, newer_python
+from d2lrun.machine import openblas_avx2_env, tune_malloc
 from d2lrun.settings import EXIT_HOOK, SETTINGS
-
-# glibc's malloc: (number of the option, value, environment variable).
-# Otherwise every activation goes back to the system when it is freed, and
-# its pages must be mapped and zeroed again in the next step.
-MALLOC = [
-    (-4, 0, 'MALLOC_MMAP_MAX_'),  # never from mmap
-    (-1, 2**31 - 1, 'MALLOC_TRIM_THRESHOLD_'),  # keep what was freed
-    (-8, 1, 'MALLOC_ARENA_MAX'),  # one heap for all threads
-]
 
 
 def prepare() -> None:
@@ -111,29 +102,6 @@ def unprepared_env() -> Dict[str, str]:
         **{k: v for k, v in os.environ.items() if k not in SETTINGS},
         'PYTHONPATH': os.pathsep.join(filter(None, path)),
     }
-
-
-def tune_malloc() -> None:
-    """Tell glibc's malloc to reuse freed memory; elsewhere, do nothing."""
-    if sys.platform != 'linux':
-        return
-    mallopt = getattr(ctypes.CDLL(None), 'mallopt', None)  # musl has none
-    for option, value, variable in MALLOC:
-        if mallopt and variable not in os.environ:
-            mallopt(option, value)
-
-
-def openblas_avx2_env() -> Dict[str, str]:
-    """Return the variable that lets MXNet's OpenBLAS use AVX2, if need be.
-
-    MXNet brings an OpenBLAS of 2020. On a processor that is newer it falls
-    back to kernels for SSE3, which take 2.5 times as long.
-    """
-    cpuinfo = pathlib.Path('/proc/cpuinfo')
-    avx2 = cpuinfo.exists() and ' avx2 ' in cpuinfo.read_text()
-    if 'OPENBLAS_CORETYPE' in os.environ or not avx2:
-        return {}
-    return {'OPENBLAS_CORETYPE': 'Haswell'}
 
 
 @contextlib.contextmanager
