@@ -44,16 +44,15 @@ def make_parser() -> argparse.ArgumentParser:
     parser.set_defaults(run=lambda options: parser.print_help())
     commands = parser.add_subparsers(title='commands', metavar='COMMAND')
     add_train(commands)
-    add_causes(commands)
+    text = 'find out why more devices are not faster here'
+    add = add_command(commands, 'causes', run_causes, text, '--devices 4')
+    text = 'number of devices to compare with one'
+    add('--devices', type=int, default=2, metavar='K', help=text)
     return parser
 
 
 def add_command(
-    commands: Any,
-    name: str,
-    run: Callable[..., None],
-    text: str,
-    *examples: str,
+    commands: Any, name: str, run: Callable, text: str, *examples: str
 ) -> Callable[..., Any]:
     """Add a command; return the function that adds an option to it."""
     parser = commands.add_parser(
@@ -64,6 +63,8 @@ def add_command(
         formatter_class=Formatter,
     )
     parser.set_defaults(run=run)
+    text = 'examples in a minibatch, over all devices'
+    parser.add_argument('--batch-size', type=int, default=256, help=text)
     return parser.add_argument
 
 
@@ -75,28 +76,12 @@ def add_train(commands: Any) -> None:
     text = 'numbers of devices, one run each'
     both = [1, 2]
     add('--devices', type=int, nargs='+', default=both, metavar='K', help=text)
-    add_batch_size(add)
     add('--lr', type=float, default=0.2, help='learning rate')
     add('--epochs', type=int, default=10, help='passes over the training set')
     text = 'random seed for the parameters and the order of examples'
     add('--seed', type=int, default=0, help=text)
     add('--full', action='store_true', help='train on all 60,000 images')
     add('--out', default='build/train.png', help='file for the figure')
-
-
-def add_causes(commands: Any) -> None:
-    """Add the command `causes`."""
-    text = 'find out why more devices are not faster here'
-    add = add_command(commands, 'causes', run_causes, text, '--devices 4')
-    text = 'number of devices to compare with one'
-    add('--devices', type=int, default=2, metavar='K', help=text)
-    add_batch_size(add)
-
-
-def add_batch_size(add: Callable[..., Any]) -> None:
-    """Add the option that `train` and `causes` share."""
-    text = 'examples in a minibatch, over all devices'
-    add('--batch-size', type=int, default=256, help=text)
 
 
 def run_causes(options: argparse.Namespace) -> None:
@@ -134,8 +119,8 @@ def run_train(options: argparse.Namespace) -> None:
 
 def print_differences(results: Sequence[Any]) -> None:
     """Print how far the parameters of each run are from the first's."""
-    first = results[0]
-    for other in results[1:]:
+    first, *others = results
+    for other in others:
         apart = max_difference(first.device_params[0], other.device_params[0])
         print(
             f'parameters on {other.devices} ended within {apart:.1e} of '

@@ -3,6 +3,7 @@
 Those of chapter 1 are here, too: `checks` imports `split_slices` from it.
 """
 
+import functools
 import math
 import numbers
 from typing import Any, Dict, List
@@ -31,9 +32,7 @@ def check_integer(least, **values) -> None:
             raise ValueError(f'{name} must be at least {least}, not {value}')
 
 
-def check_positive_int(**values) -> None:
-    """Raise TypeError or ValueError unless each is an integer >= 1."""
-    check_integer(1, **values)
+check_positive_int = functools.partial(check_integer, 1)
 
 
 def check_number(is_valid, needed, **values) -> None:
@@ -46,27 +45,15 @@ def check_number(is_valid, needed, **values) -> None:
             raise ValueError(f'{name} must be {needed}, not {value}')
 
 
-def check_positive_number(**values) -> None:
-    """Raise TypeError or ValueError unless each is finite and above 0."""
-    check_number(
-        lambda value: 0 < value < math.inf, 'a finite number above 0', **values
-    )
-
-
-def check_not_negative(**values) -> None:
-    """Raise TypeError or ValueError unless each is finite and at least 0."""
-    check_number(
-        lambda value: 0 <= value < math.inf,
-        'a finite number of at least 0',
-        **values,
-    )
-
-
-def check_fraction(**values) -> None:
-    """Raise TypeError or ValueError unless each is at least 0, below 1."""
-    check_number(
-        lambda value: 0 <= value < 1, 'at least 0 and below 1', **values
-    )
+check_positive_number = functools.partial(
+    check_number, lambda x: 0 < x < math.inf, 'a finite number above 0'
+)
+check_not_negative = functools.partial(
+    check_number, lambda x: 0 <= x < math.inf, 'a finite number of at least 0'
+)
+check_fraction = functools.partial(
+    check_number, lambda x: 0 <= x < 1, 'at least 0 and below 1'
+)
 
 
 def numbered(name, values) -> Dict[str, Any]:

@@ -46,8 +46,7 @@ DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
 
 
 def check_devices(devices, least=1) -> None:
-    """Raise TypeError or ValueError unless `devices` are distinct devices,
-    at least `least` of them."""
+    """Raise TypeError or ValueError unless `devices` are distinct."""
     if not all(isinstance(device, type(mx.cpu())) for device in devices):
         raise TypeError(f'devices must be like mx.cpu(0), not {devices!r}')
     if len(devices) < least:
@@ -135,8 +134,7 @@ def check_batch(X, y) -> None:
 
 
 def check_examples(X, y) -> None:
-    """Raise TypeError or ValueError unless X and y are NumPy arrays of
-    finite numbers with as many rows, at least one."""
+    """Raise TypeError or ValueError unless X, y are rows of finite numbers."""
     for name, data in (('X', X), ('y', y)):
         if not isinstance(data, onp.ndarray):
             raise TypeError(
@@ -169,8 +167,7 @@ def check_finite_examples(name, data) -> None:
 
 
 def check_labels(y, num_classes) -> None:
-    """Raise TypeError or ValueError unless all labels are from 0 to
-    `num_classes` - 1."""
+    """Raise TypeError or ValueError unless each label names a class."""
     check_positive_int(num_classes=num_classes)
     valid = onp.isin(y, range(num_classes))
     if not valid.all():
@@ -239,10 +236,7 @@ def check_training(num_epochs, lr, data_iter, devices) -> None:
 
 
 def check_finite(params, lr) -> None:
-    """Raise FloatingPointError if a parameter is not a finite number.
-
-    Waits for the parameters.
-    """
+    """Wait; raise FloatingPointError if a parameter is not finite."""
     if not all(onp.isfinite(param.asnumpy()).all() for param in params):
         raise FloatingPointError(
             f'training diverged: the parameters are no longer finite: lr={lr} '
@@ -396,10 +390,13 @@ def check_gradient_descent(params, grads, state, lr) -> None:
     check_update(params, grads, state, [])
 
 
-def check_sgd_momentum(params, grads, state, lr, momentum) -> None:
+def check_momentum(
+    params, grads, state, lr, momentum, trust_coefficient=1
+) -> None:
     """Raise TypeError or ValueError unless momentum can update anything."""
     check_learning_rate(lr)
     check_fraction(momentum=momentum)
+    check_positive_number(trust_coefficient=trust_coefficient)
     check_update(params, grads, state, shapes_of(params))
 
 
@@ -413,19 +410,9 @@ def check_adam(params, grads, state, lr, beta1, beta2, epsilon) -> None:
     check_update(params, grads, state, [*shapes_of([*params, *params]), (1,)])
 
 
-def check_lars(params, grads, state, lr, momentum, trust_coefficient) -> None:
-    """Raise TypeError or ValueError unless LARS can update anything."""
-    check_learning_rate(lr)
-    check_fraction(momentum=momentum)
-    check_positive_number(trust_coefficient=trust_coefficient)
-    check_update(params, grads, state, shapes_of(params))
-
-
 def check_rule(update, states, device_params) -> None:
-    """Raise TypeError or ValueError unless `update` keeps its contract.
-
-    Before the first step, the rule is tried on other numbers.
-    """
+    """Raise TypeError or ValueError unless `update` keeps its contract; try
+    it on other numbers before the first step."""
     if update is None and states is not None:
         raise ValueError(
             'states are for an update rule: pass update, too, such as '
@@ -443,8 +430,7 @@ def check_rule(update, states, device_params) -> None:
 def check_accumulation(
     X, y, device_params, devices, lr, num_micro_batches
 ) -> None:
-    """Raise TypeError or ValueError unless a step can be taken, with an
-    example for each device in every part."""
+    """Raise TypeError or ValueError unless each device gets an example."""
     check_train_batch(X, y, device_params, devices, lr)
     check_positive_int(num_micro_batches=num_micro_batches)
     if len(X) < num_micro_batches * len(devices):
@@ -459,13 +445,7 @@ def check_accumulation(
 
 def check_batch_norm(shards, gammas, betas, sync) -> None:
     """Raise TypeError or ValueError unless all shards can be normalized."""
-    check_bn_shards(shards, gammas, betas)
-    check_bn_counts([x.size // x.shape[1] for x in shards], sync)
-
-
-def check_bn_shards(shards, *channel_lists) -> None:
-    """Raise TypeError or ValueError unless all fit the first shard."""
-    lengths = [len(values) for values in (shards, *channel_lists)]
+    lengths = [len(shards), len(gammas), len(betas)]
     if not shards or len(set(lengths)) > 1:
         raise ValueError(
             f'give a shard, a gamma and a beta for each device, not {lengths}'
@@ -477,12 +457,9 @@ def check_bn_shards(shards, *channel_lists) -> None:
                 f'not {x.dtype} of shape {x.shape}'
             )
     c = shards[0].shape[1]
-    if set(shapes_of(itertools.chain(*channel_lists))) != {(c,)}:
+    if set(shapes_of([*gammas, *betas])) != {(c,)}:
         raise ValueError(f'gammas and betas need the shape ({c},)')
-
-
-def check_bn_counts(counts, sync) -> None:
-    """Raise ValueError unless each variance has two numbers or more."""
+    counts = [x.size // x.shape[1] for x in shards]
     if (sum(counts) if sync else min(counts)) < 2:
         local = f' on every device (here {counts} numbers per channel), or '
         local += 'synchronize the statistics'
@@ -495,8 +472,7 @@ def check_bn_counts(counts, sync) -> None:
 def check_gradients_bn(
     X_shards, y_shards, device_params, device_averages, num_layers, momentum
 ) -> None:
-    """Raise TypeError or ValueError unless each shard has all that belongs
-    to it, and the momentum is valid."""
+    """Raise TypeError or ValueError unless each shard has all it needs."""
     check_fraction(momentum=momentum)
     lists = X_shards, y_shards, device_params, device_averages
     if len(set(map(len, lists))) > 1:
@@ -567,23 +543,18 @@ def as_capacities(capacities, batch_size, num_devices) -> Tuple[float, ...]:
     return filled
 
 
-def check_recent(recent, num_devices) -> None:
-    """Raise TypeError or ValueError unless each device has a positive cost
-    in every step."""
-    if not len(recent) or any(len(costs) != num_devices for costs in recent):
+def check_adapt(shares, recent, margin) -> None:
+    """Raise TypeError or ValueError unless each step has a cost per device."""
+    check_fraction(margin=margin)
+    check_positive_int(**numbered('shares', shares))
+    k = len(shares)
+    if not len(recent) or any(len(costs) != k for costs in recent):
         raise ValueError(
-            f'recent must hold, for one step or more, {num_devices} seconds, '
-            f'not {list(recent)}'
+            f'recent must hold, for one step or more, {k} seconds, not '
+            f'{list(recent)}'
         )
     for i, costs in enumerate(recent):
         check_positive_number(**numbered(f'recent[{i}]', costs))
-
-
-def check_adapt(shares, recent, margin) -> None:
-    """Raise TypeError or ValueError unless the shares can be adapted."""
-    check_fraction(margin=margin)
-    check_positive_int(**numbered('shares', shares))
-    check_recent(recent, len(shares))
 
 
 # Chapter 14: tokens
@@ -670,15 +641,19 @@ def check_schedule(orders, num_stages, m) -> None:
 
 def check_progress(orders) -> None:
     """Raise ValueError if a stage of a schedule would wait forever."""
-    done: set = set()
+    before, behind = -1, len(orders)  # as if there were two more stages
+    done = {(before, 'forward', i) for _, i in orders[0]}
+    done |= {(behind, 'backward', i) for _, i in orders[0]}
     queues = [list(order) for order in orders]
     while any(queues):
         waiting = {s: queue[0] for s, queue in enumerate(queues) if queue}
-        ready = [
-            (s, *each)
-            for s, each in waiting.items()
-            if is_ready(s, each, done, len(orders))
-        ]
+        ready = set()
+        for s, (phase, i) in waiting.items():
+            needed = {(s, 'forward', i), (s + 1, phase, i)}
+            if phase == 'forward':
+                needed = {(s - 1, phase, i)}
+            if needed <= done:
+                ready.add((s, phase, i))
         if not ready:
             found = [f'stage {s} for {each}' for s, each in waiting.items()]
             raise ValueError(
@@ -689,16 +664,7 @@ def check_progress(orders) -> None:
             )
         for s, *_ in ready:
             del queues[s][0]
-        done |= set(ready)
-
-
-def is_ready(s, instruction, done, num_stages) -> bool:
-    """Return whether what an instruction of stage `s` needs is done."""
-    phase, i = instruction
-    if phase == 'forward':
-        return s == 0 or (s - 1, phase, i) in done
-    last = s == num_stages - 1
-    return (s, 'forward', i) in done and (last or (s + 1, phase, i) in done)
+        done |= ready
 
 
 def check_micro_batches(num_examples, num_micro_batches) -> None:
@@ -802,8 +768,7 @@ def check_zero3(
 
 
 def check_recomputed(X, y, params, num_segments, layers) -> None:
-    """Raise TypeError or ValueError unless the gradients can be computed
-    in `num_segments` segments."""
+    """Raise TypeError or ValueError unless every segment gets a layer."""
     check_batch(X, y)
     check_replicas([params], [X.ctx])
     check_layer_arrays([params], [X.ctx], layers, 'params')

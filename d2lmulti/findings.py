@@ -25,82 +25,58 @@ class Finding:
 def part_finding(
     cause: str, part: str, seconds: float, step: float, fix: str
 ) -> Finding:
-    """Judge whether a part takes more than a fifth of the step.
-
-    Both are in seconds.
-    """
-    return Finding(
-        cause,
-        f'{1000 * seconds:.1f} ms {part}, {1000 * step:.1f} ms for the step',
-        seconds > 0.2 * step,
-        fix,
-    )
+    """Judge whether a part takes more than a fifth of the step, in seconds."""
+    both = f'{1000 * seconds:.1f} ms {part}, {1000 * step:.1f} ms for the step'
+    return Finding(cause, both, seconds > 0.2 * step, fix)
 
 
 def input_finding(load: float, step: float, batch_size: int) -> Finding:
     """Judge the seconds to load a minibatch."""
-    return part_finding(
-        'the input is too slow',
-        f'to load {batch_size} images',
-        load,
-        step,
-        'Keep the data in memory, or load while the devices compute',
-    )
+    part = f'to load {batch_size} images'
+    fix = 'Keep the data in memory, or load while the devices compute'
+    return part_finding('the input is too slow', part, load, step, fix)
 
 
 def contention_finding(
     slowdown: float, devices: Sequence[Any], load_average: float
 ) -> Finding:
     """Judge how many times longer all devices take than one."""
-    changed = [
-        name for name, value in SETTINGS.items() if os.getenv(name) != value
-    ]
-    return Finding(
-        'the devices compete for a resource',
+    measured = (
         f'with LeNet, {len(devices)} at once take {slowdown:.2f} times as '
-        'long as one; '
-        f'{len(os.sched_getaffinity(0))} cores, load average '
-        f'{load_average:.1f} before',
-        slowdown > 1.35,
-        f'Unset {", ".join(changed)} before Python starts'
-        if changed
-        else 'Use no more devices than cores, close other programs, and '
-        'import d2lmulti before mxnet',
+        f'long as one; {len(os.sched_getaffinity(0))} cores, load average '
+        f'{load_average:.1f} before'
     )
+    fix = (
+        'Use no more devices than cores, close other programs, and import '
+        'd2lmulti before mxnet'
+    )
+    changed = [name for name in SETTINGS if os.getenv(name) != SETTINGS[name]]
+    if changed:
+        fix = f'Unset {", ".join(changed)} before Python starts'
+    cause = 'the devices compete for a resource'
+    return Finding(cause, measured, slowdown > 1.35, fix)
 
 
 def wait_finding(step: float, waited: float, line: str) -> Finding:
     """Judge the seconds that Python waits within a step, mostly in `line`."""
-    return part_finding(
-        'the step waits for a result',
-        'of waiting' + (f', most of it in "{line}"' if line else ''),
-        waited,
-        step,
-        'Read losses and gradients after the step',
-    )
+    part = 'of waiting' + (f', most of it in "{line}"' if line else '')
+    fix = 'Read losses and gradients after the step'
+    return part_finding('the step waits for a result', part, waited, step, fix)
 
 
 def exchange_finding(
     exchange: float, step: float, batch_size: int, of_lenet: bool = False
 ) -> Finding:
     """Judge the seconds of allreduce: of LeNet's gradients, or of yours."""
-    return part_finding(
-        'the synchronization is too large',
-        'for allreduce'
-        + (" of LeNet's gradients" if of_lenet else '')
-        + f' with minibatches of {batch_size}',
-        exchange,
-        step,
-        'Use larger minibatches, or a network with fewer parameters',
-    )
+    whose = " of LeNet's gradients" if of_lenet else ''
+    part = f'for allreduce{whose} with minibatches of {batch_size}'
+    fix = 'Use larger minibatches, or a network with fewer parameters'
+    cause = 'the synchronization is too large'
+    return part_finding(cause, part, exchange, step, fix)
 
 
 def size_finding(fixed: float, step: float, batch_size: int) -> Finding:
     """Judge the seconds of a step with one image per device."""
-    return part_finding(
-        'the step is too small',
-        f'of fixed costs with minibatches of {batch_size}',
-        fixed,
-        step,
-        'Use larger minibatches',
-    )
+    part = f'of fixed costs with minibatches of {batch_size}'
+    fix = 'Use larger minibatches'
+    return part_finding('the step is too small', part, fixed, step, fix)

@@ -91,9 +91,11 @@ def train_batch_weighted(X, y, device_params, devices, lr, shares,
     """Take the step of `train_batch` with shards in proportion to `shares`;
     return the seconds that each device needed for its gradients.
 
-    `slowdowns`, `max_examples`: see `compute_gradients`; lists with one
-    entry per device. `update`, `states`: see `update_replicas`. Raises what
-    `train_batch`, `split_by_shares` and `update_replicas` raise.
+    Lists with one entry per device: `slowdowns`, how many times it repeats
+    its work, and `max_examples`, how many it takes at once (None: all).
+    `update`, `states`: as for `train_batch_replicated`. Raises what
+    `train_batch` and `split_by_shares` raise, and TypeError or ValueError
+    for an invalid rule.
     """
     check_train_batch(X, y, device_params, devices, lr)
     slowdowns = as_limits(slowdowns, len(devices), 'slowdowns', 1)

@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from tqdm import tqdm
 
+from .check_basics import counted
 from .timeline import Operator, busy_devices
 
 __all__ = ['plot_results', 'plot_timeline']
@@ -41,29 +42,19 @@ SHADES: Dict[str, float] = {
 WAITING = '#eeeeee'
 
 
-def count_devices(result: Any) -> str:
-    """Return '1 device', '2 devices' and so on."""
-    count = len(result.devices)
-    return f'{count} device' + 's' * (count > 1)
-
-
 def style_of(result: Any) -> Dict[str, Any]:
-    """Return the look of a curve, the same for the same device count."""
+    """Return the look of a result, the same for the same device count."""
     order = [1, 2, 4, 3]
     count = len(result.devices)
-    return LINE_STYLES[order.index(count) if count in order else 4]
+    style = LINE_STYLES[order.index(count) if count in order else 4]
+    return {'label': counted(count, 'device'), **style}
 
 
 def plot_accuracies(results: Sequence, axis: Any) -> None:
     """Draw the test accuracy of each `TrainResult` against the epochs."""
     for result in results:
         epochs = range(1, len(result.accuracies) + 1)
-        axis.plot(
-            epochs,
-            result.accuracies,
-            label=count_devices(result),
-            **style_of(result),
-        )
+        axis.plot(epochs, result.accuracies, **style_of(result))
     axis.set(xlabel='epoch', ylabel='test accuracy', ylim=(0, 1))
     axis.xaxis.get_major_locator().set_params(integer=True)
     axis.legend(loc='lower right')
@@ -77,12 +68,9 @@ def plot_results(results: Sequence) -> Any:
     figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2))
     plot_accuracies(results, left)
     seconds = [statistics.median(result.seconds) for result in results]
-    bars = right.bar(
-        [count_devices(result) for result in results],
-        seconds,
-        color=[style_of(result)['color'] for result in results],
-        width=0.6,
-    )
+    styles = [style_of(result) for result in results]
+    labels, colors = ([s[name] for s in styles] for name in ('label', 'color'))
+    bars = right.bar(labels, seconds, color=colors, width=0.6)
     right.bar_label(bars, fmt='%.2f s')
     right.set(ylabel='seconds per epoch', ylim=(0, 1.15 * max(seconds)))
     figure.tight_layout()
@@ -98,9 +86,8 @@ def show_progress(result: Any, num_epochs: int) -> Iterator[int]:
     if shell and hasattr(shell, 'kernel'):
         yield from draw_live(result, num_epochs)
         return
-    with tqdm(
-        total=num_epochs, unit='epoch', desc=str(result.devices)
-    ) as progress:
+    text = str(result.devices)
+    with tqdm(total=num_epochs, unit='epoch', desc=text) as progress:
         for epoch in range(num_epochs):
             yield epoch
             progress.set_postfix(acc=f'{result.accuracies[-1]:.3f}')
@@ -162,8 +149,7 @@ def plot_timeline(
     end = max(operator.end for operator in operators)
     for row, device in enumerate(devices):
         axis.barh(row, end, height=0.7, color=WAITING)
-        lane = [o for o in operators if o.device == device]
-        draw_lane(lane, row, axis)
+        draw_lane([o for o in operators if o.device == device], row, axis)
     for label, fraction in SHADES.items():
         axis.barh(0, 0, color=shade('#777777', fraction), label=label)
     axis.barh(0, 0, color=WAITING, label='waiting')
@@ -178,8 +164,6 @@ def plot_timeline(
 def draw_lane(operators: Sequence[Operator], row: int, axis: Any) -> None:
     """Draw what one device does in the shades of its color."""
     color = DEVICE_COLORS[row % len(DEVICE_COLORS)]
-    axis.broken_barh(
-        [(o.start, o.end - o.start) for o in operators],
-        (row - 0.35, 0.7),
-        facecolors=[shade(color, SHADES[operator_kind(o)]) for o in operators],
-    )
+    spans = [(o.start, o.end - o.start) for o in operators]
+    shades = [shade(color, SHADES[operator_kind(o)]) for o in operators]
+    axis.broken_barh(spans, (row - 0.35, 0.7), facecolors=shades)

@@ -4,7 +4,6 @@ A file counts when its uncompressed content has the expected SHA-256: a
 mirror may send an error page, and a download may end early.
 """
 
-import contextlib
 import gzip
 import hashlib
 import os
@@ -73,12 +72,8 @@ def read_fashion_mnist(
         read_idx(find_file(source, name) or source / name, sha256)
         for name, sha256 in (FULL if whole else BUNDLED).items()
     ]
-    return (
-        X_train.astype('float32') / 255,
-        y_train.astype('int32'),
-        X_test.astype('float32') / 255,
-        y_test.astype('int32'),
-    )
+    X_train, X_test = [X.astype('float32') / 255 for X in (X_train, X_test)]
+    return X_train, y_train.astype('int32'), X_test, y_test.astype('int32')
 
 
 def read_idx(path: StrPath, sha256: str) -> onp.ndarray:
@@ -102,17 +97,15 @@ def read_idx(path: StrPath, sha256: str) -> onp.ndarray:
             f'{path} is not the expected Fashion-MNIST file: its content has '
             f'SHA-256 {found[:16]}..., expected {sha256[:16]}...: {fix}'
         )
-    if 'images' in Path(path).name:
-        return onp.frombuffer(content, 'uint8', offset=16).reshape(
-            -1, 1, 28, 28
-        )
-    return onp.frombuffer(content, 'uint8', offset=8)
+    images = 'images' in Path(path).name
+    data = onp.frombuffer(content, 'uint8', offset=16 if images else 8)
+    return data.reshape(-1, 1, 28, 28) if images else data
 
 
 def find_file(folder: StrPath, name: str) -> Optional[Path]:
     """Return the path of `name` or `name`.gz in `folder`, or None."""
     paths = [Path(folder) / name, Path(folder) / (name + '.gz')]
-    return next((path for path in paths if path.is_file()), None)
+    return next(filter(Path.is_file, paths), None)
 
 
 def find_full_set(folder: Optional[StrPath] = None) -> Path:
@@ -186,24 +179,12 @@ def fetch(url: str, path: Path, seconds: float) -> None:
     Raises OSError if it fails or takes longer.
     """
     deadline = time.monotonic() + seconds
-    with contextlib.ExitStack() as stack:
-        response = stack.enter_context(
-            urllib.request.urlopen(url, timeout=min(10, seconds))
-        )
-        file = stack.enter_context(open(path, 'wb'))
-        bar = stack.enter_context(
-            tqdm(
-                total=int(response.headers.get('Content-Length') or 0) or None,
-                desc=path.name,
-                unit='B',
-                unit_scale=True,
-            )
-        )
-        while True:
-            chunk = response.read1(1 << 16)
-            if not chunk:
-                return
-            if time.monotonic() > deadline:
-                raise TimeoutError(f'not finished within {seconds} s')
-            file.write(chunk)
-            bar.update(len(chunk))
+    with urllib.request.urlopen(url, timeout=min(10, seconds)) as response:
+        size = int(response.headers.get('Content-Length') or 0) or None
+        bar = tqdm(total=size, desc=path.name, unit='B', unit_scale=True)
+        with bar, open(path, 'wb') as file:
+            for chunk in iter(lambda: response.read1(1 << 16), b''):
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f'not finished within {seconds} s')
+                file.write(chunk)
+                bar.update(len(chunk))

@@ -3,14 +3,13 @@
 `import d2lmulti` calls `prepare` once, before anything imports MXNet. By
 default MXNet runs two logical CPU devices no faster than one; each setting,
 below and in `d2lrun.settings`, removes one reason. Chapter 1 shows the
-effect. What loads CUDA's libraries and lets MXNet run on newer Pythons is in
-d2lrun too, because the doctor and the processes of a job use it.
+effect. What needs no MXNet is in d2lrun: what its C library and processor
+need, what loads CUDA's libraries, and what lets MXNet run on newer Pythons.
 """
 
 import contextlib
 import ctypes
 import os
-import pathlib
 import signal
 import sys
 import threading
@@ -19,16 +18,8 @@ import warnings
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
 from d2lrun import cuda, newer_python
+from d2lrun.machine import openblas_avx2_env, tune_malloc
 from d2lrun.settings import EXIT_HOOK, SETTINGS
-
-# glibc's malloc: (number of the option, value, environment variable).
-# Otherwise every activation goes back to the system when it is freed, and
-# its pages must be mapped and zeroed again in the next step.
-MALLOC = [
-    (-4, 0, 'MALLOC_MMAP_MAX_'),  # never from mmap
-    (-1, 2**31 - 1, 'MALLOC_TRIM_THRESHOLD_'),  # keep what was freed
-    (-8, 1, 'MALLOC_ARENA_MAX'),  # one heap for all threads
-]
 
 
 def prepare() -> None:
@@ -113,29 +104,6 @@ def unprepared_env() -> Dict[str, str]:
     }
 
 
-def tune_malloc() -> None:
-    """Tell glibc's malloc to reuse freed memory; elsewhere, do nothing."""
-    if sys.platform != 'linux':
-        return
-    mallopt = getattr(ctypes.CDLL(None), 'mallopt', None)  # musl has none
-    for option, value, variable in MALLOC:
-        if mallopt and variable not in os.environ:
-            mallopt(option, value)
-
-
-def openblas_avx2_env() -> Dict[str, str]:
-    """Return the variable that lets MXNet's OpenBLAS use AVX2, if need be.
-
-    MXNet brings an OpenBLAS of 2020. On a processor that is newer it falls
-    back to kernels for SSE3, which take 2.5 times as long.
-    """
-    cpuinfo = pathlib.Path('/proc/cpuinfo')
-    avx2 = cpuinfo.exists() and ' avx2 ' in cpuinfo.read_text()
-    if 'OPENBLAS_CORETYPE' in os.environ or not avx2:
-        return {}
-    return {'OPENBLAS_CORETYPE': 'Haswell'}
-
-
 @contextlib.contextmanager
 def temporary_env(**variables: str) -> Iterator[None]:
     """Set environment variables until the block ends."""
@@ -204,26 +172,14 @@ def run_on_workers(
     return when all have ended."""
     from mxnet import base
 
+    push = base._LIB.MXEnginePushSync
+    # It reads no variables, writes none, and has no properties or priority.
+    rest = *[None, 0] * 3, b'limit_engine_threads', False
     task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(work)
     for i in range(num_devices):
         cpu = (ctypes.c_int * 2)(1, i)  # MXNet's number for CPUs, and which
         for _ in range(workers):
-            base.check_call(
-                base._LIB.MXEnginePushSync(
-                    task,
-                    ctypes.c_void_p(i),
-                    None,
-                    cpu,
-                    None,
-                    0,
-                    None,
-                    0,
-                    None,
-                    0,
-                    b'limit_engine_threads',
-                    False,
-                )
-            )
+            base.check_call(push(task, ctypes.c_void_p(i), None, cpu, *rest))
     base.check_call(base._LIB.MXNDArrayWaitAll())  # `task` must live so long
 
 

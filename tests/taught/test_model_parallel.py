@@ -259,7 +259,7 @@ def every_cut(costs, k):
 
 
 def assert_largest_stage_is_least(costs, k):
-    parts = [costs[part] for part in d2lmulti.split_by_cost(costs, k)]
+    parts = [costs[part] for part in model_parallel.split_by_cost(costs, k)]
     assert sum(parts, []) == costs and len(parts) == k and all(parts)
     least = min(max(map(sum, cut)) for cut in every_cut(costs, k))
     assert max(map(sum, parts)) == least
@@ -273,7 +273,7 @@ def test_no_cut_has_a_cheaper_largest_stage(costs, data):
 
 
 def test_many_layers_are_cut_in_time():
-    parts = d2lmulti.split_by_cost([1.0, 2.0, 3.0] * 40, 16)
+    parts = model_parallel.split_by_cost([1.0, 2.0, 3.0] * 40, 16)
     assert parts[0].start == 0 and parts[-1].stop == 120
 
 
@@ -302,7 +302,7 @@ def test_stages_follow_the_costs():
 )
 def test_invalid_costs_are_refused(costs, k, error, message):
     with pytest.raises(error, match=message):
-        d2lmulti.split_by_cost(costs, k)
+        model_parallel.split_by_cost(costs, k)
 
 
 def test_as_many_costs_as_layers():
@@ -606,13 +606,13 @@ SCHEDULE_BUGS = {
         assert_freed,
     ),
     'stages of equally many layers': (
-        d2lmulti.split_by_cost,
+        model_parallel.split_by_cost,
         'ends = best(0, k)[1]',
         'ends = [part.stop for part in split_slices(n, k)]',
         lambda: assert_largest_stage_is_least([3, 9, 1, 1], 2),
     ),
     'the sum of the stages, not the largest': (
-        d2lmulti.split_by_cost,
+        model_parallel.split_by_cost,
         '(max(sum(costs[start:end]), best(end, k - 1)[0])',
         '(sum([sum(costs[start:end]), best(end, k - 1)[0]])',
         lambda: assert_largest_stage_is_least([1, 1, 9, 1], 2),

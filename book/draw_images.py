@@ -1,7 +1,6 @@
 """Draw the bundled part of Fashion-MNIST from the full set.
 
-    cd d2lmulti/datasets/fashion_mnist
-    python draw.py /usr/share/datasets/fashion-mnist
+    python book/draw_images.py /usr/share/datasets/fashion-mnist
 
 From each class the same number of examples (one more from the first classes
 where ten does not divide the number), without replacement, in the order of
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+TARGET = Path(__file__).parents[1] / 'd2lmulti/datasets/fashion_mnist'
 PARTS = [('train', 10_240), ('t10k', 2_048)]
 
 
@@ -47,11 +47,9 @@ def main(source):
 
 
 def write(name, content):
-    """Write a gzipped file beside this one."""
+    """Write a gzipped file of the package."""
     # mtime=0: the same bytes whenever it is drawn
-    (Path(__file__).parent / name).write_bytes(
-        gzip.compress(content, 9, mtime=0)
-    )
+    (TARGET / name).write_bytes(gzip.compress(content, 9, mtime=0))
     print(name, hashlib.sha256(content).hexdigest())
 
 
