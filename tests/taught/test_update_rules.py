@@ -33,6 +33,10 @@ RULES = {
     'LARS': d2lmulti.lars,
     'partial': functools.partial(d2lmulti.sgd_momentum, momentum=0.5),
     "a reader's own": rmsprop,
+    'decoupled decay': functools.partial(
+        d2lmulti.decay_weights, update=d2lmulti.adam, weight_decay=0.3
+    ),
+    'L2 decay': functools.partial(d2lmulti.decay_weights, l2=True),
 }
 LAYERS = [
     lambda h, W, b: np.tanh(np.dot(h, W) + b),
@@ -226,6 +230,111 @@ def test_a_rule_and_its_states_come_together(more, error, message):
         d2lmulti.train_batch_accumulated(
             *batches[0], replicas, devices, LR, 2, net, squared, **more
         )
+
+
+def steps_by_hand(name, l2, w, gradients, decay):
+    """Return w after a step per gradient, by formulas in NumPy alone."""
+    v = m = s = onp.zeros_like(w)
+    for t, g in enumerate(gradients, 1):
+        if l2:
+            g = g + decay * w
+        else:
+            w = w - LR * decay * w
+        if name == 'gradient_descent':
+            v = LR * g
+        elif name == 'adam':
+            m, s = 0.9 * m + 0.1 * g, 0.999 * s + 0.001 * g**2
+            root = onp.sqrt(s / (1 - 0.999**t)) + 1e-8
+            v = LR * m / (1 - 0.9**t) / root
+        else:
+            norms = onp.linalg.norm(w) / onp.linalg.norm(g)
+            v = 0.9 * v + LR * g * (0.02 * norms if name == 'lars' else 1)
+        w = w - v
+    return w
+
+
+def assert_decays_by_the_formula(name, l2, as_array=onp.array):
+    rng = onp.random.RandomState(1)
+    w, gradients = rng.normal(size=(3, 4)), rng.normal(size=(5, 3, 4))
+    wanted = steps_by_hand(name, l2, w, gradients, 0.3)
+    params, state = [as_array(w.copy())], []
+    for g in gradients:
+        large_batch.decay_weights(
+            *(params, [as_array(g)], state, LR, getattr(large_batch, name)),
+            *(0.3, l2),
+        )
+    (found,) = as_numpy(params)
+    onp.testing.assert_allclose(found, wanted, 1e-9, 1e-12)
+
+
+def as_numpy(arrays):
+    return [onp.array(getattr(a, 'asnumpy', a.copy)()) for a in arrays]
+
+
+@pytest.mark.parametrize('l2', [False, True])
+@pytest.mark.parametrize(
+    'name', ['gradient_descent', 'sgd_momentum', 'adam', 'lars']
+)
+def test_any_rule_decays_by_the_formula(name, l2):
+    assert_decays_by_the_formula(name, l2)
+    in_mxnet = functools.partial(np.array, dtype='float64')
+    assert_decays_by_the_formula(name, l2, in_mxnet)
+
+
+def test_without_decay_a_rule_is_itself():
+    plain = large_batch.sgd_momentum
+    for l2 in (False, True):
+        rule = functools.partial(
+            large_batch.decay_weights, weight_decay=0, l2=l2
+        )
+        for found, right in zip(by_numpy(rule), by_numpy(plain)):
+            assert (found == right).all()
+
+
+@pytest.mark.parametrize(
+    'more, error, message',
+    [
+        ({'weight_decay': -0.1}, ValueError, 'at least 0'),
+        ({'weight_decay': '1'}, TypeError, 'weight_decay must be a number'),
+        ({'weight_decay': 1 / LR}, ValueError, r'lr \* weight_decay must be'),
+        ({'update': 0.9}, TypeError, 'update must be a function'),
+        ({'lr': 0}, ValueError, 'learning rate'),
+        ({'grads': []}, ValueError, 'same shapes'),
+    ],
+)
+def test_an_invalid_decay_is_refused_before_it_changes_anything(
+    more, error, message
+):
+    param = onp.ones(3)
+    arguments = {'params': [param], 'grads': [param], 'state': [], 'lr': LR}
+    with pytest.raises(error, match=message):
+        d2lmulti.decay_weights(**{**arguments, **more})
+    assert (param == 1).all()
+
+
+def test_a_decay_that_needs_whole_parameters_is_refused_parts():
+    rule = functools.partial(d2lmulti.decay_weights, update=d2lmulti.lars)
+    with pytest.raises(ValueError, match='decay_weights does not treat each'):
+        zero1(rule, 2)
+
+
+DECAY_BUGS = {
+    'without the rate': ('param *= 1 - lr', 'param *= 1 - 1'),
+    'growth': ('param *= 1 - lr', 'param *= 1 + lr'),
+    'L2 of the wrong sign': ('grad + weight_decay', 'grad - weight_decay'),
+    'L2 with the rate': ('grad + weight_decay', 'grad + lr * weight_decay'),
+    'the other decay': ('if l2', 'if not l2'),
+    'both': ('else:', 'if True:'),
+    'the last gradient forgotten': ('zip(params, grads)', 'zip(params, [])'),
+}
+
+
+@pytest.mark.parametrize('bug', DECAY_BUGS)
+def test_bug_in_weight_decay_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, large_batch.decay_weights, *DECAY_BUGS[bug])
+    with pytest.raises((AssertionError, ValueError)):
+        for l2 in (False, True):
+            assert_decays_by_the_formula('adam', l2)
 
 
 BUGS = {
