@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 from tqdm import tqdm
 
 from .check_basics import counted
-from .timeline import Operator, busy_devices
+from .checks import check_operators
 
 __all__ = ['plot_results', 'plot_timeline']
 
@@ -111,7 +111,7 @@ def draw_live(result: Any, num_epochs: int) -> Iterator[int]:
         plt.close(figure)
 
 
-def operator_kind(operator: Operator) -> str:
+def operator_kind(operator: Any) -> str:
     """Return the part of a training step to which an operator belongs."""
     if 'Copy' in operator.name:
         return 'copy'
@@ -131,9 +131,7 @@ def shade(color: str, fraction: float) -> Tuple[float, ...]:
 
 
 def plot_timeline(
-    operators: Sequence[Operator],
-    axis: Any = None,
-    length: Optional[float] = None,
+    operators: Sequence, axis: Any = None, length: Optional[float] = None
 ) -> Any:
     """Draw a lane for each device, and return the axis.
 
@@ -144,8 +142,9 @@ def plot_timeline(
     """
     import matplotlib.pyplot as plt
 
+    check_operators(operators)
     axis = axis or plt.subplots(figsize=(8, 2.2))[1]
-    devices = busy_devices(operators)
+    devices = sorted({o.device for o in operators}, key=device_number)
     end = max(operator.end for operator in operators)
     for row, device in enumerate(devices):
         axis.barh(row, end, height=0.7, color=WAITING)
@@ -161,7 +160,12 @@ def plot_timeline(
     return axis
 
 
-def draw_lane(operators: Sequence[Operator], row: int, axis: Any) -> None:
+def device_number(name: str) -> Tuple[str, int]:
+    """Return what sorts 'cpu(10)' after 'cpu(9)', and GPUs after CPUs."""
+    return name[:3], int(name[4:-1])
+
+
+def draw_lane(operators: Sequence, row: int, axis: Any) -> None:
     """Draw what one device does in the shades of its color."""
     color = DEVICE_COLORS[row % len(DEVICE_COLORS)]
     spans = [(o.start, o.end - o.start) for o in operators]

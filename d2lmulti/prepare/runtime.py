@@ -15,11 +15,11 @@ import sys
 import threading
 import types
 import warnings
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Callable, Iterator, List, Optional
 
-from d2lrun import cuda, newer_python
-from d2lrun.machine import openblas_avx2_env, tune_malloc
-from d2lrun.settings import EXIT_HOOK, SETTINGS
+from d2lrun import cuda, machine, newer_python
+from d2lrun.machine import unprepared_env  # noqa: F401  for chapter 1
+from d2lrun.settings import SETTINGS
 
 
 def prepare() -> None:
@@ -33,13 +33,13 @@ def prepare() -> None:
     # GPUs since Ampere would round the factors of float32 products to 11
     # bits (TF32), and no gradient would be right to six digits.
     os.environ.setdefault('NVIDIA_TF32_OVERRIDE', '0')
-    tune_malloc()
+    machine.tune_malloc()
     threads = os.environ['OMP_NUM_THREADS']
     import numpy  # noqa: F401  its own OpenBLAS chooses for itself
 
-    with temporary_env(OMP_NUM_THREADS='1', **openblas_avx2_env()):
+    with temporary_env(OMP_NUM_THREADS='1', **machine.openblas_avx2_env()):
         import_mxnet().npx.set_np()
-    if early or threads != '1' or openmp_threads() != 1:
+    if early or threads != '1' or machine.openmp_threads() != 1:
         limit_engine_threads()
         # MXNet ends its workers before a fork; both sides start new ones.
         os.register_at_fork(
@@ -91,19 +91,6 @@ def import_mxnet() -> types.ModuleType:
     return mxnet
 
 
-def unprepared_env() -> Dict[str, str]:
-    """Return the environment for a process that uses MXNet without d2lmulti.
-
-    None of our settings is in it. With the launcher's hook on the path,
-    `import mxnet` works there on newer Pythons too (see `newer_python`).
-    """
-    path = [str(EXIT_HOOK), os.environ.get('PYTHONPATH')]
-    return {
-        **{k: v for k, v in os.environ.items() if k not in SETTINGS},
-        'PYTHONPATH': os.pathsep.join(filter(None, path)),
-    }
-
-
 @contextlib.contextmanager
 def temporary_env(**variables: str) -> Iterator[None]:
     """Set environment variables until the block ends."""
@@ -118,25 +105,6 @@ def temporary_env(**variables: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def load_openmp() -> Optional[ctypes.CDLL]:
-    """Return the OpenMP library that MXNet uses, or None where it is not
-    GNU's."""
-    try:
-        return ctypes.CDLL('libgomp.so.1')
-    except OSError:
-        return None
-
-
-def openmp_threads() -> Optional[int]:
-    """Return the number of threads that OpenMP gives to a new thread.
-
-    It is read when the library is loaded, maybe by another package and
-    before `prepare`. None where it cannot be known.
-    """
-    openmp = load_openmp()
-    return openmp.omp_get_max_threads() if openmp else None
-
-
 def limit_engine_threads(num_devices: int = 64) -> None:
     """Let each CPU device's workers use one OpenMP thread from now on.
 
@@ -146,7 +114,7 @@ def limit_engine_threads(num_devices: int = 64) -> None:
     each gets a task that does it. Tasks of one device wait for each other:
     none of its workers can take two.
     """
-    openmp = load_openmp()
+    openmp = machine.load_openmp()
     if not openmp:
         warnings.warn(
             "MXNet's threads cannot be limited here, so two CPU "

@@ -11,6 +11,7 @@ import pytest
 from helpers import SUPPORT_NEWER_PYTHON, run
 
 from d2lmulti.prepare import runtime
+from d2lrun import machine
 
 SHOW = (
     'import os, json; print(json.dumps({n: os.environ.get(n) for n in '
@@ -87,7 +88,7 @@ def test_importing_mxnet_first_is_named_in_a_warning():
 
 def test_products_use_avx2_where_there_is_one():
     if ' avx2 ' not in pathlib.Path('/proc/cpuinfo').read_text():
-        assert runtime.openblas_avx2_env() == {}
+        assert machine.openblas_avx2_env() == {}
         return
     result = run(
         'import os; os.environ.pop("OPENBLAS_CORETYPE", None); '
@@ -101,7 +102,7 @@ def test_products_use_avx2_where_there_is_one():
 
 def test_an_unprepared_process_has_none_of_our_settings(monkeypatch):
     monkeypatch.setenv('PYTHONPATH', '/elsewhere')
-    env = runtime.unprepared_env()
+    env = machine.unprepared_env()
     assert not set(runtime.SETTINGS) & set(env)
     assert env['PYTHONPATH'].endswith(f'exit_hook{os.pathsep}/elsewhere')
     command = [sys.executable, '-c', 'import mxnet']

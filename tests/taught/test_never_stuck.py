@@ -16,6 +16,7 @@ from mxnet import np
 
 import d2lmulti
 from d2lmulti.prepare import runtime
+from d2lrun import machine
 
 pytestmark = pytest.mark.slow
 STEPS = int(os.environ.get('D2LMULTI_STEPS', 10))
@@ -161,8 +162,8 @@ def test_without_the_limit_a_device_would_use_more():
 
 
 def test_where_threads_cannot_be_limited_a_warning_says_so(monkeypatch):
-    monkeypatch.setattr(runtime, 'load_openmp', lambda: None)
-    assert runtime.openmp_threads() is None
+    monkeypatch.setattr(machine, 'load_openmp', lambda: None)
+    assert machine.openmp_threads() is None
     with pytest.warns(UserWarning, match='import d2lmulti before'):
         runtime.limit_engine_threads()
 
