@@ -4,18 +4,21 @@ The launcher starts this file as a script, here or over ssh, so it imports
 nothing else of ours. JSON lines arrive on standard
 input: first the role, then a ping each second, and maybe 'stacks' or 'stop'.
 What the role does leaves on standard output, as JSON lines too. When the
-launcher says 'stop', is silent for `HEARTBEAT_TIMEOUT` seconds, or is gone,
-no process of the role remains.
+launcher says 'stop', is gone, or is silent for `LAUNCHER_TIMEOUT` seconds
+without being stopped itself, no process of the role remains.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
+import functools
 import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -27,43 +30,64 @@ from typing import IO, Any, Callable
 
 import psutil
 
-HEARTBEAT_TIMEOUT = 6  # seconds without a word from the other side: lost
+HEARTBEAT_TIMEOUT = 6  # seconds without a word from an agent: lost
+# Longer, for a launcher that somebody stops for a while (Ctrl-Z) goes on. If
+# it is killed, its connection closes, and nobody waits for this.
+LAUNCHER_TIMEOUT = 60
 GRACE = 2  # seconds from SIGTERM to SIGKILL
 TICK = 0.2  # seconds between two looks at the role
 END_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 # At this one, a Python of the role writes its stacks (exit_hook).
 STACKS_SIGNAL = getattr(signal, 'SIGRTMAX', signal.SIGUSR2)
 MAX_LINE = 1 << 16  # bytes; a longer line is split into several
+MAX_STACK, MAX_STACKS = 1 << 16, 16  # characters of a process; processes
+IDLE = 0.02  # seconds of processor time in a second that are no progress
 # Below those that a system gives to a program that asks for any port: one of
 # them could be taken before the role has it.
 PORTS = range(10_000, 32_768)
 # Options of Linux's prctl.
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+F_SETSIG = 10  # which signal says that a pipe has changed (Linux)
 
 
 def main() -> None:
     """Run the role that the first line describes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher decides
-    fork_supervised_child()
+    folder = make_folder()
+    fork_supervised_child(folder)
     for number in END_SIGNALS:
         signal.signal(number, exit_on_signal)
-    role = json.loads(sys.stdin.readline())
-    with tempfile.TemporaryDirectory() as folder:
-        notes = Notes(pathlib.Path(folder))
-        try:
-            environment = make_environment(role, folder)
-            process = start_role(role, environment)
-        except OSError as error:
-            send_event(event='refused', reason=f'{error}')
-            return
-        supervise(process, notes, int(environment['DMLC_PS_ROOT_PORT']))
+    line = sys.stdin.readline()
+    if not line:
+        return  # the launcher is gone already
+    role = json.loads(line)
+    notes = Notes(pathlib.Path(folder or os.devnull))
+    try:
+        environment = make_environment(role, folder)
+        process = start_role(role, environment)
+    except OSError as error:
+        send_event(event='refused', reason=f'{error}')
+        return
+    heartbeat = Heartbeat(role.get('launcher'))
+    port = int(environment['DMLC_PS_ROOT_PORT'])
+    supervise(process, notes, heartbeat, port)
+
+
+def make_folder() -> str:
+    """Return a new folder for notes that only this user can open; '' where
+    none can be made: then ranks and stacks are not known, but it trains."""
+    for place in (None, '/dev/shm'):
+        with contextlib.suppress(OSError):
+            return tempfile.mkdtemp(prefix='d2lrun-', dir=place)
+    return ''
 
 
 # Processes that outlive their parents
 
 
-def fork_supervised_child() -> None:
-    """Return in a child; this process ends what a killed child leaves."""
+def fork_supervised_child(folder: str) -> None:
+    """Return in a child; this process ends what a killed child leaves, and
+    removes the folder."""
     adopt_orphans()
     child = os.fork()
     if child == 0:
@@ -75,6 +99,7 @@ def fork_supervised_child() -> None:
         signal.signal(number, lambda number, _: os.kill(child, number))
     _, status = os.waitpid(child, 0)
     kill_descendants()
+    shutil.rmtree(folder, ignore_errors=True)
     os._exit(min(status, 1))
 
 
@@ -130,16 +155,38 @@ def make_environment(role: dict[str, Any], notes: str) -> dict[str, str]:
     }
     if role['port'] is not None:
         environment['DMLC_PS_ROOT_PORT'] = str(free_port(role['port']))
+    if role.get('ports'):  # so that MXNet's ranks are in the planned order
+        environment['PORT'] = str(free_port(0, range(*role['ports'])))
+    environment.pop('D2LRUN_SECRET', None)  # not for the script
+    gpus = own_gpus_first(
+        role.get('first_gpu', 0), environment.get('CUDA_VISIBLE_DEVICES')
+    )
+    if gpus:
+        environment['CUDA_VISIBLE_DEVICES'] = gpus
     return environment
 
 
-def free_port(port: int) -> int:
-    """Return `port` if it is free here, for 0 any free port.
+def own_gpus_first(first: int, visible: str | None) -> str | None:
+    """Return the CUDA_VISIBLE_DEVICES of a worker whose own GPUs begin at
+    number `first`: all that are `visible`, its own ones first, so that it
+    knows them as gpu(0) and up. None: nothing is to be changed."""
+    if visible is None:  # what NVIDIA's driver knows
+        folders = pathlib.Path('/proc/driver/nvidia/gpus').glob('*')
+        gpus = [str(i) for i, _ in enumerate(folders)]
+    else:
+        gpus = [name for name in visible.split(',') if name]
+    start = first % len(gpus) if gpus else 0
+    return ','.join([*gpus[start:], *gpus[:start]]) if start else None
+
+
+def free_port(port: int, choices: range = PORTS) -> int:
+    """Return `port` if it is free here, for 0 any free one of `choices`.
 
     Raises OSError if it is taken.
     """
     chance = random.SystemRandom()  # a notebook may have seeded the other
-    for candidate in [port] if port else chance.sample(PORTS, 100):
+    some = chance.sample(choices, min(100, len(choices)))
+    for candidate in [port] if port else some:
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(('', candidate))
@@ -157,6 +204,7 @@ def start_role(
 
     Raises OSError if its folder or the command does not exist.
     """
+    lifeline, _ = os.pipe()  # the other end closes when this process ends
     try:
         return subprocess.Popen(
             role['command'],
@@ -164,45 +212,69 @@ def start_role(
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.PIPE,
             start_new_session=True,
-            preexec_fn=before_exec,
+            preexec_fn=functools.partial(before_exec, lifeline),
+            pass_fds=[lifeline],
         )
     except OSError as error:
         raise OSError(
             f'{" ".join(role["command"])!r} cannot be started in '
             f'{role["folder"]}: {error}'
         ) from None
+    finally:
+        os.close(lifeline)
 
 
-def before_exec() -> None:
+def before_exec(lifeline: int) -> None:
     """Let Ctrl-C through again, and end the role when the agent ends."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.platform == 'linux':
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        kill_group_with(lifeline)
+
+
+def kill_group_with(lifeline: int) -> None:
+    """Let Linux kill the process group of the role, so its children too, when
+    the other end of this pipe is closed; it does so even if every process
+    that could is killed at once."""
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
+    fcntl.fcntl(lifeline, F_SETSIG, signal.SIGKILL)
+    flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)
 
 
 # Watching it
 
 
 def supervise(
-    process: subprocess.Popen[bytes], notes: Notes, port: int
+    process: subprocess.Popen[bytes],
+    notes: Notes,
+    heartbeat: Heartbeat,
+    port: int,
 ) -> None:
     """Report what the role does, until it ends or the launcher wants its
     end."""
     send_event(event='started', port=port)
-    heartbeat = Heartbeat()
-    start_thread(heartbeat.listen, notes)
+    motion = Motion(notes)
+    start_thread(heartbeat.listen, motion)
     start_thread(watchdog, heartbeat)
-    output = start_thread(forward_output, process.stdout, notes)
+    outputs = [
+        start_thread(forward_output, pipe, notes, stream)
+        for stream, pipe in (
+            ('stdout', process.stdout),
+            ('stderr', process.stderr),
+        )
+    ]
     try:
-        report_until_end(process, heartbeat, notes, port)
+        report_until_end(process, heartbeat, motion, port)
     finally:
         status = process.returncode  # None if it had to be ended
         notes.send_new()
         kill_descendants()
-    while output.is_alive() and not heartbeat.is_lost():
-        output.join(TICK)
+    while any(o.is_alive() for o in outputs) and not heartbeat.is_lost():
+        outputs[0].join(TICK)
+        outputs[1].join(TICK)
     send_event(event='ended', status=status)
 
 
@@ -214,26 +286,44 @@ def start_thread(work: Callable[..., None], *args: Any) -> threading.Thread:
 
 
 class Heartbeat:
-    """When the launcher was last heard of, and whether it wants an end."""
+    """When the launcher was last heard of, and whether it wants an end.
 
-    def __init__(self) -> None:
-        self.last_heard, self.stop = time.monotonic(), False
+    `launcher`: its process, if it is on this host.
+    """
 
-    def listen(self, notes: Notes) -> None:
+    def __init__(self, launcher: int | None = None) -> None:
+        self.launcher, self.stop = launcher, False
+        self.last_heard = self.last_look = time.monotonic()
+
+    def listen(self, motion: Motion) -> None:
         """Take in what the launcher says, until it stops or is gone."""
         for line in sys.stdin:
             self.last_heard = time.monotonic()
             if line.strip() == '"stacks"':
-                send_event(event='stacks', stacks=dump_stacks(notes))
+                send_event(event='stacks', stacks=motion.dump_stacks())
             if line.strip() == '"stop"':
                 break
         self.stop = True  # also if the pipe has closed
 
     def is_lost(self) -> bool:
-        """Return whether the role should end."""
-        return (
-            self.stop or time.monotonic() - self.last_heard > HEARTBEAT_TIMEOUT
+        """Return whether the role should end: not because this process has
+        been stopped for a while, or the launcher is."""
+        now = time.monotonic()
+        self.last_look, before = now, self.last_look
+        if now - before > 1:  # it is asked more often than that
+            self.last_heard = now
+        silent = now - self.last_heard > LAUNCHER_TIMEOUT
+        return self.stop or (silent and not is_stopped(self.launcher))
+
+
+def is_stopped(pid: int | None) -> bool:
+    """Return whether a process is stopped by a signal, such as Ctrl-Z's."""
+    with contextlib.suppress(psutil.Error):
+        return bool(pid) and psutil.Process(pid).status() in (
+            psutil.STATUS_STOPPED,
+            psutil.STATUS_TRACING_STOP,
         )
+    return False
 
 
 def watchdog(heartbeat: Heartbeat) -> None:
@@ -252,8 +342,16 @@ class Notes:
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder, self.lock = folder, threading.Lock()
         self.rank: str = ''
+        self.process = 0  # that has the rank, and waits in exchanges
         self.killed: dict[int, int] = {}  # process and signal
         self.sent: set[int] = set()
+
+    def is_of(self, process: int) -> bool:
+        """Return whether these are the notes of a process: the one with the
+        rank, or before there is one, a Python that can tell its stacks."""
+        if self.process:
+            return process == self.process
+        return (self.folder / f'stacks-{process}').exists()
 
     def read(self, name: str) -> str:
         """Return a note, '' if there is none."""
@@ -265,8 +363,9 @@ class Notes:
         """Send what has been written since the last call."""
         with self.lock:
             if not self.rank:
-                self.rank = self.read('rank')
+                self.rank, _, owner = self.read('rank').partition(' ')
                 if self.rank:
+                    self.process = int(owner)
                     send_event(event='rank', rank=int(self.rank))
             for line in self.read('killed').splitlines():
                 process, number = map(int, line.split())
@@ -287,10 +386,73 @@ class Notes:
             self.killed[process.pid] = number
 
 
+class Motion:
+    """Whether the process that makes the key-value store stands still.
+
+    It does while its main thread waits in one call of the system and MXNet's
+    threads compute nothing. Python's other threads do not count: one that
+    looks around would hide that the training hangs. (Without Linux's /proc,
+    the processor time of all threads decides.)
+    """
+
+    def __init__(self, notes: Notes) -> None:
+        self.notes, self.lock = notes, threading.Lock()
+        self.process = 0  # 0: none that could tell yet
+        self.switches, self.cpu = '', 0.0  # at the last look
+        self.since = time.monotonic()  # when it last moved
+
+    def look(self, process: int, cpu: float) -> None:
+        """Look at a process that has used so much processor time."""
+        with self.lock:
+            cpu -= self.python_threads_cpu(process)
+            switches = context_switches(process)
+            if (
+                process != self.process
+                or switches != self.switches
+                or cpu - self.cpu > IDLE
+            ):
+                self.since = time.monotonic()
+            self.process, self.switches, self.cpu = process, switches, cpu
+
+    def seconds(self) -> float:
+        """Return for how long it has stood still; -1 if there is none."""
+        return time.monotonic() - self.since if self.process else -1.0
+
+    def python_threads_cpu(self, process: int) -> float:
+        """Return the processor time of Python's threads, without the main
+        one."""
+        ticks = 0
+        for thread in self.notes.read('threads').split():
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                path = pathlib.Path(f'/proc/{process}/task/{thread}/stat')
+                fields = path.read_text().rpartition(')')[2].split()
+                ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf('SC_CLK_TCK')
+
+    def dump_stacks(self) -> list[str]:
+        """Return where the threads of each Python of the role are. Being
+        asked wakes the main thread, but that is no motion."""
+        with self.lock:
+            before = context_switches(self.process)
+            stacks = dump_stacks(self.notes)
+            if before == self.switches:
+                self.switches = context_switches(self.process)
+        return stacks
+
+
+def context_switches(process: int) -> str:
+    """Return how often the main thread of a process has been on and off the
+    processor; '' where the system does not tell."""
+    with contextlib.suppress(OSError):
+        path = pathlib.Path(f'/proc/{process}/task/{process}/status')
+        return path.read_text().rpartition('\nvoluntary')[2]
+    return ''
+
+
 def report_until_end(
     process: subprocess.Popen[bytes],
     heartbeat: Heartbeat,
-    notes: Notes,
+    motion: Motion,
     port: int,
 ) -> None:
     """Send a sign of life each second, until the role should end or has."""
@@ -298,21 +460,23 @@ def report_until_end(
     while process.poll() is None and not heartbeat.is_lost():
         if time.monotonic() - reported > 1:
             reported = time.monotonic()
-            activity = measure_activity(port, notes, joined)
+            activity = measure_activity(port, motion, joined)
             joined = activity['joined']
-            notes.send_new()
+            motion.notes.send_new()
             send_event(event='alive', **activity)
             reap_orphans(process.pid)
         time.sleep(TICK)
 
 
-def measure_activity(port: int, notes: Notes, joined: bool) -> dict[str, Any]:
+def measure_activity(
+    port: int, motion: Motion, joined: bool
+) -> dict[str, Any]:
     """Return what the processes of the role do: the processor time that they
-    used, whether one has `joined` (connected to the `port`), is stopped, or
-    is exiting: a note holds the number of one that has begun to.
-    """
-    cpu, stopped, exiting = 0.0, False, False
-    leaving = notes.read('exiting')
+    used, for how many seconds the one with the store has stood `still`, and
+    whether one has `joined` (connected to the `port`), is stopped, or is
+    exiting: a note holds the number of one that has begun to."""
+    cpu, stopped, exiting, seen = 0.0, False, False, 0
+    notes, leaving = motion.notes, motion.notes.read('exiting')
     for process in psutil.Process().children(recursive=True):
         # An error means that it has just ended.
         with contextlib.suppress(psutil.Error, OSError, RuntimeError):
@@ -324,11 +488,15 @@ def measure_activity(port: int, notes: Notes, joined: bool) -> dict[str, Any]:
                 continue
             exiting |= str(process.pid) == leaving
             joined = joined or is_connected(process, port)
+            if not seen and notes.is_of(process.pid):
+                seen = process.pid
+                motion.look(seen, times.user + times.system)
     return {
         'cpu': cpu,
         'joined': joined,
         'stopped': stopped,
         'exiting': exiting,
+        'still': motion.seconds(),
     }
 
 
@@ -358,17 +526,20 @@ def dump_stacks(notes: Notes) -> list[str]:
     ):
         time.sleep(0.05)
     time.sleep(0.05)  # they may still write
-    return [path.read_text()[size:] for path, size in before.items()]
+    return [
+        path.read_text(errors='replace')[size:][:MAX_STACK]
+        for path, size in before.items()
+    ][:MAX_STACKS]
 
 
-def forward_output(pipe: IO[bytes], notes: Notes) -> None:
-    """Send every line of the output; a progress bar's are many."""
+def forward_output(pipe: IO[bytes], notes: Notes, stream: str) -> None:
+    """Send every line of an output; a progress bar's are many."""
     for line in iter(lambda: pipe.readline(MAX_LINE), b''):
         notes.send_new()  # so that lines after the rank's note bear it
         text = line.decode(errors='replace').rstrip('\n')
         for part in text.split('\r'):
             if part:
-                send_event(event='output', line=part)
+                send_event(event='output', line=part, stream=stream)
 
 
 OUTPUT_LOCK = threading.Lock()

@@ -6,9 +6,12 @@ import contextlib
 import json
 import socket
 import threading
+import time
 from typing import Any, Iterator
 
-from .agent import MAX_LINE
+from .events import MAX_EVENT, read_lines
+
+MAX_HELLO = 4096  # bytes of the first message
 
 
 class Channel:
@@ -25,7 +28,7 @@ class Channel:
         self.connection, self.lock = connection, threading.Lock()
         self.lines = connection.makefile('r', errors='replace')
         self.stdin = self.stdout = self
-        self.host, self.devices = '', None  # of the other node
+        self.host, self.address, self.devices = '', '', None  # of that node
         self.is_running = self.is_lost = False
 
     def write(self, text: str) -> None:
@@ -41,14 +44,30 @@ class Channel:
     def receive(self) -> Any:
         """Return the next message; None: there is none, or no such."""
         try:
-            return json.loads(self.lines.readline(MAX_LINE))
-        except (OSError, ValueError):
+            return json.loads(self.lines.readline(MAX_EVENT))
+        except (OSError, ValueError, RecursionError):
             return None
+
+    def receive_soon(self, seconds: float) -> Any:
+        """Return the first message, if it comes in time, is short, and
+        nothing follows it; None otherwise. Strangers get no more time if
+        they are slow."""
+        deadline, data = time.monotonic() + seconds, b''
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            while not data.endswith(b'\n') and len(data) < MAX_HELLO:
+                left = deadline - time.monotonic()
+                self.connection.settimeout(max(left, 0.001))
+                part = self.connection.recv(MAX_HELLO)
+                if not part:
+                    return None
+                data += part
+            return json.loads(data)
+        return None
 
     def __iter__(self) -> Iterator[str]:
         """Yield the lines of the agent that runs."""
         with contextlib.suppress(OSError, ValueError):
-            for line in self.lines:
+            for line in read_lines(self.lines):
                 if line == self.GONE:
                     break
                 yield line

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import psutil
 
-from .agent import GRACE, HEARTBEAT_TIMEOUT
+from .agent import GRACE, HEARTBEAT_TIMEOUT, is_stopped
 from .channel import Channel
-from .roles import Event, Role
+from .events import Event, parse_event, read_lines
+from .roles import Role
 
 if TYPE_CHECKING:  # Python 3.8 knows no queue.Queue[...]
     Events = queue.Queue[tuple[Role, Event]]
@@ -31,6 +32,7 @@ SSH = (
     'ssh -o BatchMode=yes -o ConnectTimeout=5 -o ControlPath=none '
     '-o ServerAliveInterval=2 -o ServerAliveCountMax=3'
 )
+STOOD_STILL = 4  # seconds without a turn that are worth a word
 # What the roles on other hosts see of this environment.
 PASSED_ON = ('D2LMULTI_', 'DMLC_', 'MXNET_', 'OMP_', 'PS_', 'PYTHON')
 
@@ -44,16 +46,18 @@ def start_agent(
     """
     agent: subprocess.Popen[str] | Channel
     order: dict[str, Any]
+    order = {'variables': role.variables, 'port': port, 'ports': role.ports}
     if role.channel:  # the other node fills in the rest
         agent, role.channel.is_running = role.channel, True
-        order = {'variables': role.variables, 'port': port}
     else:
         agent = start_process(agent_command(role.host, ssh))
         order = {
+            **order,
             'command': role.command,
             'folder': os.getcwd(),
             'variables': {**passed_on(role.host), **role.variables},
-            'port': port,
+            'first_gpu': role.first_gpu,
+            'launcher': None if role.host else os.getpid(),
         }
     send_line(agent, order)
     role.agent = agent  # not before, or a ping could be its first line
@@ -107,7 +111,8 @@ def send_line(agent: subprocess.Popen[str] | Channel, message: object) -> None:
 def listen(role: Role, events: Events) -> None:
     """Put what the role's agent says into the queue, until it is gone."""
     assert role.agent and role.agent.stdout
-    for line in role.agent.stdout:
+    lines = role.channel or read_lines(role.agent.stdout)
+    for line in lines:
         event = parse_event(line)
         if role.last_heard or event['event'] != 'output':
             role.last_heard = time.monotonic()
@@ -115,35 +120,42 @@ def listen(role: Role, events: Events) -> None:
     events.put((role, {'event': 'gone'}))
 
 
-def parse_event(line: str) -> Event:
-    """Return the event that a line holds.
-
-    Anything else is output: what ssh says, or Python about the agent.
-    """
-    with contextlib.suppress(ValueError):
-        event = json.loads(line)
-        if isinstance(event, dict) and 'event' in event:
-            return event
-    return {'event': 'output', 'line': line.rstrip('\n')}
+def is_agent_stopped(role: Role) -> bool:
+    """Return whether the role's agent, on this machine, is stopped by a
+    signal; False if it is elsewhere."""
+    if role.host or not role.agent or not role.agent.pid:
+        return False
+    with contextlib.suppress(psutil.Error):
+        agent = psutil.Process(role.agent.pid)
+        return any(
+            is_stopped(process.pid) for process in [agent, *agent.children()]
+        )
+    return False
 
 
 @contextlib.contextmanager
-def pinging(roles: list[Role]) -> Iterator[None]:
-    """Tell all agents each second that this process is there.
+def pinging(roles: list[Role]) -> Iterator[list[float]]:
+    """Tell all agents each second that this process is there. Yield a list
+    that gets for how many seconds this process has stood still.
 
     In a thread: if you page through the output, the main one is stopped.
     """
     done = threading.Event()
+    stops: list[float] = []
 
     def ping() -> None:
+        before = time.monotonic()
         while not done.wait(1):
+            before, still = time.monotonic(), time.monotonic() - before
+            if still > STOOD_STILL:
+                stops.append(still)
             for role in roles:
                 send(role, 'ping')
 
     thread = threading.Thread(target=ping, daemon=True)
     thread.start()
     try:
-        yield
+        yield stops
     finally:
         done.set()
         thread.join(1)

@@ -11,27 +11,24 @@ import contextlib
 import functools
 import numbers
 import os
-import pathlib
 import queue
 import re
-import shutil
-import tempfile
+import sys
 import time
-from typing import IO, Any, Callable, Dict, Iterator, Sequence
+from typing import Any, Callable, Sequence
 
 from .connection import SSH, end_roles, pinging, poll, send, start_agent
+from .events import Event
 from .join import join
-from .rendezvous import Meeting, Node, check_node, open_meeting
+from .logs import Logs
+from .rendezvous import Node, Rendezvous, check_node, open_rendezvous
 from .report import JobFailed, explain_failure, plural
-from .roles import Devices, Event, Hosts, Role, make_roles
+from .roles import Devices, Hosts, Role, make_roles
 from .watch import LIMITS, Limits, Watch, exceeds
 
 STACKS_TIMEOUT = 3  # seconds in which agents send where their threads are
 # What MXNet 2 says once in each process; no variable turns it off.
 NOTICE = re.compile(r'\[[\d:]+\] \S*storage\.cc:\d+: Using .* StorageManager ')
-
-
-Logs = Dict[Role, IO[str]]
 
 
 def launch(
@@ -47,6 +44,8 @@ def launch(
     on_line: Callable[[str], object] = print,
     devices: Devices | None = None,
     node: Node | None = None,
+    env: Sequence[str] = (),
+    on_error: Callable[[str], object] | None = None,
 ) -> None:
     """Run `command` in every worker of a distributed job, to the end.
 
@@ -54,52 +53,73 @@ def launch(
     (name, slots[, devices]), reached with `ssh`, with Python, this package
     and the current folder at the same places; None: this machine. `devices`:
     how many each worker has (D2LMULTI_NUM_DEVICES). `node`: see `Node`.
-    `log_dir`: for a log of each role. `on_line` gets each line of output.
-    `restarts`: how often a failed job is started again; the command goes on
-    from a checkpoint, if it wrote one. Raises TypeError or ValueError for
-    arguments that cannot work, JobFailed if the job failed. In every case,
-    no process of it remains."""
-    roles = command, workers, servers, hosts, devices
-    run_job(node, roles, limits, log_dir, restarts, port, ssh, on_line)
+    `env`: NAME or NAME=VALUE of variables for all workers. `log_dir`: for a
+    log of each role. `on_line` gets each line of output, `on_error` those of
+    stderr (sys.stderr, unless `on_line` is given). `restarts`: how often a
+    failed job starts again; the command goes on from its checkpoint, if any.
+    Raises TypeError, ValueError or OSError for what cannot work, JobFailed if
+    the job failed. No process of it remains."""
+    errors = on_error or (print_error if on_line is print else on_line)
+    roles = command, workers, servers, hosts, devices, read_env(env)
+    options = limits, log_dir, restarts, port, ssh, on_line, errors
+    run_job(node, roles, *options)
+
+
+def print_error(line: str) -> None:
+    """Print to what is stderr now; a notebook changes it."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def run_job(
     node: Node | None,
-    roles: tuple[Sequence[str], int, int, Hosts | None, Devices | None],
+    roles: Any,
     limits: Limits,
     log_dir: str | os.PathLike[str] | None,
     restarts: int,
     port: int,
     ssh: str,
-    on_line: Callable[[str], object],
+    *outputs: Callable[[str], object],
 ) -> None:
-    """Run the job that the arguments of `launch` describe."""
-    command, workers, servers, hosts, devices = roles
+    """Run the job that `launch` describes; `roles`: of `make_roles`."""
+    command, workers, servers, hosts, devices, env = roles
     check_arguments(command, workers, servers, hosts, limits, restarts, port)
     check_node(node, workers, hosts)
     check_devices(devices, node.workers if node else workers, hosts)
-    if node and node.first_worker:
-        return join(node, command, workers, devices, limits.startup, on_line)
+    if node and node.worker_offset:
+        runs = command, workers, devices, env
+        return join(node, *runs, limits.startup, outputs[0])
     new_roles = functools.partial(make_roles, *roles)
     new_roles()  # raises if it cannot
     with contextlib.ExitStack() as stack:
-        meeting = node and stack.enter_context(open_meeting(node, workers))
-        folder = stack.enter_context(log_folder(log_dir))
-        job = Job(new_roles, limits, folder, port, ssh, on_line, meeting)
+        rendezvous = node and stack.enter_context(
+            open_rendezvous(node, workers, outputs[0])
+        )
+        logs = Logs(log_dir)
+        stack.callback(logs.close)
+        logs.open()
+        job = Job(new_roles, limits, logs, port, ssh, *outputs)
+        job.rendezvous = rendezvous
         job.run(restarts)
 
 
-@contextlib.contextmanager
-def log_folder(
-    log_dir: str | os.PathLike[str] | None,
-) -> Iterator[pathlib.Path]:
-    """Make the folder of the logs; one that nobody asked for is removed
-    again, unless an error names its logs."""
-    folder = pathlib.Path(log_dir or tempfile.mkdtemp(prefix='d2lmulti-'))
-    folder.mkdir(parents=True, exist_ok=True)
-    yield folder
-    if log_dir is None:
-        shutil.rmtree(folder, ignore_errors=True)
+def read_env(env: Any) -> dict[str, str]:
+    """Return the variables that NAME or NAME=VALUE mean; raise TypeError or
+    ValueError for anything else."""
+    if isinstance(env, str) or not all(isinstance(w, str) for w in env):
+        raise TypeError(f"env must be a list such as ['NAME'], not {env!r}")
+    variables = {}
+    for word in env:
+        name, given, value = word.partition('=')
+        if not re.fullmatch(r'[A-Za-z_]\w*', name):
+            raise ValueError(
+                f'write a variable as NAME or NAME=VALUE, not {word!r}'
+            )
+        if not given and name not in os.environ:
+            raise ValueError(
+                f'{name} is not set here: set it, or write {name}=VALUE'
+            )
+        variables[name] = value if given else os.environ[name]
+    return variables
 
 
 class Job:
@@ -109,15 +129,16 @@ class Job:
         self,
         new_roles: Callable[[], list[Role]],
         limits: Limits,
-        folder: pathlib.Path,
+        logs: Logs,
         port: int,
         ssh: str,
         on_line: Callable[[str], object],
-        meeting: Meeting | None = None,
+        on_error: Callable[[str], object],
     ) -> None:
-        self.new_roles, self.limits, self.folder = new_roles, limits, folder
-        self.port, self.ssh, self.on_line = int(port), ssh, on_line
-        self.meeting = meeting  # with the nodes that are started by hand
+        self.new_roles, self.limits, self.logs = new_roles, limits, logs
+        self.port, self.ssh = int(port), ssh
+        self.on_line, self.on_error = on_line, on_error
+        self.rendezvous: Rendezvous | None = None  # with other nodes
         self.launched = time.monotonic()
 
     def run(self, restarts: int) -> None:
@@ -140,66 +161,71 @@ class Job:
 
         Raises JobFailed. In every case, no process of theirs remains."""
         roles = self.new_roles()
-        if self.meeting:
-            self.meeting.assign(roles, self.limits.startup)
+        if self.rendezvous:
+            self.rendezvous.assign(roles, self.limits.startup)
         events: queue.Queue[tuple[Role, Event]] = queue.Queue(10_000)
         with contextlib.ExitStack() as stack:
-            logs = {
-                role: stack.enter_context(self.open_log(role))
-                for role in roles
-            }
+            for role in roles:
+                self.logs.write(role.name, [])  # so that each has one
             stack.callback(end_roles, roles, events)
-            stack.enter_context(pinging(roles))
+            stops = stack.enter_context(pinging(roles))
             watch = Watch(roles, self.limits, self.launched)
             start_agent(roles[0], events, self.port, self.ssh)
             while not watch.is_finished():
                 for role, event in poll(events, seconds=0.2):
-                    self.handle_event(watch, role, event, logs)
+                    self.handle_event(watch, role, event)
                     if event['event'] == 'started' and role is roles[0]:
                         self.start_others(roles[1:], event['port'], events)
                 watch.extend_deadlines()
+                for role in watch.workers_to_ask():
+                    send(role, 'stacks')
+                self.tell_remarks(watch, stops)
                 failure = watch.find_failure()
                 if failure and failure.is_hang:
-                    self.collect_stacks(watch, events, logs)
+                    self.collect_stacks(watch, events)
                 if failure:
-                    raise JobFailed(
-                        explain_failure(failure, roles, self.folder)
-                    )
+                    folder = self.logs.folder
+                    raise JobFailed(explain_failure(failure, roles, folder))
 
-    def handle_event(
-        self, watch: Watch, role: Role, event: Event, logs: Logs
-    ) -> None:
+    def tell_remarks(self, watch: Watch, stops: list[float]) -> None:
+        """Say what is strange, but no failure."""
+        while stops:
+            self.on_line(
+                f'launch: this launcher stood still for {stops.pop():.0f} '
+                'seconds: stopped by Ctrl-Z or a signal, or without a turn '
+                'on a busy machine. The job goes on if its processes live'
+            )
+        while watch.remarks:
+            self.on_line(f'launch: {watch.remarks.pop(0)}')
+        problem = self.logs.find_problem()
+        if problem:
+            self.on_line(f'launch: {problem}')
+
+    def handle_event(self, watch: Watch, role: Role, event: Event) -> None:
         """Let the watch know, and write what is for people to read."""
         watch.handle_event(role, event)
         if event['event'] == 'output':
-            self.write(role, event['line'], logs[role])
+            self.write(role, event['line'], event['stream'] == 'stderr')
         elif event['event'] == 'rank' and role.devices:
             have = plural(role.devices, 'device')
             self.on_line(f'launch: {role.name} has rank {role.rank}, {have}')
-        elif event['event'] == 'stacks':
-            print(*event['stacks'], sep='\n', file=logs[role], flush=True)
 
     def collect_stacks(
-        self,
-        watch: Watch,
-        events: queue.Queue[tuple[Role, Event]],
-        logs: Logs,
+        self, watch: Watch, events: queue.Queue[tuple[Role, Event]]
     ) -> None:
         """Ask the workers that still run where their threads are."""
         asked = watch.running_workers()
         for role in asked:
+            role.stacks = []
             send(role, 'stacks')
         give_up = time.monotonic() + STACKS_TIMEOUT
         while time.monotonic() < give_up and not all(
             role.stacks or role.status is not None for role in asked
         ):
             for role, event in poll(events, seconds=0.1):
-                self.handle_event(watch, role, event, logs)
-
-    def open_log(self, role: Role) -> IO[str]:
-        """Open the role's log; that of an earlier attempt goes on."""
-        path = self.folder / f'{role.name}.log'
-        return open(path, 'a', encoding='utf-8')
+                self.handle_event(watch, role, event)
+        for role in asked:
+            self.logs.write(role.name, role.stacks)
 
     def start_others(
         self,
@@ -212,12 +238,13 @@ class Job:
             role.variables['DMLC_PS_ROOT_PORT'] = str(port)
             start_agent(role, events, None, self.ssh)
 
-    def write(self, role: Role, line: str, log: IO[str]) -> None:
+    def write(self, role: Role, line: str, is_error: bool) -> None:
         """Write a line of output into the role's log, and pass it on."""
-        print(line, file=log, flush=True)
+        self.logs.write(role.name, [line])
         if not NOTICE.match(line):
             role.tail.append(line)
-            self.on_line(f'[{role.prefix}] {line}')
+            on_line = self.on_error if is_error else self.on_line
+            on_line(f'[{role.prefix}] {line}')
 
 
 def check_arguments(

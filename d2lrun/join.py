@@ -8,9 +8,14 @@ import socket
 import subprocess
 import threading
 import time
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
-from .agent import GRACE, HEARTBEAT_TIMEOUT, start_thread
+from .agent import (
+    GRACE,
+    HEARTBEAT_TIMEOUT,
+    LAUNCHER_TIMEOUT,
+    start_thread,
+)
 from .channel import Channel
 from .connection import (
     agent_command,
@@ -19,10 +24,12 @@ from .connection import (
     send_line,
     start_process,
 )
+from .events import is_integer, is_text
 from .rendezvous import (
     Node,
     Place,
     explain_stale,
+    greet,
     parse_rendezvous,
     read_note,
 )
@@ -31,11 +38,16 @@ from .roles import (
     DEFAULTS,
     Devices,
     find_address,
+    local_variables,
     with_this_python,
     worker_variables,
 )
+from .secret import find_secret
 
 STALE_AFTER = 5  # seconds in which nobody answers at the address in a file
+MAX_REASON = 10_000  # characters of why a job failed
+# What a worker takes from the first node, besides what begins with DMLC_.
+TAKEN = {*DEFAULTS, 'RANK', 'WORLD_SIZE'}
 
 
 def join(
@@ -43,6 +55,7 @@ def join(
     command: Sequence[str],
     workers: int,
     devices: Devices | None,
+    env: Mapping[str, str],
     seconds: float | None,
     on_line: Callable[[str], object],
 ) -> None:
@@ -57,9 +70,10 @@ def join(
         for i in range(node.workers):
             connection, job = find_first_node(place, seconds)
             own = int(devices[i]) if devices else None
-            member = Member(connection, with_this_python(command), own)
+            member = Member(connection, with_this_python(command), own, env)
+            member.local = i, node.workers, sum((devices or [1] * i)[:i])
             stack.callback(member.end)
-            member.start(node.first_worker + i, workers, job)
+            member.start(node.worker_offset + i, workers, job)
             members.append(member)
         outcome = wait_for_end(members, on_line)
     if outcome:
@@ -95,7 +109,7 @@ def find_first_node(
         note = (
             read_note(place.path)
             if place.path
-            else (find_address(place.host), place.port, '')
+            else (find_address(place.host), place.port, find_secret())
         )
         now = time.monotonic()
         if note != seen:
@@ -109,10 +123,25 @@ def find_first_node(
             where = place.path or f'tcp://{place.host}:{place.port}'
             raise JobFailed(
                 f'no first node at {where} after {seconds} seconds: start '
-                '`d2lrun` with --first-worker 0 there, and see that the '
+                '`d2lrun` with --worker-offset 0 there, and see that the '
                 'machines can reach each other'
             )
         time.sleep(0.2)
+
+
+def is_order(message: Any) -> bool:
+    """Return whether this says how to start a worker."""
+    if not isinstance(message, dict):
+        return False
+    variables, ports = message.get('variables'), message.get('ports')
+    return (
+        isinstance(variables, dict)
+        and all(map(is_text, [*variables, *variables.values()]))
+        and isinstance(ports, list)
+        and len(ports) == 2
+        and all(map(is_integer(1, 65536), ports))
+        and ports[0] < ports[1]
+    )
 
 
 class Member:
@@ -123,58 +152,75 @@ class Member:
         connection: socket.socket,
         command: list[str],
         devices: int | None,
+        env: Mapping[str, str] | None = None,
     ) -> None:
         connection.settimeout(None)  # `check_heartbeat` sees to that
         self.channel, self.command = Channel(connection), command
-        self.devices = devices
+        self.devices, self.env = devices, env or {}
+        self.local = 0, 1, 0  # its number here, of how many, its first GPU
+        here = connection.getsockname()[0]
+        self.address = os.environ.get('DMLC_NODE_HOST', here)
         self.agent: subprocess.Popen[str] | None = None
-        self.last_heard, self.is_welcome = time.monotonic(), False
+        self.last_heard = self.last_look = time.monotonic()
+        self.is_welcome = False
         self.outcome = 'the first node is gone, or is another program'
-        self.thread = threading.Thread(target=self.obey, daemon=True)
+        self.thread = threading.Thread()
 
     def start(self, number: int, workers: int, job: str) -> None:
         """Ask to join."""
         hello = {
             'worker': number,
             'workers': workers,
-            'job': job,
             'devices': self.devices,
-            'host': socket.gethostname(),
+            'host': socket.gethostname()[:255],
+            'at': self.address,
         }
-        send_line(self.channel, hello)
-        self.thread.start()
+        self.thread = start_thread(self.obey, job, hello)
 
-    def obey(self) -> None:
-        """Do what the first node says, until it says that the job ended."""
-        while True:
+    def obey(self, job: str, hello: dict[str, Any]) -> None:
+        """Join, and do what the first node says, until it says that the job
+        ended."""
+        answer = greet(self.channel, job, hello)
+        while answer and answer['is_ours'] and 'end' not in answer:
             message = self.channel.receive()
             self.last_heard = time.monotonic()
             if isinstance(message, str):
                 self.is_welcome = True
                 if self.agent:
                     send_line(self.agent, message)
-            elif isinstance(message, dict) and 'variables' in message:
+            elif is_order(message):
                 self.start_agent(message)
             else:
-                if isinstance(message, dict) and 'end' in message:
-                    self.outcome = str(message['end'])
-                return
+                answer = message if isinstance(message, dict) else None
+                break
+        if answer and is_text(answer.get('end')):
+            self.outcome = answer['end'][:MAX_REASON]
 
     def start_agent(self, order: dict[str, Any]) -> None:
         """Start the worker here, with this node's command and address."""
-        here = self.channel.connection.getsockname()[0]
-        order['variables'] = {
+        rank, size, first_gpu = self.local
+        variables = {
+            **self.env,
             **{  # nothing else, or it could run what it likes here
                 name: value
                 for name, value in order['variables'].items()
-                if name.startswith('DMLC_') or name in DEFAULTS
+                if name.startswith('DMLC_') or name in TAKEN
             },
             **worker_variables(self.devices),
-            'DMLC_NODE_HOST': os.environ.get('DMLC_NODE_HOST', here),
+            **local_variables(rank, size),
+            'DMLC_NODE_HOST': self.address,
         }
-        order.update(command=self.command, folder=os.getcwd())
         self.agent = agent = start_process(agent_command(None, ''))
-        send_line(agent, order)
+        own = {
+            'command': self.command,
+            'folder': os.getcwd(),
+            'variables': variables,
+            'port': None,
+            'ports': order['ports'],
+            'first_gpu': first_gpu,
+            'launcher': os.getpid(),
+        }
+        send_line(agent, own)
         start_thread(self.forward, agent)
 
     def forward(self, agent: subprocess.Popen[str]) -> None:
@@ -186,8 +232,14 @@ class Member:
             self.channel.write(Channel.GONE)
 
     def check_heartbeat(self) -> None:
-        """Give up if the first node has been silent for long."""
-        if time.monotonic() - self.last_heard > HEARTBEAT_TIMEOUT:
+        """Give up if the first node has been silent for long, while this
+        process was awake."""
+        now = time.monotonic()
+        self.last_look, before = now, self.last_look
+        if now - before > 1:
+            self.last_heard = now
+        limit = LAUNCHER_TIMEOUT if self.is_welcome else HEARTBEAT_TIMEOUT
+        if now - self.last_heard > limit:
             self.channel.kill()
 
     def end(self) -> None:

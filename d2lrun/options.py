@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import functools
+import os
+import shutil
 import signal
 import sys
 from typing import Any, Callable, Sequence
@@ -14,10 +16,10 @@ from typing import Any, Callable, Sequence
 from .agent import END_SIGNALS, exit_on_signal
 from .connection import SSH
 from .console import Formatter, report_errors, show_examples
-from .job import launch
+from .job import launch, print_error
 from .rendezvous import Node
 from .report import JobFailed
-from .roles import read_hosts, shell_lines
+from .roles import parse_hosts, shell_lines
 from .watch import LIMITS, Limits
 
 USAGE = """d2lrun [options] script.py ...
@@ -29,8 +31,16 @@ for the script. `doctor` examines the installation instead.
 `python -m d2lrun` is the same as `d2lrun`."""
 EXAMPLES = (
     '--workers 2 my_training.py --lr 0.1',
-    '--workers 4 --hosts hosts.txt --restarts 3 my_training.py',
+    '--workers 4 --hosts node1:2,node2:2 --restarts 3 my_training.py',
     'doctor',
+)
+
+
+ONLY_TIMEOUT = (
+    'Only this ends a job that hangs in a way that looks like work: in a busy '
+    'loop, in a loop that looks and sleeps in the main thread of a worker and '
+    'uses 2 %% of a core or prints, or in an exchange in another thread than '
+    'the main one beside one that does so'
 )
 
 
@@ -90,13 +100,19 @@ def add_roles(add: Callable[..., Any]) -> None:
     text = 'processes that sum the gradients'
     add('--servers', type=int, default=1, metavar='N', help=text)
     text = (
-        'a line for each host: name, slots, and perhaps the devices of each '
-        'worker there; without it, everything runs on this machine'
+        'name:slots,... such as node1:2,node2:2, or a file with a line for '
+        'each host: name, slots; perhaps with the devices of each worker '
+        'there (node1:2:4). Without it, everything runs on this machine'
     )
-    add('--hosts', metavar='FILE', help=text)
+    add('--hosts', metavar='HOSTS', help=text)
     add('--ssh', default=SSH, metavar='COMMAND', help='how to reach the hosts')
     text = 'devices of each worker that is started here, such as 1,2,1'
     add('--devices', type=parse_numbers, metavar='K,...', help=text)
+    text = (
+        'pass this variable on to all workers, or NAME=VALUE; may be given '
+        'several times'
+    )
+    add('--env', action='append', default=[], metavar='NAME', help=text)
 
 
 def add_node(add: Callable[..., Any]) -> None:
@@ -106,8 +122,12 @@ def add_node(add: Callable[..., Any]) -> None:
         'tcp://host:port of the first one, or file:///path in a shared folder'
     )
     add('--rendezvous', metavar='URL', help=text)
-    text = 'number of the first worker here; 0 makes this the first node'
-    add('--first-worker', type=int, default=0, metavar='I', help=text)
+    text = (
+        'how many workers run on the nodes before this one; 0 makes it the '
+        'first node'
+    )
+    names = '--worker-offset', '--first-worker'  # as it was called before
+    add(*names, type=int, default=0, metavar='I', help=text)
     text = 'how many of the workers run here; --devices implies it'
     add('--node-workers', type=int, metavar='K', help=text)
 
@@ -125,18 +145,18 @@ def parse_numbers(text: str) -> list[int]:
 def add_limits(add: Callable[..., Any]) -> None:
     """Add the options that limit its time."""
     for option, default, text in (
-        ('--timeout', LIMITS.total, 'for the whole job'),
+        ('--timeout', LIMITS.total, f'for the whole job. {ONLY_TIMEOUT}'),
         ('--startup-timeout', LIMITS.startup, 'until all have joined'),
         (
             '--progress-timeout',
             LIMITS.progress,
-            'without output or processor time of any role (a busy loop uses '
-            'processor time: only --timeout ends it)',
+            'in which each worker stands still in an exchange, or does '
+            'without output and processor time',
         ),
         (
             '--exit-timeout',
             LIMITS.exit,
-            'between the first and the last process to exit',
+            'in an exchange with a worker that has ended',
         ),
     ):
         text = f'seconds {text}'
@@ -157,7 +177,7 @@ def run_launch(options: argparse.Namespace) -> None:
         command_of(options.program),
         options.workers,
         options.servers,
-        options.hosts and read_hosts(options.hosts),
+        options.hosts and parse_hosts(options.hosts),
         make_limits(options),
         options.log_dir,
         options.restarts,
@@ -166,32 +186,44 @@ def run_launch(options: argparse.Namespace) -> None:
         functools.partial(print, flush=True),
         options.devices,
         make_node(options),
+        options.env,
+        print_error,
     )
 
 
 def command_of(program: Sequence[str]) -> list[str]:
     """Return what a worker runs: a script with this Python, any other
-    program, and what follows `--`, as it stands."""
-    if program[:1] == ['--']:
-        return [*program[1:]]
-    if program and program[0].endswith('.py'):
-        return [sys.executable, *program]
-    return [*program]
+    program, and what follows `--`, as it stands.
+
+    A script that is here, but that no shell would find, needs this Python
+    after `--`, too.
+    """
+    name, is_script = program[:1], bool(program) and program[0].endswith('.py')
+    if name == ['--']:
+        program = program[1:]
+        script = program[0] if program else ''
+        is_script = (
+            script.endswith('.py')
+            and os.path.basename(script) == script
+            and os.path.exists(script)
+            and not shutil.which(script)
+        )
+    return [sys.executable, *program] if is_script else [*program]
 
 
 def make_node(options: argparse.Namespace) -> Node | None:
     """Return the node that the options describe, None if there is none."""
     if options.rendezvous is None:
-        if options.first_worker or options.node_workers:
+        if options.worker_offset or options.node_workers:
             raise ValueError(
-                '--first-worker and --node-workers are for nodes that are '
+                '--worker-offset and --node-workers are for nodes that are '
                 'started by hand: give --rendezvous too'
             )
         return None
     workers = options.node_workers
     if workers is None:
         workers = len(options.devices or [1])
-    return Node(options.rendezvous, options.first_worker, workers)
+    return Node(options.rendezvous, options.worker_offset, workers)
 
 
 def make_limits(options: argparse.Namespace) -> Limits:

@@ -12,22 +12,40 @@ first node's side; that of the others is in `join`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import pathlib
+import queue
 import socket
 import threading
 import urllib.parse
-import uuid
-from typing import Any, Iterator, NamedTuple
+from typing import Any, Callable, Iterator, NamedTuple
 
 from .agent import start_thread
-from .channel import Channel
+from .channel import MAX_HELLO, Channel
 from .connection import send_line
+from .events import is_integer
 from .report import JobFailed, plural
-from .roles import Role, find_address
+from .roles import Role, find_address, plan_ranks
+from .secret import (
+    SECRET,
+    find_secret,
+    is_proof,
+    new_challenge,
+    prove,
+    write_new,
+)
 
 ANSWER_TIMEOUT = 5  # seconds for the first words of a connection
+FILE_TIMEOUT = 10  # seconds for a file system to answer
+MAX_VISITORS = 64  # connections at a time that have not said who they are
+MAX_STRANGERS = 10  # of whom a line tells
+ANOTHER_JOB = (
+    'another job meets here, or this node has another secret: give each job '
+    'its own rendezvous, and all nodes the same secret: ~/.d2lrun/secret of '
+    f'the first one, or the variable {SECRET}'
+)
 
 
 class Node(NamedTuple):
@@ -39,7 +57,7 @@ class Node(NamedTuple):
     """
 
     rendezvous: str  # tcp://host:port of the first node, or file:///path
-    first_worker: int = 0  # the number of the first worker that runs here
+    worker_offset: int = 0  # how many workers run on the nodes before
     workers: int = 1  # how many run here
 
 
@@ -57,20 +75,20 @@ def check_node(node: Any, workers: int, hosts: Any) -> None:
         return
     if not isinstance(node, Node):
         raise TypeError(
-            "node must be like Node('tcp://10.0.0.1:9091', first_worker=2), "
+            "node must be like Node('tcp://10.0.0.1:9091', worker_offset=2), "
             f'not {node!r}'
         )
     parse_rendezvous(node.rendezvous)
-    for name, least in (('first_worker', 0), ('workers', 1)):
+    for name, least in (('worker_offset', 0), ('workers', 1)):
         value = getattr(node, name)
         if not isinstance(value, int) or isinstance(value, bool):
             raise TypeError(f'{name} of node must be an integer, not {value}')
         if value < least:
             raise ValueError(f'{name} of node must be at least {least}')
-    if node.first_worker + node.workers > workers:
+    if node.worker_offset + node.workers > workers:
         raise ValueError(
             f'{plural(node.workers, "worker")} from number '
-            f'{node.first_worker} on are too many for a job of {workers}, '
+            f'{node.worker_offset} on are too many for a job of {workers}, '
             'which are numbered from 0: workers counts those of all nodes'
         )
     if hosts is not None:
@@ -96,32 +114,35 @@ def parse_rendezvous(url: Any) -> Place:
 
 
 @contextlib.contextmanager
-def open_meeting(node: Node, workers: int) -> Iterator[Meeting]:
+def open_rendezvous(
+    node: Node, workers: int, on_line: Callable[[str], object] = print
+) -> Iterator[Rendezvous]:
     """Wait for the other nodes in the background; tell them the outcome.
+    `on_line` hears of strangers.
 
     Raises ValueError if the place is not here, or is taken.
     """
     place = parse_rendezvous(node.rendezvous)
-    job = uuid.uuid4().hex if place.path else ''
+    job = new_challenge() if place.path else find_secret()
     with listen_at(place) as listener, contextlib.ExitStack() as stack:
         host = find_address(place.host) if place.host else own_address()
-        meeting = Meeting(host, job, node.workers, workers)
-        stack.callback(meeting.done.set)
-        start_thread(meeting.admit_all, listener)
-        start_thread(meeting.ping_all)
+        rendezvous = Rendezvous(host, job, node.workers, workers, on_line)
+        stack.callback(rendezvous.done.set)
+        start_thread(rendezvous.admit_all, listener)
+        start_thread(rendezvous.ping_all)
         if place.path:
             address = host, listener.getsockname()[1]
             stack.enter_context(announced(place.path, address, job))
         try:
-            yield meeting
+            yield rendezvous
         except BaseException as error:
             reason = f'the first node was ended by {type(error).__name__}'
             if isinstance(error, JobFailed):
                 head = str(error).splitlines()[0]
                 reason = f'{head} (see the first node)'
-            meeting.end(reason)
+            rendezvous.end(reason)
             raise
-        meeting.end('')
+        rendezvous.end('')
 
 
 @contextlib.contextmanager
@@ -162,42 +183,75 @@ def announced(
 ) -> Iterator[None]:
     """Write the address into a new file, which appears whole; remove it.
 
-    Raises ValueError if there is a file or no folder.
+    Only this user can read it: it holds the secret of the job. Raises
+    ValueError if there is a file or no folder, or if it cannot be written.
     """
-    if not path.parent.is_dir():
+    note = json.dumps({'address': address, 'job': job})
+    if not in_time(path, path.parent.is_dir):
         raise ValueError(f'the folder of {path} does not exist: make it')
-    part = path.with_name(f'{path.name}.{job}')
-    part.write_text(json.dumps({'address': address, 'job': job}))
-    try:
-        os.link(part, path)  # unlike a rename, it replaces no file
-    except FileExistsError:
-        raise ValueError(explain_file(path)) from None
-    finally:
-        part.unlink()
+    if not in_time(path, functools.partial(write_new, path, note)):
+        raise ValueError(explain_file(path))
     try:
         yield
     finally:
-        with contextlib.suppress(OSError, ValueError):  # if it is still ours
+        with contextlib.suppress(ValueError, OSError):  # if it is still ours
             if (read_note(path) or [''])[-1] == job:
-                path.unlink()
+                in_time(path, path.unlink)
+
+
+def in_time(path: pathlib.Path, work: Callable[[], Any]) -> Any:
+    """Return what `work` does with a path; ValueError if its file system
+    refuses, or does not answer."""
+    answers: queue.Queue[tuple[Any, OSError | None]] = queue.Queue()
+
+    def run() -> None:
+        try:
+            answers.put((work(), None))
+        except OSError as error:
+            answers.put((None, error))
+
+    start_thread(run)
+    remedy = 'name a file in another folder, or use tcp://host:port'
+    try:
+        answer, error = answers.get(timeout=FILE_TIMEOUT)
+    except queue.Empty:
+        raise ValueError(
+            f'the file system of {path} has not answered for {FILE_TIMEOUT} '
+            f'seconds: {remedy}'
+        ) from None
+    if isinstance(error, FileNotFoundError):
+        raise error
+    if error:
+        raise ValueError(
+            f'{path} cannot be used ({error.strerror}): make room or get '
+            f'permission there, {remedy}'
+        )
+    return answer
 
 
 def read_note(path: pathlib.Path) -> tuple[str, int, str] | None:
     """Return (host, port, job) from a rendezvous file, None if there is none.
 
-    Raises ValueError for another kind of file.
+    Raises ValueError for another kind of file, or one that cannot be read.
     """
     try:
-        note = json.loads(path.read_text())
+        text = in_time(path, functools.partial(read_start, path))
+        note = json.loads(text)
         host, port = note['address']
         return str(host), int(port), str(note['job'])
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError):
+    except (json.JSONDecodeError, KeyError, TypeError, RecursionError):
         raise ValueError(
             f'{path} is not a rendezvous file: name one that does not exist '
             'yet'
         ) from None
+
+
+def read_start(path: pathlib.Path) -> str:
+    """Return what a short file holds, and the beginning of a long one."""
+    with open(path, encoding='utf-8', errors='replace') as file:
+        return file.read(MAX_HELLO)
 
 
 def explain_file(path: pathlib.Path) -> str:
@@ -227,53 +281,132 @@ def is_alive(host: str, port: int, job: str) -> bool:
     with contextlib.suppress(OSError), socket.create_connection(
         (host, port), ANSWER_TIMEOUT
     ) as connection:
-        channel = Channel(connection)
-        send_line(channel, {'job': job})
-        answer = channel.receive()
-        return isinstance(answer, dict) and answer.get('job') == job
+        connection.settimeout(ANSWER_TIMEOUT)
+        answer = greet(Channel(connection), job, {})
+        return answer is not None and answer['is_ours']
     return False
 
 
-class Meeting:
+def greet(
+    channel: Channel, job: str, words: dict[str, Any]
+) -> dict[str, Any] | None:
+    """Say hello to the first node of a job; return its answer, None if this
+    is another program, or a node that does not have the job's secret."""
+    theirs, ours = channel.receive(), new_challenge()
+    if not isinstance(theirs, dict) or not is_short(theirs.get('challenge')):
+        return None
+    nonces = theirs['challenge'], ours
+    hello = {'challenge': ours, 'proof': prove(job, 'join', *nonces)}
+    send_line(channel, {**NOBODY, **words, **hello})
+    answer = channel.receive()
+    if not isinstance(answer, dict) or not is_short(answer.get('proof')):
+        return None
+    is_ours = is_proof(answer['proof'], job, 'admit', *nonces)
+    return {**answer, 'is_ours': is_ours}
+
+
+def is_short(value: Any) -> bool:
+    """Return whether this is a text that is not long."""
+    return isinstance(value, str) and len(value) < 256
+
+
+# What a worker says first; this one is nobody, who asks who is there.
+NOBODY = {'worker': -1, 'workers': 0, 'devices': None, 'host': '', 'at': ''}
+HELLO = {
+    'worker': is_integer(-1, 1 << 20),
+    'workers': is_integer(0, 1 << 20),
+    'devices': lambda value: value is None or is_integer(1, 1 << 20)(value),
+    'host': is_short,
+    'at': is_short,  # its address
+    'challenge': is_short,
+    'proof': is_short,
+}
+
+
+def is_hello(hello: Any) -> bool:
+    """Return whether this is what a worker says first."""
+    return (
+        isinstance(hello, dict)
+        and hello.keys() == HELLO.keys()
+        and all(is_right(hello[name]) for name, is_right in HELLO.items())
+    )
+
+
+class Rendezvous:
     """The workers of other nodes that have joined."""
 
-    def __init__(self, host: str, job: str, here: int, workers: int) -> None:
-        self.host, self.job = host, job
+    def __init__(
+        self,
+        host: str,
+        job: str,
+        here: int,
+        workers: int,
+        on_line: Callable[[str], object] = print,
+    ) -> None:
+        self.host, self.job, self.on_line = host, job, on_line
         self.here, self.workers = here, workers  # on this node, on all
         self.channels: dict[int, Channel] = {}
         self.changed, self.done = threading.Condition(), threading.Event()
+        self.strangers, self.places = 0, threading.Semaphore(MAX_VISITORS)
 
     def admit_all(self, listener: socket.socket) -> None:
         """Talk to everyone who connects, each in a separate thread."""
-        with contextlib.suppress(OSError):  # it has been closed
-            while True:
-                channel = Channel(listener.accept()[0])
-                start_thread(self.admit, channel)
+        while not self.done.is_set():
+            try:
+                connection, address = listener.accept()
+            except OSError:  # it has been closed, or there are too many files
+                self.done.wait(0.1)
+                continue
+            if self.places.acquire(blocking=False):
+                start_thread(self.admit, Channel(connection), address[0])
+            else:
+                connection.close()  # a flood of strangers
 
-    def admit(self, channel: Channel) -> None:
+    def admit(self, channel: Channel, address: str) -> None:
         """Take in a worker, or tell it why not."""
-        channel.connection.settimeout(ANSWER_TIMEOUT)
-        hello = channel.receive()
-        if not isinstance(hello, dict):
-            return channel.kill()  # a stranger
-        with self.changed:
-            refusal = self.find_refusal(hello)
-            if not refusal:
-                channel.connection.settimeout(None)
-                channel.host = str(hello.get('host'))
-                channel.devices = hello.get('devices')
-                self.channels[hello['worker']] = channel
-                self.changed.notify_all()
-        if refusal:
-            send_line(channel, {'end': refusal, 'job': self.job})
+        ours = new_challenge()
+        send_line(channel, {'challenge': ours})
+        hello = channel.receive_soon(ANSWER_TIMEOUT)
+        self.places.release()
+        if not is_hello(hello):
+            self.tell_of_stranger(address, 'it does not speak as a node does')
+            return channel.kill()
+        nonces = ours, hello['challenge']
+        proof = {'proof': prove(self.job, 'admit', *nonces)}
+        if not is_proof(hello['proof'], self.job, 'join', *nonces):
+            self.tell_of_stranger(address, 'it does not have the secret')
+            proof['proof'], refusal = '', ANOTHER_JOB
+        else:
+            refusal = self.find_refusal(hello) or ''
+        channel.connection.settimeout(None)
+        send_line(channel, {'end': refusal, **proof} if refusal else proof)
+        if refusal or not self.take_in(hello, channel):
             channel.kill()
+
+    def take_in(self, hello: dict[str, Any], channel: Channel) -> bool:
+        """Let a worker join, unless another one just did."""
+        with self.changed:
+            if self.find_refusal(hello):
+                return False
+            channel.host, channel.devices = hello['host'], hello['devices']
+            channel.address = hello['at']
+            self.channels[hello['worker']] = channel
+            self.changed.notify_all()
+        return True
+
+    def tell_of_stranger(self, address: str, why: str) -> None:
+        """Write a line about somebody who was turned away."""
+        self.strangers += 1
+        if self.strangers <= MAX_STRANGERS:
+            more = '; no more of them are reported'
+            self.on_line(
+                f'launch: turned away {address} at the rendezvous: {why}'
+                f'{more if self.strangers == MAX_STRANGERS else ""}'
+            )
 
     def find_refusal(self, hello: dict[str, Any]) -> str | None:
         """Return why a worker cannot join; None: it can."""
-        number: Any = hello.get('worker')
-        workers = hello.get('workers')
-        if hello.get('job') != self.job:
-            return 'another job meets here: give each job its own rendezvous'
+        number, workers = hello['worker'], hello['workers']
         if workers != self.workers:
             return (
                 f'the first node has --workers {self.workers}, this one '
@@ -283,14 +416,14 @@ class Meeting:
         if number not in range(self.here, self.workers):
             return (
                 f'worker {number} runs on the first node, as the workers 0 '
-                f'to {self.here - 1}: give a --first-worker from {self.here} '
+                f'to {self.here - 1}: give a --worker-offset from {self.here} '
                 'on'
             )
         if self.has_joined(number):
             return (
                 f'worker {number} has joined already, from '
                 f'{self.channels[number].host}: give each node its own '
-                '--first-worker, and each job its own rendezvous'
+                '--worker-offset, and each job its own rendezvous'
             )
         return None
 
@@ -325,14 +458,22 @@ class Meeting:
                 raise JobFailed(
                     f'not joined after {seconds} seconds: workers {absent}. '
                     'Start `d2lrun` on their nodes too, with the same '
-                    f'--rendezvous and --first-worker {absent[0]}'
+                    f'--rendezvous and --worker-offset {absent[0]}'
                 )
             for number, role in away.items():
                 role.channel = channel = self.channels[number]
                 role.host, role.devices = channel.host, channel.devices
+        self.tell_places(roles)
+
+    def tell_places(self, roles: list[Role]) -> None:
+        """Set the variables that depend on where the nodes are."""
         for role in roles:
+            address = role.channel.address if role.channel else self.host
             role.variables['DMLC_PS_ROOT_URI'] = self.host
-            role.variables['DMLC_NODE_HOST'] = self.host
+            role.variables['DMLC_NODE_HOST'] = address
+            if role.kind == 'worker' and not role.channel:
+                role.variables['LOCAL_WORLD_SIZE'] = str(self.here)
+        plan_ranks([role for role in roles if role.kind == 'worker'])
 
     def end(self, outcome: str) -> None:
         """Tell all nodes why the job failed; '' if it ended well."""

@@ -34,10 +34,11 @@ def plural(number: int, noun: str) -> str:
 
 
 def explain_failure(
-    failure: Failure, roles: list[Role], folder: pathlib.Path
+    failure: Failure, roles: list[Role], folder: pathlib.Path | None
 ) -> str:
     """Return the message for a failure: the reason, children that were
-    killed, stacks of a hang, and the last lines of the logs."""
+    killed, stacks of a hang, and the last lines of the logs, which are in
+    `folder` if there is one."""
     failure = name_kept_alive(failure, roles) or name_culprits(failure)
     lines = [
         f'{name_roles(failure.roles)}: {failure.reason}',
@@ -48,7 +49,8 @@ def explain_failure(
         shown += [role for role in roles if role.stacks and role not in shown]
     for role in shown[:SHOWN]:
         lines += stack_lines(role)
-        lines.append(f'last lines of {folder / role.name}.log:')
+        log = f'{folder / role.name}.log' if folder else f'{role.name}'
+        lines.append(f'last lines of {log}:')
         lines += [f'    {line}' for line in role.tail] or ['    (empty)']
     return '\n'.join(lines)
 

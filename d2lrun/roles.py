@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import os
 import pathlib
+import re
 import shlex
 import socket
 import subprocess
@@ -14,14 +15,15 @@ import threading
 from typing import (
     Any,
     Callable,
-    Dict,
     Iterable,
     Iterator,
+    Mapping,
     Sequence,
     Tuple,
     Union,
 )
 
+from .agent import PORTS
 from .channel import Channel
 from .settings import EXIT_HOOK, SETTINGS
 
@@ -34,7 +36,6 @@ DEFAULTS = {
 SERVE = [sys.executable, str(pathlib.Path(__file__).with_name('serve.py'))]
 TAIL = 15  # lines of a log that are shown when its role fails
 
-Event = Dict[str, Any]  # what the agent of a role says
 # Names and slots, and maybe how many devices each worker has there.
 Hosts = Sequence[Union[Tuple[str, int], Tuple[str, int, int]]]
 Devices = Sequence[int]  # how many each worker has
@@ -58,6 +59,8 @@ class Role:
     command: list[str]
     variables: dict[str, str]  # of the environment
     devices: int | None = None  # how many it has; None: its own choice
+    first_gpu: int = 0  # the number of its first GPU on its host
+    ports: tuple[int, int] | None = None  # its own port is one of this range
     channel: Channel | None = None  # to another node, started by hand
     # The process that runs it.
     agent: subprocess.Popen[str] | Channel | None = None
@@ -67,12 +70,15 @@ class Role:
     cpu: float = 0  # seconds used
     last_busy: float = 0  # when it was last seen to compute
     stopped_since: float | None = None  # by SIGSTOP
+    still_since: float | None = None  # when its main thread last moved
     ending_since: float | None = None  # when it ended or began to
     status: int | None = None  # how it ended: as subprocess.Popen says
     failure: str | None = None  # why it could not be started or watched
     rank: int | None = None  # that MXNet gave it
     killed: dict[int, int] = field(dict)  # children of its: process, signal
     stacks: list[str] = field(list)  # where its threads are
+    stacks_at: float = 0  # when it said so
+    asked_at: float = 0  # when it was asked
     tail: collections.deque[str] = field(
         lambda: collections.deque(maxlen=TAIL)
     )
@@ -126,15 +132,38 @@ def read_hosts(path: str | os.PathLike[str]) -> Hosts:
     return hosts
 
 
+def parse_hosts(text: str) -> Hosts:
+    """Return (name, slots) or (name, slots, devices) for each host in a text
+    such as `node1:2,node2:2` or `node1:1:4`; a text that names a file is
+    read from there.
+
+    Raises OSError if it cannot be read, ValueError for anything else.
+    """
+    if pathlib.Path(text).exists() or not re.search('[:,]', text):
+        return read_hosts(text)
+    hosts: list[Any] = []
+    for word in text.split(','):
+        if not re.fullmatch(r'[^-:\s][^:\s]*(:\d+){0,2}', word):
+            raise ValueError(
+                f'{word!r} in the hosts {text!r} is not a host; write name '
+                'and slots, node1:2, or with devices, node1:2:4, or the name '
+                'of a file that exists'
+            )
+        name, *counts = word.split(':')
+        hosts.append((name, *(int(count) for count in counts or ['1'])))
+    return hosts
+
+
 def make_roles(
     command: Sequence[str],
     workers: int,
     servers: int,
     hosts: Hosts | None,
     devices: Devices | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> list[Role]:
     """Return the roles: the scheduler, the servers, the workers, of which the
-    first have so many `devices`.
+    first have so many `devices`, and all see the variables in `env`.
 
     Raises ValueError for a host that the others cannot reach.
     """
@@ -150,10 +179,46 @@ def make_roles(
         runs, own = SERVE, None
         if kind == 'worker':
             own = numbers[number] if number < len(numbers) else None
-            variables.update(worker_variables(own))
+            variables = {**(env or {}), **variables, **worker_variables(own)}
             runs = with_this_python(command)
         roles.append(Role(kind, number, host, runs, variables, own))
+    number_workers(roles[1 + servers :])
     return roles
+
+
+def number_workers(workers: Sequence[Role]) -> None:
+    """Give the workers of a job torchrun's variables, and the ports and GPUs
+    that go with them.
+
+    MXNet gives the ranks by address, the last one first as a text, and on one
+    address by port, so each worker has a range of ports in order.
+    """
+    size = max(1, len(PORTS) // len(workers))
+    for role in workers:
+        first = PORTS.start + role.number * size
+        role.ports = first, first + size
+        local = [other for other in workers if other.host == role.host]
+        rank = local.index(role)
+        role.first_gpu = sum(other.devices or 1 for other in local[:rank])
+        role.variables.update(local_variables(rank, len(local)))
+    plan_ranks(workers)
+
+
+def local_variables(rank: int, size: int) -> dict[str, str]:
+    """Return what a worker knows about its place on its host."""
+    return {'LOCAL_RANK': str(rank), 'LOCAL_WORLD_SIZE': str(size)}
+
+
+def plan_ranks(workers: Sequence[Role]) -> None:
+    """Set the ranks that MXNet will give, by the workers' addresses."""
+    by_rank = sorted(
+        workers,
+        key=lambda role: role.variables['DMLC_NODE_HOST'],
+        reverse=True,  # those of one address stay in order
+    )
+    for rank, role in enumerate(by_rank):
+        role.variables['RANK'] = str(rank)
+        role.variables['WORLD_SIZE'] = str(len(workers))
 
 
 def devices_of_hosts(hosts: Hosts) -> list[int | None]:

@@ -10,23 +10,35 @@ import math
 import time
 from typing import NamedTuple
 
-from .agent import HEARTBEAT_TIMEOUT
-from .report import Failure, explain_status, name_roles
-from .roles import Event, Role
+from .agent import HEARTBEAT_TIMEOUT, IDLE, LAUNCHER_TIMEOUT
+from .connection import is_agent_stopped
+from .events import Event
+from .report import (
+    Failure,
+    explain_status,
+    is_kept_alive,
+    name_roles,
+    waits_in_mxnet,
+)
+from .roles import Role
 
-IDLE = 0.02  # seconds of processor time in a second that are no progress
+STILL = 2  # seconds; who stands still for less may just have a pause
+ASK_AFTER = 10  # seconds of standing still, after which a worker is asked
+ASK_AGAIN = 5  # seconds in which it should answer
+SETTLE = 5  # seconds for roles that are not needed any more to end
 
 
 class Limits(NamedTuple):
     """Seconds after which a job counts as failed; None: no limit.
 
-    Progress is output or processor time of any role. So a busy loop counts
-    as progress: only `total` ends it.
+    Progress is output or processor time of any role, but of no worker whose
+    main thread stands still in an exchange. A busy loop elsewhere counts as
+    progress: only `total` ends it.
     """
 
     startup: float | None = 120  # until all have joined
     progress: float | None = 300  # without progress
-    exit: float | None = 5  # from the first end to the last
+    exit: float | None = 300  # in an exchange with a worker that has ended
     total: float | None = None  # for all
 
 
@@ -46,12 +58,13 @@ class Watch:
         self.launched = launched  # before all restarts
         self.began = self.last_look = time.monotonic()
         self.last_busy = self.began  # when any role was seen to do something
+        self.remarks: list[str] = []  # what people should know, not failures
 
     def handle_event(self, role: Role, event: Event) -> None:
         """Write down what happened to a role."""
         now, kind = time.monotonic(), event['event']
         if kind == 'output':
-            self.last_busy = role.last_busy = now
+            self.mark_busy(role, now)
         elif kind == 'alive':
             self.handle_sign_of_life(role, event, now)
         elif kind == 'rank':
@@ -59,7 +72,7 @@ class Watch:
         elif kind == 'killed':
             role.killed[event['process']] = event['signal']
         elif kind == 'stacks':
-            role.stacks = event['stacks']
+            role.stacks, role.stacks_at = event['stacks'], now
         elif kind == 'ended':
             role.status = event['status']
             role.ending_since = role.ending_since or now
@@ -76,8 +89,17 @@ class Watch:
         self, role: Role, event: Event, now: float
     ) -> None:
         """Write down what the role's processes do."""
-        if event['cpu'] - role.cpu > IDLE:
-            self.last_busy = role.last_busy = now
+        since = now - event['still']
+        if event['still'] < STILL:
+            role.still_since = None
+        elif role.still_since is None or since > role.still_since + 1:
+            role.still_since = since
+        # At the end of a job, what moves may be a slow disk or network.
+        moves = 0 <= event['still'] < STILL and any(
+            other.ending_since for other in self.roles
+        )
+        if event['cpu'] - role.cpu > IDLE or moves:
+            self.mark_busy(role, now)
         role.cpu = event['cpu']
         role.joined |= event['joined']
         role.stopped_since = (
@@ -86,6 +108,44 @@ class Watch:
         role.ending_since = (
             (role.ending_since or now) if event['exiting'] else None
         )
+
+    def mark_busy(self, role: Role, now: float) -> None:
+        """Write down that a role does something; what other threads do while
+        its main thread waits in an exchange is no progress of the job."""
+        role.last_busy = now
+        if not self.is_in_exchange(role):
+            self.last_busy = now
+
+    def is_in_exchange(self, role: Role) -> bool:
+        """Return whether a worker's main thread stands still in MXNet."""
+        return knows_place(role) and waits_in_mxnet(role)
+
+    def waiting_since(self, role: Role) -> float:
+        """Return since when a worker has waited, in an exchange or at its end
+        for another thread; infinity: it does something else."""
+        if self.is_in_exchange(role):
+            return role.still_since or math.inf
+        if knows_place(role) and is_kept_alive(role):
+            return max(role.last_busy, role.still_since or math.inf)
+        return math.inf
+
+    def workers_to_ask(self) -> list[Role]:
+        """Return the workers that have stood still for long, and have not
+        told where."""
+        limits = self.limits.exit, self.limits.progress
+        patience = min([ASK_AFTER, *(limit / 2 for limit in limits if limit)])
+        now = self.last_look
+        found = [
+            role
+            for role in self.running_workers()
+            if role.still_since is not None
+            and now - role.still_since > patience
+            and now - role.asked_at > ASK_AGAIN
+            and not knows_place(role)
+        ]
+        for role in found:
+            role.asked_at = now
+        return found
 
     def extend_deadlines(self) -> None:
         """Do not count the time in which this process stood still.
@@ -100,6 +160,7 @@ class Watch:
         for role in self.roles:
             role.last_heard = later(role.last_heard, still, now)
             role.ending_since = later(role.ending_since, still, now)
+            role.stopped_since = later(role.stopped_since, still, now)
         self.last_busy += still
         self.began += still
 
@@ -113,12 +174,12 @@ class Watch:
             return True
         workers = [role for role in self.roles if role.kind == 'worker']
         return all(role.status == 0 for role in workers) and exceeds(
-            time.monotonic() - max(map(end_of, workers)), self.limits.exit
+            time.monotonic() - max(map(end_of, workers)), SETTLE
         )
 
     def find_failure(self) -> Failure | None:
         """Return (roles, reason) of the first failure; None if all is well."""
-        now = time.monotonic()
+        now = self.last_look  # later, this process may have been stopped
         failure = self.find_bad_end() or self.find_silent_agent(now)
         if self.roles[0].status != 0:  # else all passed the last barrier
             failure = (
@@ -139,18 +200,22 @@ class Watch:
         return Failure([first], reason)
 
     def find_silent_agent(self, now: float) -> Failure | None:
-        """An agent sends no sign of life."""
-        for role in self.roles:
-            if (
-                role.status is None
-                and role.last_heard
-                and now - role.last_heard > HEARTBEAT_TIMEOUT
-            ):
+        """An agent sends no sign of life, though nobody has stopped it."""
+        for role in self.running():
+            # Somebody may stop the launcher of another node for a while.
+            limit = LAUNCHER_TIMEOUT if role.channel else HEARTBEAT_TIMEOUT
+            if not role.last_heard or now - role.last_heard <= limit:
+                continue
+            if not is_agent_stopped(role):
                 return Failure(
                     [role],
-                    f'nothing was heard from it for {HEARTBEAT_TIMEOUT} '
-                    'seconds: is its host cut off, or short of memory?',
+                    f'nothing was heard from it for {limit} seconds: is its '
+                    'host cut off, or short of memory?',
                 )
+            if not role.stopped_since:
+                role.stopped_since = role.last_heard
+                self.remarks.append(explain_stopped_agent(role))
+            role.last_heard = now  # once it goes on, it has time to speak
         return None
 
     def find_early_end(self, now: float) -> Failure | None:
@@ -159,20 +224,19 @@ class Watch:
         workers = self.running_workers()
         if not ended or not workers:
             return None
-        last_sign = max(
-            *map(end_of, ended), *(role.last_busy for role in workers)
-        )
+        others = [role for role in workers if not role.ending_since] or workers
+        last_sign = max(*map(end_of, ended), *map(self.waiting_since, others))
         if not exceeds(now - last_sign, self.limits.exit):
             return None
         # One that is gone has not waited for the others, as a store does.
         gone = [role for role in ended if role.status is not None]
-        others = [role for role in workers if not role.ending_since]
         return Failure(
             [min(gone or ended, key=end_of)],
-            f'it ended, but {name_roles(others or workers)} continued for '
-            f'more than {self.limits.exit} seconds. Did it raise SystemExit, '
-            'call os._exit, or take fewer steps than the other workers? If '
-            'it was only fast, allow more with --exit-timeout',
+            f'it ended, but {name_roles(others)} waited for it in an exchange '
+            f'for more than {self.limits.exit} seconds. Did it raise '
+            'SystemExit, call os._exit, or take fewer steps than the other '
+            'workers? If an exchange takes longer, allow more with '
+            '--exit-timeout',
             is_hang=True,
             is_early_end=True,
         )
@@ -182,6 +246,9 @@ class Watch:
         absent = [role for role in self.roles if not role.last_heard]
         if not absent or not exceeds(now - self.began, self.limits.startup):
             return None
+        for role in absent:
+            if is_agent_stopped(role):
+                return Failure([role], explain_stopped_agent(role))
         return Failure(
             absent[:1],
             f'not started after {self.limits.startup} seconds: does its host '
@@ -219,16 +286,18 @@ class Watch:
         if not exceeds(now - since, self.limits.progress):
             return None
         if stopped:
+            who = ' (its agent)' if is_agent_stopped(stopped[0]) else ''
             return Failure(
                 stopped,
-                'stopped by a signal: no progress for '
+                f'stopped by a signal{who}: no progress for '
                 f'{self.limits.progress} seconds',
             )
         return Failure(
             self.running_workers() or self.running(),
-            f'no progress for {self.limits.progress} seconds: no output, and '
-            'no processor time in any role. If a step takes longer, allow '
-            'more with --progress-timeout',
+            f'no progress for {self.limits.progress} seconds: each worker '
+            'stands still in an exchange, or is without output and processor '
+            'time. If a step takes longer, allow more with '
+            '--progress-timeout',
             is_hang=True,
         )
 
@@ -250,6 +319,20 @@ class Watch:
     def running_workers(self) -> list[Role]:
         """Return the workers that have not ended; the others only serve."""
         return [role for role in self.running() if role.kind == 'worker']
+
+
+def knows_place(role: Role) -> bool:
+    """Return whether a worker stands still, and has told where since."""
+    return role.still_since is not None and role.stacks_at > role.still_since
+
+
+def explain_stopped_agent(role: Role) -> str:
+    """Return what to do about an agent that somebody has stopped."""
+    assert role.agent
+    return (
+        f'the agent of {role}, process {role.agent.pid} or its child, is '
+        'stopped by a signal: `kill -CONT` lets it go on'
+    )
 
 
 def exceeds(seconds: float, limit: float | None) -> bool:

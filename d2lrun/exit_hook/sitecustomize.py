@@ -59,10 +59,12 @@ class Notes:
         self.owner = os.getpid()
 
     def write(self, name: str, text: str, mode: str = 'w') -> None:
-        """Write a note, if there is an agent to read it."""
+        """Write a note, if there is an agent to read it. Where that fails,
+        as on a full disk, the program goes on without."""
         if self.folder and os.path.isdir(self.folder):
-            with open(os.path.join(self.folder, name), mode) as file:
-                file.write(text)
+            with contextlib.suppress(OSError):
+                with open(os.path.join(self.folder, name), mode) as file:
+                    file.write(text)
 
     def mark_exiting(self, exiting: bool) -> None:
         """Note whether this process may wait for the others at its end."""
@@ -220,7 +222,8 @@ def watch_stores(module: Any, outcome: Outcome) -> None:
         make(store, *args)
         if 'dist' in store.type:
             outcome.stores.append(weakref.ref(store))
-            notes.write('rank', str(store.rank))
+            notes.write('rank', f'{store.rank} {getpid()}')
+            correct_rank(str(store.rank))
 
     def noted_free(store: Any) -> None:
         if getattr(store, 'is_freed', False) or store.made_by != getpid():
@@ -234,6 +237,31 @@ def watch_stores(module: Any, outcome: Outcome) -> None:
 
     module.KVStore.__init__ = noted_make
     module.KVStore.__del__ = noted_free
+
+
+def correct_rank(rank: str) -> None:
+    """Let RANK be what MXNet says, if that is not what was planned."""
+    planned = os.environ.get('RANK')
+    if planned is not None and planned != rank:
+        os.environ['RANK'] = rank
+        print(
+            f'd2lrun: MXNet gave this worker the rank {rank}, not {planned} '
+            'as planned, so RANK has changed',
+            file=sys.stderr,
+        )
+
+
+def note_threads(notes: Notes) -> None:
+    """Note the numbers of Python's other threads: whether the training stands
+    still must not depend on one that looks around."""
+    start = threading.Thread.start
+
+    def noted_start(thread: threading.Thread) -> None:
+        start(thread)
+        if os.getpid() == notes.owner:
+            notes.write('threads', f'{thread.native_id}\n', mode='a')
+
+    threading.Thread.start = noted_start  # type: ignore
 
 
 def watch_children(notes: Notes) -> None:
@@ -261,9 +289,10 @@ def offer_stacks(notes: Notes) -> None:
     if not notes.folder:
         return
     path = os.path.join(notes.folder, f'stacks-{notes.owner}')
-    file = open(f'{path}.new', 'w')  # faulthandler keeps it open
-    faulthandler.register(STACKS_SIGNAL, file)
-    os.rename(f'{path}.new', path)  # not before the signal is safe to send
+    with contextlib.suppress(OSError):
+        file = open(f'{path}.new', 'w')  # faulthandler keeps it open
+        faulthandler.register(STACKS_SIGNAL, file)
+        os.rename(f'{path}.new', path)  # only now the signal may be sent
 
 
 load_hidden()
@@ -273,5 +302,6 @@ if os.environ.get('DMLC_ROLE') == 'worker':
     outcome = Outcome(notes)
     outcome.install()
     watch_children(notes)
+    note_threads(notes)
     offer_stacks(notes)
     sys.meta_path.insert(0, StoreFinder(outcome))

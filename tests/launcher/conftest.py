@@ -18,6 +18,12 @@ def stand_in_path():
     return os.pathsep.join(filter(None, path))
 
 
+@pytest.fixture(autouse=True)
+def secret(monkeypatch):
+    """Let the nodes of a job have a secret, but none in the home folder."""
+    monkeypatch.setenv('D2LRUN_SECRET', 'of the tests')
+
+
 @pytest.fixture
 def job(tmp_path, monkeypatch, stand_in_path):
     """Return a function that runs a script as a job, and gives its lines.

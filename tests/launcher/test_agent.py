@@ -9,6 +9,7 @@ import termios
 import threading
 import time
 
+import psutil
 import pytest
 from helpers import JOIN, STEPS, left_behind, wait_until
 
@@ -128,6 +129,81 @@ def test_output_that_is_paged_through_does_not_end_the_job(command):
     assert command.wait(30) == 0 and output.count('step 189') == 2
 
 
+def wait_for_steps(command):
+    """Return when the workers train."""
+    for line in command.stdout:
+        if 'step 5' in line:
+            return
+
+
+def agents_of(folder):
+    """Return the processes of the agents."""
+    return [
+        process
+        for process in left_behind(folder)
+        if 'agent.py' in ' '.join(process.cmdline())
+    ]
+
+
+def test_a_launcher_and_agents_that_were_stopped_go_on(command, tmp_path):
+    """As by Ctrl-Z; the launcher says so, and how to wake an agent."""
+    wait_for_steps(command)
+    agent = agents_of(tmp_path)[-1]
+    command.send_signal(signal.SIGSTOP)
+    agent.suspend()
+    time.sleep(HEARTBEAT_TIMEOUT + 2)
+    command.send_signal(signal.SIGCONT)
+    lines = []
+    for line in command.stdout:
+        lines.append(line)
+        if 'the agent of ' in line:
+            assert 'is stopped by a signal: `kill -CONT`' in line
+            agent.resume()
+    output = ''.join(lines)
+    assert command.wait(30) == 0, [
+        line for line in lines if 'xxxxx' not in line
+    ]
+    assert 'this launcher stood still for' in output
+    assert 'the agent of ' in output
+    assert output.count('step 189') == 2
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='Linux kills them')
+def test_children_end_even_if_everybody_who_could_end_them_is_killed(
+    tmp_path, monkeypatch, stand_in_path
+):
+    """The launcher and all agents at once; not children in other sessions."""
+    script = tmp_path / 'script.py'
+    script.write_text("""
+import subprocess, time
+for environment in (None, {}):
+    subprocess.Popen(['/bin/sleep', '77.25'], env=environment)
+time.sleep(80)
+""")
+    launcher = subprocess.Popen(
+        [sys.executable, '-m', 'd2lrun', str(script)],
+        env={**os.environ, 'D2LMULTI_TEST': str(tmp_path)},
+        cwd=tmp_path,
+    )
+
+    def sleepers():
+        return [
+            process
+            for process in psutil.process_iter(['cmdline', 'status'])
+            if (process.info['cmdline'] or [])[-1:] == ['77.25']
+            and process.info['status'] != psutil.STATUS_ZOMBIE
+        ]
+
+    wait_until(lambda: len(sleepers()) == 4, 60)
+    killed = [launcher, *agents_of(tmp_path)]
+    for process in killed:
+        process.send_signal(signal.SIGSTOP)  # or one would end the others
+    for process in killed:
+        process.kill()
+    launcher.wait()
+    wait_until(lambda: not sleepers() and not left_behind(tmp_path))
+
+
 @pytest.mark.parametrize(
     'number, message',
     [
@@ -135,22 +211,11 @@ def test_output_that_is_paged_through_does_not_end_the_job(command):
         pytest.param(
             signal.SIGTERM, 'its agent is gone', marks=pytest.mark.long
         ),
-        (
-            signal.SIGSTOP,
-            f'nothing was heard from it for {HEARTBEAT_TIMEOUT} seconds',
-        ),
     ],
 )
 def test_a_lost_agent_ends_the_job(command, tmp_path, number, message):
-    for line in command.stdout:
-        if 'step 5' in line:
-            break
-    agents = [
-        process
-        for process in left_behind(tmp_path)
-        if 'agent.py' in ' '.join(process.cmdline())
-    ]
-    agents[-1].send_signal(number)
+    wait_for_steps(command)
+    agents_of(tmp_path)[-1].send_signal(number)
     sent = time.monotonic()
     assert message in command.stdout.read()
     assert command.wait(10) == 1

@@ -3,10 +3,12 @@ no process behind."""
 
 import functools
 import os
+import pathlib
 import re
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -15,7 +17,7 @@ from helpers import JOB_LIMITS, JOIN, STEPS, left_behind, wait_until
 
 from d2lmulti import checks
 from d2lmulti.prepare import runtime
-from d2lrun import JobFailed, launch, serve
+from d2lrun import JobFailed, agent, launch, logs, serve
 from d2lrun.job import check_integer
 
 pytestmark = pytest.mark.timeout(90)
@@ -34,8 +36,9 @@ def test_a_job_ends_well_and_keeps_a_log_of_each_role(job, tmp_path, mxnet):
         workers=3,
         servers=2,
     )
-    assert sorted(line.partition(', ')[2] for line in lines) == [
-        f'rank {rank}] sum [3.0, 3.0, 3.0] {rank}' for rank in range(3)
+    assert sorted(lines) == [
+        f'[worker-{rank}, rank {rank}] sum [3.0, 3.0, 3.0] {rank}'
+        for rank in range(3)
     ]
     assert {path.name for path in (tmp_path / 'logs').iterdir()} == {
         'scheduler.log',
@@ -46,6 +49,289 @@ def test_a_job_ends_well_and_keeps_a_log_of_each_role(job, tmp_path, mxnet):
         'worker-2.log',
     }
     assert 'sum' in (tmp_path / 'logs' / 'worker-0.log').read_text()
+
+
+@pytest.mark.parametrize('mxnet', [False, long(True)])
+def test_torchruns_variables_are_true_from_the_start(job, mxnet):
+    """RANK is MXNet's rank; a port that is taken meanwhile would change it."""
+    names = 'RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'LOCAL_WORLD_SIZE'
+    lines = job(
+        f"""
+import os
+before = [os.environ[name] for name in {names}]
+"""
+        + JOIN
+        + f"""
+assert before == [os.environ[name] for name in {names}]
+print(store.rank, *before, step()[0], flush=True)
+""",
+        mxnet=mxnet,
+        workers=3,
+    )
+    assert sorted(lines) == [
+        f'[worker-{i}, rank {i}] {i} {i} 3 {i} 3 3.0' for i in range(3)
+    ]
+
+
+def test_a_rank_that_is_not_the_planned_one_changes_the_variable(job):
+    lines = job(
+        """
+import os
+os.environ['PORT'] = str(50_000 - int(os.environ['PORT']))
+"""
+        + JOIN
+        + "step(); print('RANK', os.environ['RANK'], store.rank, flush=True)"
+    )
+    told = [line for line in lines if 'as planned, so RANK has chan' in line]
+    assert len(told) == 2
+    assert {line.partition('] ')[2] for line in lines if 'RANK ' in line} >= {
+        'RANK 0 0',
+        'RANK 1 1',
+    }
+
+
+GPUS = """
+import os
+import mxnet as mx
+print(os.environ['LOCAL_RANK'], os.environ.get('CUDA_VISIBLE_DEVICES'),
+      mx.gpu(0), mx.gpu(1),
+      mx.gpu(0).device_id - len(os.sched_getaffinity(0)), flush=True)
+"""
+
+
+def test_each_worker_takes_the_gpu_of_its_local_rank(
+    job, monkeypatch, tmp_path
+):
+    """With the driver of a stand-in that has two; no worker loses one."""
+    play = pathlib.Path(__file__).parents[1] / 'notebooks' / 'two_gpus'
+    monkeypatch.setenv('PYTHONPATH', str(play))
+    monkeypatch.setenv('CUDA_VISIBLE_DEVICES', '0,1')
+    lines = job(GPUS, mxnet=True)
+    assert sorted(lines) == [
+        '[worker-0] 0 0,1 gpu(0) gpu(1) 0',
+        '[worker-1] 1 1,0 gpu(0) gpu(1) 1',
+    ]
+
+
+def test_stderr_stays_stderr(job, capsys):
+    errors = []
+    script = 'import sys; print(1); print(2, file=sys.stderr)'
+    lines = job(script, on_error=errors.append, workers=1)
+    assert (lines, errors) == (['[worker-0] 1'], ['[worker-0] 2'])
+    launch([sys.executable, '-c', script], workers=1)
+    out, err = capsys.readouterr()
+    assert (out, err) == ('[worker-0] 1\n', '[worker-0] 2\n')
+
+
+def test_without_log_dir_nothing_remains(tmp_path, monkeypatch):
+    """Also if the job fails; then the message has the last lines."""
+    monkeypatch.setattr(tempfile, 'tempdir', None)
+    monkeypatch.setenv('TMPDIR', str(tmp_path))
+    with pytest.raises(JobFailed) as caught:
+        launch([sys.executable, '-c', 'print(1); raise KeyError'], workers=1)
+    assert list(tmp_path.iterdir()) == []
+    lines = str(caught.value).splitlines()
+    assert lines[1] == 'last lines of worker-0:' and '    1' in lines
+
+
+def test_the_launcher_needs_no_temporary_folder(job, monkeypatch):
+    """Where the disk is full, ranks are not known, but it trains."""
+    monkeypatch.setenv('TMPDIR', '/dev/null')
+    monkeypatch.setattr(agent, 'make_folder', lambda: '')
+    lines = job(JOIN + "print('sum', *step())")
+    assert sum('] sum 2.0' in line for line in lines) == 2
+
+
+LIMIT_FILES = """
+import resource, signal, sys
+from d2lrun.__main__ import main
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_disk_that_is_full_takes_the_logs_alone(tmp_path, stand_in_path):
+    """Here, no file may be longer than 5,000 bytes."""
+    (tmp_path / 'script.py').write_text(STEPS.replace('250', '20'))
+    command = [sys.executable, '-c', LIMIT_FILES, '--log-dir', 'logs']
+    result = subprocess.run(
+        [*command, 'script.py'],
+        cwd=tmp_path,
+        text=True,
+        timeout=60,
+        capture_output=True,
+        env={**os.environ, 'PYTHONPATH': stand_in_path},
+    )
+    assert result.returncode == 0, result.stdout
+    assert result.stdout.count('step 19\n') == 2
+    (told,) = [
+        line for line in result.stdout.splitlines() if 'launch: ' in line
+    ]
+    assert re.match(
+        'launch: no logs in logs: logs/worker-.* cannot be written .*Make '
+        'room .* --log-dir',
+        told,
+    )
+
+
+def test_a_disk_that_does_not_answer_takes_the_logs_alone(
+    job, tmp_path, monkeypatch
+):
+    """Here, a log is a pipe from which nobody reads."""
+    monkeypatch.setattr(logs, 'STALLED', 0.5)
+    (tmp_path / 'logs').mkdir()
+    os.mkfifo(tmp_path / 'logs' / 'scheduler.log')
+    lines = job(JOIN + "time.sleep(2); print('sum', *step())")
+    assert sum('] sum 2.0' in line for line in lines) == 2
+    (told,) = [line for line in lines if 'launch: ' in line]
+    assert f'the disk of {tmp_path}/logs has not answered for 0.5' in told
+    os.close(os.open(tmp_path / 'logs' / 'scheduler.log', os.O_RDWR))
+
+
+def test_a_folder_for_logs_that_cannot_be_made_is_named():
+    with pytest.raises(OSError, match='no logs in /sys/no: .*--log-dir'):
+        launch(['true'], log_dir='/sys/no')  # refused to root, too
+
+
+def test_two_jobs_do_not_mix_their_logs(tmp_path):
+    other = logs.Logs(tmp_path)
+    other.open()
+    with pytest.raises(ValueError, match='logs of another job, which runs'):
+        launch(['true'], log_dir=tmp_path)
+    other.close()
+    launch(['true'], log_dir=tmp_path)
+
+
+def test_two_jobs_in_one_folder_do_not_meet(tmp_path, stand_in_path):
+    (tmp_path / 'script.py').write_text(JOIN + "print('sum', *step())")
+    jobs = [
+        subprocess.Popen(
+            [sys.executable, '-m', 'd2lrun', '--log-dir', f'{i}', 'script.py'],
+            cwd=tmp_path,
+            text=True,
+            stdout=subprocess.PIPE,
+            env={**os.environ, 'PYTHONPATH': stand_in_path},
+        )
+        for i in range(2)
+    ]
+    outputs = [job.communicate(timeout=60)[0] for job in jobs]
+    assert [output.count('sum 2.0 2.0 2.0') for output in outputs] == [2, 2]
+
+
+def test_variables_are_passed_to_all_workers(job, ssh, monkeypatch):
+    monkeypatch.setenv('OF_MINE', 'one')
+    lines = job(
+        'import os; print(os.environ["OF_MINE"], os.environ["OTHER"], '
+        'os.environ["DMLC_ROLE"], "D2LRUN_SECRET" in os.environ)',
+        hosts=[('one', 1), ('two', 1)],
+        ssh=ssh,
+        env=['OF_MINE', 'OTHER=a=b', 'DMLC_ROLE=server'],
+    )
+    assert [line.partition('] ')[2] for line in lines] == [
+        'one a=b worker False'
+    ] * 2
+
+
+JUMPS = """
+import random, time
+real = time.time
+time.time = lambda: real() + random.choice([-1e8, 0, 1e8])
+"""
+
+
+def test_a_clock_that_jumps_ends_no_job(tmp_path, stand_in_path):
+    """Each look at the time of day is years off, in all processes."""
+    folder = tmp_path / 'clock'
+    folder.mkdir()
+    (folder / 'sitecustomize.py').write_text(JUMPS)
+    (tmp_path / 'script.py').write_text(
+        'import time; assert abs(time.time() - time.time()) < 1e9\n'
+        + JOIN
+        + "time.sleep(2); print('sum', *step())"
+    )
+    path = os.pathsep.join([str(folder), stand_in_path])
+    result = subprocess.run(
+        [sys.executable, '-m', 'd2lrun', '--timeout', '60', 'script.py'],
+        cwd=tmp_path,
+        text=True,
+        timeout=60,
+        capture_output=True,
+        env={**os.environ, 'PYTHONPATH': path},
+    )
+    assert result.stdout.count('sum 2.0 2.0 2.0') == 2, result.stderr
+
+
+def test_sixteen_workers(job):
+    lines = job(JOIN + "print('sum', *step())", workers=16, servers=2)
+    assert sum('sum 16.0 16.0 16.0' in line for line in lines) == 16
+
+
+SHORT = JOB_LIMITS._replace(exit=1, progress=3)
+POLL = """
+import threading
+def poll():
+    while True:
+        end = time.monotonic() + 0.05
+        while time.monotonic() < end:
+            pass
+        print('polling', flush=True)
+        time.sleep(0.3)
+threading.Thread(target=poll, daemon=True).start()
+"""
+AT_THE_END = {
+    'sleeps': 'time.sleep(4)',
+    'waits for a program': "os.system('sleep 4')",
+    'writes slowly': """
+for _ in range(40):
+    time.sleep(0.1)
+    open('model', 'a').write('x')""",
+    'is followed by a thread that works': """
+import threading
+threading.Thread(target=lambda: [time.sleep(0.5) for _ in range(8)]).start()
+""",
+}
+
+
+@pytest.mark.parametrize('what', AT_THE_END)
+def test_who_works_outside_of_an_exchange_at_the_end_is_not_killed(job, what):
+    """The others wait in the store for longer than the limit."""
+    limits = SHORT._replace(progress=60)
+    if 'thread' in what:
+        limits = limits._replace(exit=30)
+    script = (
+        JOIN
+        + f"""
+step()
+if store.rank == 0:
+    {AT_THE_END[what].replace(chr(10), chr(10) + '    ')}
+    print('worked', flush=True)
+"""
+    )
+    lines = job(script, limits=limits)
+    assert lines == ['[worker-0, rank 0] worked']
+
+
+@pytest.mark.parametrize('mxnet', [False, long(True)])
+def test_a_deadlock_beside_threads_that_poll_is_found(job, mxnet):
+    """Worker 1 waits for a sum that worker 0 does not help to make."""
+    with pytest.raises(JobFailed) as caught:
+        job(
+            JOIN
+            + POLL
+            + """
+step()
+if store.rank == 1:
+    step()
+    step()
+time.sleep(0.1)
+store.pull('w', out=np.zeros(3)) if 'stand_in' in mx.__file__ else step()
+""",
+            limits=SHORT._replace(exit=60),
+            mxnet=mxnet,
+        )
+    head = str(caught.value).splitlines()[0]
+    assert 'waiting in MXNet: no progress for 3 seconds' in head
 
 
 def test_the_rank_of_each_number_of_devices_is_printed(job):

@@ -18,17 +18,19 @@ from helpers import (
     JOIN,
     STEPS,
     left_behind,
-    put_in,
+    mutated,
     put_in_method,
     wait_until,
 )
 
 from d2lrun import JobFailed, Node, join, launch, rendezvous
 from d2lrun.agent import free_port
+from d2lrun.channel import Channel
 from d2lrun.join import find_first_node
 from d2lrun.rendezvous import (
-    Meeting,
+    Rendezvous,
     announced,
+    greet,
     own_address,
     parse_rendezvous,
     read_note,
@@ -134,7 +136,7 @@ def test_a_node_uses_its_own_command_and_folder(tmp_path, stand_in_path):
         )
         command = (
             f'-m d2lrun --rendezvous tcp://127.0.0.1:{port} '
-            f'--first-worker {i} -- python script.py {name}'
+            f'--worker-offset {i} -- python script.py {name}'
         )
         processes.append(
             subprocess.Popen(
@@ -182,7 +184,7 @@ def test_a_node_that_dies_ends_the_job(
     """Its launcher is killed while the job runs; here, it is a process."""
     (tmp_path / 'script.py').write_text(STEPS)
     command = (
-        f'-m d2lrun --rendezvous {file_url} --first-worker {victim} '
+        f'-m d2lrun --rendezvous {file_url} --worker-offset {victim} '
         '-- python script.py'
     )
     process = subprocess.Popen(
@@ -236,7 +238,7 @@ def test_a_node_that_does_not_come_is_named(nodes, url, tmp_path):
     )
     assert re.match(
         r'not joined after 1 seconds: workers \[2, 3\]. Start .*'
-        '--first-worker 2$',
+        '--worker-offset 2$',
         str(first),
     )
     assert not (tmp_path / 'meet').exists()
@@ -250,10 +252,10 @@ def test_a_first_node_that_does_not_come_is_named(nodes, url):
 
 
 @contextlib.contextmanager
-def meeting_at(url, here=1, workers=2):
+def rendezvous_at(url, here=1, workers=2):
     """The first node of a job that waits for the others."""
-    with rendezvous.open_meeting(Node(url, 0, here), workers) as meeting:
-        yield meeting
+    with rendezvous.open_rendezvous(Node(url, 0, here), workers) as place:
+        yield place
 
 
 @pytest.mark.parametrize(
@@ -265,39 +267,50 @@ def meeting_at(url, here=1, workers=2):
 )
 def test_a_node_that_does_not_fit_is_refused(nodes, url, options, reason):
     """And the one that has joined stays."""
-    with meeting_at(url) as meeting:
-        joined = hello(url, worker=1, workers=2)
-        wait_until(lambda: meeting.has_joined(1))
+    with rendezvous_at(url) as place:
+        joined = Guest(url, worker=1, workers=2)
+        wait_until(lambda: place.has_joined(1))
         options = {**options, 'node': Node(url, options['node'])}
         (refused,) = nodes(SUM, options)
         assert isinstance(refused, JobFailed) and reason in str(refused)
-        assert meeting.has_joined(1)
+        assert place.has_joined(1)
         joined.close()
-        wait_until(lambda: not meeting.has_joined(1))
+        wait_until(lambda: not place.has_joined(1))
 
 
-def hello(url, **words):
-    """Return a connection that has asked to join the meeting."""
-    connection, job = find_first_node(parse_rendezvous(url), 5)
-    connection.settimeout(10)
-    connection.sendall(json.dumps({'job': job, **words}).encode() + b'\n')
-    return connection
+class Guest:
+    """Asks to join, as a worker of another node does."""
+
+    def __init__(self, url, **words):
+        connection, job = find_first_node(parse_rendezvous(url), 5)
+        connection.settimeout(10)
+        self.channel = Channel(connection)
+        self.answer = greet(self.channel, job, words)
+        self.close = self.channel.kill
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
 
 
 def test_a_number_is_given_once(tmp_path):
     url = f'file://{tmp_path}/meet'
-    with meeting_at(url), hello(url, worker=1, workers=2) as first:
-        assert first.recv(999) == b'"ping"\n'
-        with hello(url, worker=1, workers=2) as second:
-            assert b'worker 1 has joined already' in second.recv(999)
+    with rendezvous_at(url), Guest(url, worker=1, workers=2) as first:
+        assert first.answer['is_ours'] and 'end' not in first.answer
+        with Guest(url, worker=1, workers=2) as second:
+            assert 'worker 1 has joined already' in second.answer.get(
+                'end', ''
+            )
 
 
 def test_a_node_that_left_may_come_again(url):
-    with meeting_at(url) as meeting:
+    with rendezvous_at(url) as place:
         for _ in range(2):
-            with hello(url, worker=1, workers=2):
-                wait_until(lambda: meeting.has_joined(1))
-            wait_until(lambda: not meeting.has_joined(1))
+            with Guest(url, worker=1, workers=2):
+                wait_until(lambda: place.has_joined(1))
+            wait_until(lambda: not place.has_joined(1))
 
 
 @pytest.mark.parametrize(
@@ -305,11 +318,11 @@ def test_a_node_that_left_may_come_again(url):
     [b'', b'GET / HTTP/1.1\n', b'[]\n', b'"ping"\n', b'{}\n', b'\xff\n'],
 )
 def test_strangers_do_not_disturb(url, words):
-    with meeting_at(url) as meeting:
+    with rendezvous_at(url) as place:
         stranger, _ = find_first_node(parse_rendezvous(url), 5)
         stranger.sendall(words)
-        with hello(url, worker=1, workers=2):
-            wait_until(lambda: meeting.has_joined(1))
+        with Guest(url, worker=1, workers=2):
+            wait_until(lambda: place.has_joined(1))
         stranger.close()
 
 
@@ -330,7 +343,7 @@ def test_another_program_at_the_address_is_noticed(nodes, monkeypatch, words):
 
 
 def test_two_jobs_do_not_meet_at_one_place(nodes, url):
-    with meeting_at(url):
+    with rendezvous_at(url):
         (other,) = nodes(SUM, {'node': Node(url)})
         assert isinstance(other, ValueError)
         what = 'in use by another job' if 'file' in url else 'cannot be used'
@@ -350,7 +363,7 @@ def test_a_first_node_refuses_a_stale_file(
 ):
     """Also if the port now belongs to another job."""
     tcp = f'tcp://127.0.0.1:{free_port(0)}'
-    with meeting_at(tcp) if port_is_in_use else contextlib.nullcontext():
+    with rendezvous_at(tcp) if port_is_in_use else contextlib.nullcontext():
         note = leave_stale(tmp_path / 'meet', parse_rendezvous(tcp).port)
         (result,) = nodes(SUM, {'node': Node(file_url)})
     assert isinstance(result, ValueError)
@@ -372,18 +385,19 @@ def test_another_node_refuses_a_stale_file(
 def test_a_node_does_not_join_another_job(tmp_path):
     """Its file is stale, but the port has been given to another job."""
     tcp = f'tcp://127.0.0.1:{free_port(0)}'
-    with meeting_at(tcp):
+    with rendezvous_at(tcp):
         leave_stale(tmp_path / 'meet', parse_rendezvous(tcp).port)
-        with hello(f'file://{tmp_path}/meet', worker=1, workers=2) as node:
-            assert b'another job meets here' in node.recv(999)
+        with Guest(f'file://{tmp_path}/meet', worker=1, workers=2) as node:
+            assert 'another job meets here' in node.answer.get('end', '')
+            assert not node.answer['is_ours']
 
 
-@pytest.mark.parametrize('first_worker', [0, 1])
+@pytest.mark.parametrize('worker_offset', [0, 1])
 def test_a_file_of_another_kind_is_refused(
-    nodes, file_url, tmp_path, first_worker
+    nodes, file_url, tmp_path, worker_offset
 ):
     (tmp_path / 'meet').write_text('my notes')
-    (result,) = nodes(SUM, {'node': Node(file_url, first_worker)})
+    (result,) = nodes(SUM, {'node': Node(file_url, worker_offset)})
     assert isinstance(result, ValueError)
     assert 'is not a rendezvous file' in str(result)
     assert (tmp_path / 'meet').read_text() == 'my notes'
@@ -443,9 +457,13 @@ def test_the_address_in_a_file_is_ours(monkeypatch):
         ({'node': Node('file:///')}, ValueError, 'file:///path in a folder'),
         ({'node': Node(80)}, ValueError, 'must be tcp://host:port'),
         ({'node': Node('file:///no/a')}, ValueError, 'does not exist: make'),
-        ({'node': Node('tcp://a:1', -1)}, ValueError, 'first_worker .* least'),
+        (
+            {'node': Node('tcp://a:1', -1)},
+            ValueError,
+            'worker_offset .* least',
+        ),
         ({'node': Node('tcp://a:1', 0, 0)}, ValueError, 'workers of node'),
-        ({'node': Node('tcp://a:1', '1')}, TypeError, 'first_worker of node'),
+        ({'node': Node('tcp://a:1', '1')}, TypeError, 'worker_offset of node'),
         (
             {'node': Node('tcp://a:1', 2)},
             ValueError,
@@ -478,30 +496,35 @@ def test_a_node_that_cannot_work_is_refused(options, error, message):
 
 
 def test_a_file_that_is_replaced_is_noticed(tmp_path, monkeypatch):
-    put_in(
-        monkeypatch,
-        announced,
+    replacing = mutated(
+        rendezvous.write_new,
         'os.link(part, path)',
         'os.replace(part, path); part.touch()',
     )
+    monkeypatch.setattr(rendezvous, 'write_new', replacing)
     with pytest.raises(AssertionError):
         test_the_file_appears_whole_and_once(tmp_path)
 
 
 @pytest.mark.parametrize(
-    'line, test',
+    'method, line, test',
     [
         (
-            "hello.get('job') != self.job",
+            'admit',
+            "not is_proof(hello['proof'], self.job, 'join', *nonces)",
             test_a_node_does_not_join_another_job,
         ),
-        ('self.has_joined(number)', test_a_number_is_given_once),
+        (
+            'find_refusal',
+            'self.has_joined(number)',
+            test_a_number_is_given_once,
+        ),
     ],
 )
 def test_a_refusal_that_is_missing_is_noticed(
-    tmp_path, monkeypatch, line, test
+    tmp_path, monkeypatch, method, line, test
 ):
-    put_in_method(monkeypatch, Meeting, 'find_refusal', line, 'False')
+    put_in_method(monkeypatch, Rendezvous, method, line, 'False')
     with pytest.raises(AssertionError):
         test(tmp_path)
 
@@ -520,7 +543,7 @@ def test_a_first_node_sets_no_other_variables_of_a_node(monkeypatch):
         member = join.Member(connection, ['python', 'own.py'], 2)
         variables = {'DMLC_ROLE': 'worker', 'LD_PRELOAD': 'x', 'PATH': 'x'}
         member.start_agent(
-            {'variables': variables, 'command': ['rm'], 'port': None}
+            {'variables': variables, 'command': ['rm'], 'ports': [1, 9]}
         )
         connection.close()
     (order,) = orders
@@ -535,4 +558,6 @@ def test_a_first_node_sets_no_other_variables_of_a_node(monkeypatch):
         'DMLC_ROLE': 'worker',
         'D2LMULTI_NUM_DEVICES': '2',
         'DMLC_NODE_HOST': '127.0.0.1',
+        'LOCAL_RANK': '0',
+        'LOCAL_WORLD_SIZE': '1',
     }

@@ -1,10 +1,12 @@
 """The watch over a job: which role failed first, and why."""
 
 import time
+import types
 
 import pytest
 from helpers import JOB_LIMITS, put_in_method
 
+from d2lrun import watch as watching
 from d2lrun.report import explain_failure, explain_status
 from d2lrun.roles import Role
 from d2lrun.watch import Failure, Watch
@@ -38,10 +40,6 @@ def watch(*roles, limits=JOB_LIMITS, age=0, idle=0):
         ({'status': -15, 'ending_since': 1}, 'killed by SIGTERM'),
         ({'status': -40, 'ending_since': 1}, 'killed by signal 40'),
         ({'failure': 'no ssh', 'ending_since': 1}, 'no ssh'),
-        (
-            {'status': 0, 'ending_since': time.monotonic() - 100},
-            'it ended',
-        ),
     ],
 )
 def test_what_is_known_of_a_role_decides(known, reason):
@@ -87,6 +85,27 @@ def test_a_stopped_role_is_named_whoever_was_busy_last(stopped, idle):
     assert found.roles == [held] and 'stopped by a signal' in found.reason
 
 
+def test_a_stopped_agent_is_not_lost(monkeypatch):
+    """Until the progress limit; nor is a worker blamed for one that was
+    stopped before its first word."""
+    monkeypatch.setattr(watching, 'is_agent_stopped', lambda role: True)
+    held = worker(age=20, agent=types.SimpleNamespace(pid=7))
+    job = watch(worker(), held)
+    assert job.find_failure() is None
+    held.last_heard -= 20
+    assert job.find_failure() is None
+    assert len(job.remarks) == 1 and 'process 7' in job.remarks[0]
+    monkeypatch.setattr(watching, 'is_agent_stopped', lambda role: False)
+    assert job.find_failure() is None  # it will speak soon
+    monkeypatch.setattr(watching, 'is_agent_stopped', lambda role: True)
+    held.stopped_since -= 100
+    found = job.find_failure()
+    assert found.roles == [held] and 'a signal (its agent)' in found.reason
+    held.last_heard = held.stopped_since = None
+    found = watch(worker(), held, age=70).find_failure()
+    assert found.roles == [held] and 'is stopped by a signal' in found.reason
+
+
 @pytest.mark.parametrize('age, idle', [(70, 70), (90, 0)])
 def test_a_hang_is_no_fault_of_who_only_serves(age, idle):
     """Without progress, and at the end of the time."""
@@ -105,12 +124,113 @@ def test_who_has_ended_is_not_said_to_continue(status, culprit):
         worker(kind='server'),
         worker(number=1, ending_since=ago - 1),
         worker(number=2, ending_since=ago, status=status),
-        worker(number=3, rank=7),
+        waiting(number=3, rank=7),
     ]
     found = watch(server, *workers).find_failure()
     assert found.roles == [workers[culprit - 1]]
-    continued = found.reason.partition('but ')[2].partition(' continued')[0]
-    assert continued == 'worker-3 (rank 7) on far'
+    waited = found.reason.partition('but ')[2].partition(' waited')[0]
+    assert waited == 'worker-3 (rank 7) on far'
+
+
+def waiting(place=None, age=100, **known):
+    """Return a worker that has stood still in an exchange, or elsewhere, for
+    `age` seconds, and has told so."""
+    known.setdefault('still_since', time.monotonic() - age)
+    known.setdefault('stacks_at', time.monotonic())
+    return worker(stacks=stacks(*(place or IN_STORE)), **known)
+
+
+KEPT_ALIVE = ('/lib/threading.py", line 1583 in _shutdown\n  File "/lib/x.py',)
+
+
+@pytest.mark.parametrize(
+    'other, is_failure',
+    [
+        (lambda: waiting(), True),
+        (lambda: waiting(KEPT_ALIVE), True),
+        (lambda: waiting(last_busy=time.monotonic()), True),  # a thread polls
+        (lambda: waiting([ASLEEP]), False),  # it sleeps, writes or computes
+        (lambda: waiting(age=2), False),  # not for long enough
+        (lambda: waiting(still_since=None, stacks_at=1), False),  # it moves
+        (lambda: waiting(stacks_at=1), False),  # where was it then?
+        (lambda: waiting(KEPT_ALIVE, last_busy=time.monotonic()), False),
+        (lambda: worker(), False),  # it has not told
+    ],
+)
+def test_only_who_waits_in_an_exchange_waits_for_who_has_ended(
+    other, is_failure
+):
+    """At the end of a job, a worker may compute, write or sleep for long."""
+    gone = worker(number=1, status=0, ending_since=time.monotonic() - 200)
+    other = other()
+    scheduler = worker(kind='scheduler')
+    found = watch(scheduler, gone, other).find_failure()
+    assert (found is not None) is is_failure
+    if found:
+        assert found.roles == [gone] and f'but {other} waited' in found.reason
+
+
+@pytest.mark.parametrize(
+    'others, is_failure',
+    [
+        ([lambda: waiting()], True),
+        ([lambda: worker(last_busy=time.monotonic())], False),
+        ([lambda: waiting([ASLEEP], last_busy=time.monotonic())], False),
+    ],
+)
+def test_a_thread_that_polls_hides_no_deadlock(others, is_failure):
+    """It uses processor time, and prints."""
+    polls = waiting()
+    others = [make() for make in others]
+    job = watch(polls, *others, age=70, idle=70)
+    for busy in job.roles:
+        if busy.last_busy:
+            job.mark_busy(busy, busy.last_busy)
+    job.handle_event(polls, alive(cpu=0.5, still=100))
+    job.handle_event(polls, {'event': 'output', 'line': 'still here'})
+    found = job.find_failure()
+    assert (found is not None) is is_failure
+    assert not found or 'no progress for 60 seconds' in found.reason
+
+
+def test_a_bug_in_finding_a_deadlock_is_caught(monkeypatch):
+    put_in_method(
+        monkeypatch, Watch, 'mark_busy', 'not self.is_in_exchange(role)', '1'
+    )
+    with pytest.raises(AssertionError):
+        test_a_thread_that_polls_hides_no_deadlock([waiting], True)
+
+
+def test_who_stands_still_is_asked_where_once():
+    still, moves = waiting(stacks_at=0), worker()
+    job = watch(still, moves, waiting(age=1, stacks_at=0), waiting())
+    assert job.workers_to_ask() == [still]
+    assert job.workers_to_ask() == []
+    job.handle_event(still, {'event': 'stacks', 'stacks': ['']})
+    still.asked_at = 0
+    assert job.workers_to_ask() == []
+
+
+def test_standing_still_begins_again_after_each_motion():
+    role = worker()
+    job = watch(role)
+    for seconds, stands in ((0.5, False), (30, True), (31, True), (0, False)):
+        job.handle_event(role, alive(still=seconds))
+        assert (role.still_since is not None) is stands
+    job.handle_event(role, alive(still=30))
+    first = role.still_since
+    job.handle_event(role, alive(still=5))  # it has moved between two looks
+    assert role.still_since > first + 20
+
+
+def test_what_moves_at_the_end_of_a_job_is_progress():
+    """A slow disk or network needs hardly any processor time."""
+    slow = worker()
+    for other, is_progress in ((worker(), False), (worker(status=0), True)):
+        other.ending_since = time.monotonic() if other.status == 0 else None
+        job = watch(slow, other, idle=100)
+        job.handle_event(slow, alive(still=0.5))
+        assert (time.monotonic() - job.last_busy < 50) is is_progress
 
 
 def stacks(*frames):
@@ -232,6 +352,7 @@ def alive(**activity):
         'joined': False,
         'stopped': False,
         'exiting': False,
+        'still': -1,
         **activity,
     }
 
@@ -266,17 +387,10 @@ def test_a_role_that_goes_on_is_neither_stopped_nor_ending():
 
 
 FINDER_BUGS = {
-    'an early end is not seen': (
-        'find_early_end',
-        'self.limits.exit)',
-        '1e9)',
-        {'status': 0, 'ending_since': -1e6},
-        'it ended',
-    ),
     'a lost host is not seen': (
         'find_silent_agent',
-        '> HEARTBEAT_TIMEOUT',
-        '> 1e9',
+        '<= limit',
+        '<= 1e9',
         {'last_heard': -1e6},
         'nothing was heard',
     ),
@@ -296,6 +410,19 @@ def test_bug_in_finding_a_failure_is_caught(bug, monkeypatch):
     put_in_method(monkeypatch, Watch, method, old, new)
     with pytest.raises((AssertionError, AttributeError)):
         test_what_is_known_of_a_role_decides(known, reason)
+
+
+@pytest.mark.parametrize(
+    'old, new, case',
+    [
+        ('self.limits.exit)', '1e9)', (waiting, True)),
+        ('map(self.waiting_since, others)', '[0]', (worker, False)),
+    ],
+)
+def test_a_bug_at_the_end_of_a_job_is_caught(monkeypatch, old, new, case):
+    put_in_method(monkeypatch, Watch, 'find_early_end', old, new)
+    with pytest.raises(AssertionError):
+        test_only_who_waits_in_an_exchange_waits_for_who_has_ended(*case)
 
 
 def test_a_bug_in_counting_lost_time_is_caught(monkeypatch):

@@ -4,7 +4,8 @@ With this folder on PYTHONPATH Python loads the file by itself, also in the
 processes that a notebook starts. `mx.gpu(0)` and `mx.gpu(1)` are then CPU
 devices of their own that look like GPUs, in profiles too, and an operator
 whose arrays live on different devices raises. Between CPU devices that
-stays allowed, as it is on a machine with GPUs.
+stays allowed, as it is on a machine with GPUs. CUDA_VISIBLE_DEVICES says in
+which order MXNet sees the two, as with NVIDIA's driver.
 """
 
 import ctypes
@@ -15,6 +16,8 @@ import sys
 
 NUM_GPUS = 2
 FIRST = len(os.sched_getaffinity(0))  # where the GPUs begin in a profile
+VISIBLE = os.environ.get('CUDA_VISIBLE_DEVICES', '0,1')
+ORDER = [int(number) for number in VISIBLE.split(',')]
 CPU, STRING, ARRAY = 1, 11, 14  # MXNet's numbers for types
 
 
@@ -29,8 +32,9 @@ def real_name(text):
     if not found:
         return text
     i = int(found[2])
-    i += FIRST if found[1] == b'gpu' else NUM_GPUS * (i >= FIRST)
-    return b'cpu(%d)' % i
+    if found[1] == b'gpu':
+        return b'cpu(%d)' % (FIRST + ORDER[i])
+    return b'cpu(%d)' % (i + NUM_GPUS * (i >= FIRST))
 
 
 def play(mx):
@@ -42,7 +46,7 @@ def play(mx):
     def gpu(i=0):
         if not 0 <= i < NUM_GPUS:
             raise mx.MXNetError(f'there is no gpu({i})')
-        return real_cpu(FIRST + i)
+        return real_cpu(FIRST + ORDER[i])
 
     def device_type(device):
         played = real_type(device) == 'cpu' and is_gpu(device.device_id)
@@ -50,7 +54,9 @@ def play(mx):
 
     def name(device):
         i = device.device_id
-        i -= FIRST if is_gpu(i) else NUM_GPUS * (i > FIRST)
+        if is_gpu(i):
+            return f'{device.device_type}({ORDER.index(i - FIRST)})'
+        i -= NUM_GPUS * (i > FIRST)
         return f'{device.device_type}({i})'
 
     mx.cpu = context.cpu = lambda i=0: real_cpu(i + NUM_GPUS * (i >= FIRST))

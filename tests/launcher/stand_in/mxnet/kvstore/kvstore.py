@@ -1,6 +1,7 @@
 """A key-value store that looks to the launcher as MXNet's does.
 
-Servers and workers connect to the scheduler and keep the connection. A
+Servers and workers connect to the scheduler and keep the connection. Ranks
+go by address, the last one as a text first, and on one address by port. A
 worker waits in `pull` until every other has pushed, and when its store is
 freed until all stores are. Who waits for a process that is gone waits
 without end.
@@ -50,8 +51,10 @@ def schedule():
     listener = socket.create_server(ADDRESS, backlog=99)
     while None in channels['worker'] + channels['server']:
         channel = Channel(listener.accept()[0])
-        found = channels[channel.receive()]
-        found[found.index(None)] = channel
+        kind, channel.address, channel.port = channel.receive()
+        channels[kind][channels[kind].index(None)] = channel
+    channels['worker'].sort(key=lambda channel: channel.port)
+    channels['worker'].sort(key=lambda channel: channel.address, reverse=True)
     for rank, worker in enumerate(channels['worker']):
         worker.send(rank)
     total = []
@@ -78,7 +81,10 @@ def connect():
         except OSError:
             time.sleep(0.05)
         else:
-            channel.send(os.environ['DMLC_ROLE'])
+            kind, address, port = map(
+                os.environ.get, ('DMLC_ROLE', 'DMLC_NODE_HOST', 'PORT')
+            )
+            channel.send([kind, address or '', int(port or 0)])
             return channel
 
 
