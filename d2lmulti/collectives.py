@@ -39,9 +39,9 @@ def reduce_scatter(data):
     check_allreduce_arrays(data)
     slices = [split_views(array, len(data)) for array in data]
     parts = [views[j].copy() for j, views in enumerate(slices)]
-    for j, part in enumerate(parts):
-        for views in slices[j + 1:] + slices[:j]:
-            part += views[j].copyto(part.ctx)
+    for step in range(1, len(data)):  # in each, every device sends once
+        for j, part in enumerate(parts):
+            part += slices[j - step][j].copyto(part.ctx)
     return parts
 
 # %% ../notebooks/08_collectives.ipynb #all-gather
