@@ -27,6 +27,7 @@ from .check_basics import (
     check_number,
     check_positive_int,
     check_positive_number,
+    check_slices,
     counted,
     dtypes_of,
     given,
@@ -37,7 +38,6 @@ from .check_basics import (
     shapes_of,
 )
 from .check_rules import check_elementwise, check_moves
-from .devices import split_slices
 
 DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
 
@@ -294,8 +294,9 @@ def check_buckets(device_arrays, allreduce) -> None:
 
 
 def sizes_of_slices(n, k) -> List[int]:
-    """Return the lengths of what `split_slices` cuts."""
-    return [rows.stop - rows.start for rows in split_slices(n, k)]
+    """Return the lengths of what `split_slices` cuts: NumPy cuts alike."""
+    check_slices(n, k)
+    return [len(part) for part in onp.array_split(onp.broadcast_to(0, n), k)]
 
 
 def check_parts(parts, data) -> None:
