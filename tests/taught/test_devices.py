@@ -9,6 +9,7 @@ from mxnet import gluon, np
 
 import d2lmulti
 from d2lmulti import devices
+from d2lmulti.checks import sizes_of_slices
 
 
 @pytest.mark.parametrize('k', [0, -1, 65, 10**6])
@@ -34,6 +35,7 @@ def assert_slices_are_fair(n, k):
     lengths = [len(part) for part in parts]
     assert max(lengths) - min(lengths) <= 1
     assert lengths == sorted(lengths, reverse=True)  # longer parts first
+    assert lengths == sizes_of_slices(n, k)  # what the checks expect
 
 
 @settings(max_examples=60)
