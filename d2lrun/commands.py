@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,18 +21,12 @@ from typing import IO, Mapping, Sequence
 import psutil
 
 from .agent import free_port
+from .report import explain_status
 
+SHOWN = 50  # lines of a process that an error shows
 MARK = 'D2LMULTI_COMMANDS'  # in the environment of all that a job started
-
-# Becomes the command, and is killed if the process that started it ends: a
-# notebook whose kernel is killed can clean up nothing.
-GUARD = """
-import ctypes, os, signal, sys
-if sys.platform == 'linux':
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-if os.getppid() == int(sys.argv[1]):
-    os.execvp(sys.argv[2], sys.argv[2:])
-"""
+# Runs a command, and ends it with all that it started: see the file.
+GUARD = str(pathlib.Path(__file__).with_name('guard.py'))
 
 
 class CommandFailed(RuntimeError):
@@ -56,8 +52,8 @@ def run_commands(
     environment; return how each ended. A bare `python` is this one.
 
     As soon as one fails, or after `limit` seconds, all are killed, with
-    every process that they started. Raises CommandFailed if the time was
-    up, and, unless `check` is False, if a process failed.
+    every process that they started. Raises CommandFailed, with the last
+    lines, if the time was up, and, unless `check` is False, if one failed.
     """
     mark = uuid.uuid4().hex
     with contextlib.ExitStack() as stack:
@@ -67,12 +63,14 @@ def run_commands(
         jobs = zip(commands, settings, files)
         processes = [start(*job, mark) for job in jobs]
         in_time = wait(processes, time.monotonic() + limit)
+        before = [process.poll() for process in processes]
+        end(processes)
         kill_marked(mark)
-        if not in_time:
-            raise CommandFailed(f'no end after {limit} s, so it was killed')
         ends = [*map(finish, processes, files)]
+        if not in_time:
+            raise CommandFailed(explain_limit(limit, before, files))
         if check:
-            raise_if_failed(ends, [read(errors) for _, errors in files])
+            raise_if_failed(before, ends, files)
     return ends
 
 
@@ -89,7 +87,7 @@ def start(
 ) -> subprocess.Popen:
     """Start a process with a mark that its children inherit."""
     first = sys.executable if command[0] == 'python' else command[0]
-    guard = [sys.executable, '-I', '-S', '-c', GUARD, str(os.getpid())]
+    guard = [sys.executable, '-I', '-S', GUARD, str(os.getpid())]
     return subprocess.Popen(
         [*guard, first, *command[1:]],
         env={**os.environ, **variables, MARK: mark},
@@ -115,6 +113,17 @@ def wait(processes: Sequence[subprocess.Popen], deadline: float) -> bool:
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
+
+
+def end(processes: Sequence[subprocess.Popen]) -> None:
+    """Let the guards end their commands, and all that those started."""
+    for process in processes:
+        with contextlib.suppress(OSError):
+            process.send_signal(signal.SIGTERM)
+    deadline = time.monotonic() + 10
+    for process in processes:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(0, deadline - time.monotonic()))
 
 
 def kill_marked(mark: str) -> None:
@@ -147,17 +156,40 @@ def read(file: IO[str]) -> str:
     return file.read()
 
 
-def raise_if_failed(ends: Sequence[Finished], errors: Sequence[str]) -> None:
-    """Raise CommandFailed for the process that explains the failure."""
-    for name, end, error in zip(range(len(ends)), ends, errors):
-        # The others were killed because this one failed.
-        if end.status not in (0, -9):
-            last = '\n'.join(error.splitlines()[-50:])
-            raise CommandFailed(
-                f'process {name} ended with status {end.status}:\n{last}'
-            )
-    if any(end.status for end in ends):
-        raise CommandFailed('a process was killed')
+def raise_if_failed(
+    before: Sequence[int | None],
+    ends: Sequence[Finished],
+    files: Sequence[Sequence[IO[str]]],
+) -> None:
+    """Raise CommandFailed for the process that explains the failure: one that
+    had failed `before` the others were killed, if there is one."""
+    for statuses in (before, [end.status for end in ends]):
+        for i, status in enumerate(statuses):
+            if status:
+                reason = f'process {i} {explain_status(status)}'
+                raise CommandFailed(f'{reason}:\n{last_lines(i, files[i])}')
+
+
+def explain_limit(
+    limit: float,
+    before: Sequence[int | None],
+    files: Sequence[Sequence[IO[str]]],
+) -> str:
+    """Return what the processes printed that had not ended."""
+    late = [i for i, status in enumerate(before) if status is None]
+    texts = [last_lines(i, files[i]) for i in late]
+    return '\n'.join([f'no end after {limit} s, so it was killed', *texts])
+
+
+def last_lines(number: int, files: Sequence[IO[str]]) -> str:
+    """Return what a process printed last, on stderr and before that on
+    stdout."""
+    lines = []
+    for name, file in zip(('stdout', 'stderr'), files):
+        found = read(file).splitlines()[-SHOWN:]
+        if found:
+            lines += [f'last lines of process {number}, {name}:', *found]
+    return '\n'.join(lines)
 
 
 def free_ports(count: int) -> list[int]:

@@ -48,21 +48,19 @@ def launch(
     on_error: Callable[[str], object] | None = None,
 ) -> None:
     """Run `command` in every worker of a distributed job, to the end.
-
     `command`: strings; a bare `python` is the one that runs this. `hosts`:
     (name, slots[, devices]), reached with `ssh`, with Python, this package
-    and the current folder at the same places; None: this machine. `devices`:
-    how many each worker has (D2LMULTI_NUM_DEVICES). `node`: see `Node`.
-    `env`: NAME or NAME=VALUE of variables for all workers. `log_dir`: for a
-    log of each role. `on_line` gets each line of output, `on_error` those of
-    stderr (sys.stderr, unless `on_line` is given). `restarts`: how often a
-    failed job starts again; the command goes on from its checkpoint, if any.
-    Raises TypeError, ValueError or OSError for what cannot work, JobFailed if
-    the job failed. No process of it remains."""
-    errors = on_error or (print_error if on_line is print else on_line)
+    and this folder at the same places; None: this machine. `devices`: how
+    many each worker has. `node`: see `Node`. `env`: NAME or NAME=VALUE of
+    variables for all workers. `log_dir`: for a log of each role. `on_line`
+    gets each line of output, `on_error` of stderr (sys.stderr, unless only
+    `on_line` is given). `restarts`: how often a failed job starts again, and
+    maybe goes on from its checkpoint. Raises TypeError, ValueError, OSError
+    for what cannot work, JobFailed if it failed. No process remains."""
+    on_error = on_error or (print_error if on_line is print else on_line)
     roles = command, workers, servers, hosts, devices, read_env(env)
-    options = limits, log_dir, restarts, port, ssh, on_line, errors
-    run_job(node, roles, *options)
+    outputs = port, ssh, on_line, on_error
+    run_job(node, roles, limits, log_dir, restarts, *outputs)
 
 
 def print_error(line: str) -> None:

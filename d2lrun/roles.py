@@ -358,7 +358,7 @@ def export_lines(
         f'export {name}={shlex.quote(value)}'
         for name, value in variables.items()
     ]
-    if variables['DMLC_ROLE'] == 'worker':
+    if variables['DMLC_ROLE'] != 'scheduler':  # servers: see optimizers.py
         lines.append(
             f'export PYTHONPATH={shlex.quote(str(EXIT_HOOK))}'
             '${PYTHONPATH:+:$PYTHONPATH}'

@@ -12,7 +12,6 @@ import importlib
 import importlib.util
 import os
 import pathlib
-import pickle
 import sys
 import types
 from typing import Any
@@ -28,6 +27,7 @@ def main() -> None:
     leave_folder()
     library = load_library()
     if library is None:
+        load_own('optimizers').guard_pickle()
         import_mxnet()  # serves, and ends there
         return
     store = ctypes.c_void_p()
@@ -62,13 +62,18 @@ def load_library() -> ctypes.CDLL | None:
     return None
 
 
+def load_own(name: str) -> Any:
+    """Return a module of this folder, which need not be a package here."""
+    path = HERE / f'{name}.py'
+    spec: Any = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def import_mxnet() -> types.ModuleType:
     """Import MXNet as d2lmulti does, on newer Pythons too, without it."""
-    path = HERE / 'newer_python.py'
-    spec: Any = importlib.util.spec_from_file_location('newer_python', path)
-    newer_python = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(newer_python)
-    newer_python.install()
+    load_own('newer_python').install()
     return importlib.import_module('mxnet')
 
 
@@ -80,15 +85,27 @@ def check(library: ctypes.CDLL, status: int) -> None:
 
 
 def set_optimizer(store: ctypes.c_void_p, body: bytes) -> None:
-    """Let the server apply the pickled optimizer that a worker has sent."""
-    role = os.environ['DMLC_ROLE']
-    os.environ['DMLC_ROLE'] = 'worker'  # else the import would serve
+    """Let the server apply the pickled optimizer that a worker has sent; a
+    stranger, whom nothing here can tell from one, gets nothing else run."""
+    optimizers = load_own('optimizers')
     try:
-        kvstore = import_mxnet().kvstore.KVStore(store)
+        optimizer = optimizers.load_optimizer(body, import_as_worker)
+    except optimizers.Refused as error:
+        print(f'd2lrun: refused a pickle: {error}', flush=True)
+        return
+    kvstore = import_as_worker().kvstore.KVStore(store)
+    kvstore.set_optimizer(optimizer)
+    kept.append(kvstore)
+
+
+def import_as_worker() -> types.ModuleType:
+    """Import MXNet; as a server, that would serve, and not return."""
+    role = os.environ['DMLC_ROLE']
+    os.environ['DMLC_ROLE'] = 'worker'
+    try:
+        return import_mxnet()
     finally:
         os.environ['DMLC_ROLE'] = role
-    kvstore.set_optimizer(pickle.loads(body))
-    kept.append(kvstore)
 
 
 kept: list[object] = []  # MXNet's objects for the store, which would free it

@@ -37,8 +37,7 @@ case $role in  # numbered as `launch --print-env` does
 esac
 case $role in
     worker | node) [ $# != 0 ] || fail 'which program? Such as: python train.py' ;;
-    # It imports MXNet, which serves, and ends the process.
-    *) set -- python -c 'import d2lmulti' ;;
+    *) set -- python -m d2lrun.serve ;;
 esac
 # Containers start in any order, and a name appears with its container.
 deadline=$(($(date +%s) + STARTUP_TIMEOUT))

@@ -42,13 +42,13 @@ def load_hidden() -> None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-def support_newer_python() -> None:
-    """Let a script import MXNet before d2lmulti, whatever the Python."""
-    path = os.path.join(HERE, '../newer_python.py')
-    spec: Any = importlib.util.spec_from_file_location('newer_python', path)
-    newer_python = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(newer_python)
-    newer_python.install()
+def load_own(name: str) -> Any:
+    """Return a module of the launcher, which may not be installed here."""
+    path = os.path.join(HERE, f'../{name}.py')
+    spec: Any = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Notes:
@@ -237,6 +237,21 @@ def watch_stores(module: Any, outcome: Outcome) -> None:
 
     module.KVStore.__init__ = noted_make
     module.KVStore.__del__ = noted_free
+    check_optimizers(module.KVStore)
+
+
+def check_optimizers(KVStore: Any) -> None:
+    """Let a worker say so if the servers would refuse its optimizer: they
+    print a line, and then would only sum."""
+    set_optimizer: Any = getattr(KVStore, 'set_optimizer', None)
+
+    def checked_set(store: Any, optimizer: Any) -> None:
+        if 'dist' in store.type:
+            load_own('optimizers').check_optimizer(optimizer)
+        set_optimizer(store, optimizer)
+
+    if set_optimizer:
+        KVStore.set_optimizer = checked_set
 
 
 def correct_rank(rank: str) -> None:
@@ -296,7 +311,9 @@ def offer_stacks(notes: Notes) -> None:
 
 
 load_hidden()
-support_newer_python()
+load_own('newer_python').install()  # a script may import MXNet first
+if os.environ.get('DMLC_ROLE') == 'server':
+    load_own('optimizers').guard_pickle()
 if os.environ.get('DMLC_ROLE') == 'worker':
     notes = Notes()
     outcome = Outcome(notes)

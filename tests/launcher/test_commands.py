@@ -1,5 +1,6 @@
 """Jobs of other frameworks end, in time and with all their processes."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -82,10 +83,49 @@ def test_when_one_fails_the_others_are_killed_at_once():
 
 def test_a_killed_process_is_reported_or_returned():
     kill = python('import os; os.kill(os.getpid(), 9)')
-    with pytest.raises(CommandFailed, match='was killed'):
+    with pytest.raises(CommandFailed, match='process 0 was killed by SIGKILL'):
         run_commands([kill])
+    others = python('import time; time.sleep(60)')
+    with pytest.raises(CommandFailed, match='process 1 was killed by SIGKILL'):
+        run_commands([others, kill])
     (end,) = run_commands([kill], check=False)
     assert end.status == -signal.SIGKILL and end.lines == []
+
+
+def test_at_the_limit_the_output_is_shown():
+    """Of those that had not ended."""
+    wait = python('print("at step 7", flush=True); import time; time.sleep(9)')
+    with pytest.raises(CommandFailed) as caught:
+        run_commands([python('print("fine")'), wait], limit=2)
+    assert str(caught.value).splitlines() == [
+        'no end after 2 s, so it was killed',
+        'last lines of process 1, stdout:',
+        'at step 7',
+    ]
+
+
+@pytest.mark.parametrize('wait', ['', 'time.sleep(60)'])
+def test_a_child_without_any_variables_is_found(wait, tmp_path):
+    """An orphan in another session, which nothing connects with the job."""
+    pid = tmp_path / 'pid'
+    orphan = (
+        'import subprocess; print(subprocess.Popen(["/bin/sleep", "60"], '
+        'env={}, start_new_session=True, stdout=-3).pid)'
+    )
+    code = (
+        'import subprocess, sys, time\n'
+        f'command = [sys.executable, "-c", {orphan!r}]\n'
+        f'open({str(pid)!r}, "wb").write(subprocess.check_output(command))\n'
+        f'{wait}'
+    )
+    with pytest.raises(CommandFailed) if wait else contextlib.nullcontext():
+        run_commands([python(code)], limit=3 if wait else 30)
+    assert not is_running(int(pid.read_text()))
+
+
+def test_a_command_that_does_not_exist_is_named():
+    with pytest.raises(CommandFailed, match='no-such: .*No such file'):
+        run_commands([['no-such']])
 
 
 def test_an_interrupt_leaves_nothing(monkeypatch, tmp_path):

@@ -1,0 +1,235 @@
+"""Servers take MXNet's optimizers, and run nothing that a stranger sends."""
+
+import os
+import pickle
+import subprocess
+import sys
+
+import mxnet as mx
+import numpy as onp
+import psutil
+import pytest
+from helpers import JOIN, left_behind
+
+from d2lrun import JobFailed, optimizers
+from d2lrun.optimizers import Refused, Unpickler, load_optimizer
+
+pytestmark = pytest.mark.timeout(90)
+SCHEDULES = [
+    None,
+    mx.lr_scheduler.FactorScheduler(step=5, base_lr=0.1),
+    mx.lr_scheduler.MultiFactorScheduler(step=[5, 7], factor=0.1),
+    mx.lr_scheduler.PolyScheduler(max_update=9, warmup_steps=2),
+    mx.lr_scheduler.CosineScheduler(max_update=9),
+]
+OPTIMIZERS = [
+    name
+    for name in mx.optimizer.__all__
+    if isinstance(getattr(mx.optimizer, name, None), type)
+    and issubclass(getattr(mx.optimizer, name), mx.optimizer.Optimizer)
+    and name not in ('Optimizer', 'LBSGD')
+]
+
+
+@pytest.mark.parametrize('protocol', [0, 2, 4])
+@pytest.mark.parametrize('name', OPTIMIZERS)
+def test_each_optimizer_of_mxnet_arrives_as_it_was_sent(name, protocol):
+    for schedule in SCHEDULES:
+        sent = getattr(mx.optimizer, name)(
+            learning_rate=0.5,
+            lr_scheduler=schedule,
+            param_idx2name={0: 'w', 1: 'b'},
+        )
+        found = load_optimizer(pickle.dumps(sent, protocol), lambda: True)
+        assert type(found) is type(sent)
+        assert {**vars(found), 'lr_scheduler': 0} == {
+            **vars(sent),
+            'lr_scheduler': 0,
+        }
+
+
+class Command:
+    """What a stranger would send: Python calls it when it loads it."""
+
+    def __init__(self, function, *args):
+        self.call = function, args
+
+    def __reduce__(self):
+        return self.call
+
+
+class OwnOptimizer(mx.optimizer.SGD):
+    """Not one of MXNet's."""
+
+
+def holding(value):
+    """Return an optimizer with something that is no plain number."""
+    optimizer = mx.optimizer.SGD(learning_rate=0.1)
+    optimizer.extra = value
+    return optimizer
+
+
+MARK = 'D2LMULTI_PICKLE_RAN'
+STRANGE = [
+    Command(os.putenv, MARK, '1'),
+    Command(eval, f'__import__("os").environ.update({MARK}="1")'),
+    Command(getattr, 'a text', 'upper'),
+    Command(mx.nd.load, '/etc/passwd'),
+    [Command(os.putenv, MARK, '1'), mx.optimizer.SGD()],
+    holding(Command(os.putenv, MARK, '1')),
+    holding(onp.float32(0.1)),
+    holding(mx.optimizer.SGD),
+    holding([{'a': (b'bytes',)}]),
+    OwnOptimizer(),
+    mx.lr_scheduler.FactorScheduler(step=5),
+    7,
+    None,
+]
+
+
+@pytest.mark.parametrize('protocol', [0, 2, 4])
+@pytest.mark.parametrize(
+    'strange', STRANGE, ids=lambda value: repr(value)[:30]
+)
+def test_what_is_no_optimizer_with_plain_numbers_is_refused(
+    strange, protocol, monkeypatch
+):
+    monkeypatch.delenv(MARK, raising=False)
+    with pytest.raises(Refused):
+        load_optimizer(pickle.dumps(strange, protocol), lambda: True)
+    assert MARK not in os.environ
+
+
+@pytest.mark.parametrize(
+    'body',
+    [
+        b'',
+        b'no pickle',
+        b'cos\nsystem\n(S"true"\ntR.',
+        b'cmxnet.optimizer.optimizer\nos.system\n(S"true"\ntR.',
+        b'cmxnet.optimizer.optimizer\nos\n.',
+        b'cmxnet.optimizer\n__builtins__\n.',
+        b'cmxnet.base\n_LIB\n.',
+        b'cmxnet.optimizer.optimizer\nNDArray\n.',
+        b'(' * 100_000 + b'.',
+        b']' + b'\x85' * 100_000 + b'.',
+    ],
+)
+def test_no_bytes_get_through(body):
+    with pytest.raises(Refused):
+        load_optimizer(body, lambda: True)
+
+
+def test_a_pickle_that_is_too_long_is_refused(monkeypatch):
+    body = pickle.dumps(mx.optimizer.SGD(), 0)
+    assert load_optimizer(body, lambda: True)
+    monkeypatch.setattr(optimizers, 'MAX_PICKLE', len(body) - 1)
+    with pytest.raises(Refused, match='bytes'):
+        load_optimizer(body, lambda: True)
+
+
+def test_a_small_pickle_does_not_take_long():
+    """A list of two lists, each of which is a list of two, and so on."""
+    value = []
+    for _ in range(200):
+        value = [value, value]
+    assert load_optimizer(pickle.dumps(holding(value), 2), lambda: True)
+
+
+def test_where_mxnet_itself_serves_it_loads_with_this(monkeypatch, capsys):
+    monkeypatch.setattr(pickle, 'loads', pickle.loads)
+    optimizers.guard_pickle()
+    sent = pickle.dumps(mx.optimizer.SGD())
+    assert isinstance(pickle.loads(sent), mx.optimizer.SGD)
+    with pytest.raises(Refused):
+        pickle.loads(pickle.dumps(Command(os.putenv, MARK, '1')))
+    assert 'd2lrun: refused a pickle: it names ' in capsys.readouterr().out
+
+
+def test_a_bug_in_refusing_is_caught(monkeypatch):
+    monkeypatch.setattr(Unpickler, 'find_class', pickle.Unpickler.find_class)
+    with pytest.raises(AssertionError):
+        test_what_is_no_optimizer_with_plain_numbers_is_refused(
+            STRANGE[1], 0, monkeypatch
+        )
+    monkeypatch.delenv(MARK, raising=False)
+
+
+OWN = """
+class OwnOptimizer(mx.optimizer.SGD):
+    pass
+store.set_optimizer(OwnOptimizer())
+"""
+
+
+@pytest.mark.long
+def test_a_worker_hears_that_its_optimizer_is_refused(job):
+    """It would otherwise go on, and the servers would only sum."""
+    with pytest.raises(JobFailed, match='let the workers update'):
+        job(JOIN + OWN, mxnet=True)
+
+
+# Sends a pickle to a server, in the protocol of MXNet's servers, as a program
+# can that never joined: the fields of a message, as protobuf has them.
+STRANGER = """
+import os, pickle, sys, time, zmq
+
+def varint(n):
+    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+
+def field(number, value):
+    if isinstance(value, bytes):
+        return varint(number << 3 | 2) + varint(len(value)) + value
+    return varint(number << 3) + varint(value)
+
+class Command:
+    def __reduce__(self):
+        return os.mkdir, (sys.argv[2],)
+
+socket = zmq.Context().socket(zmq.DEALER)
+socket.setsockopt(zmq.IDENTITY, b'ps09')  # almost the name of a worker
+socket.connect('tcp://127.0.0.1:' + sys.argv[1])
+body = pickle.dumps(Command(), 0)
+socket.send(field(1, 0) + field(2, body) + field(4, 1) + field(7, 0)
+            + field(8, 77) + field(5, 0) + field(6, 1))
+time.sleep(0.5)
+socket.close(100)
+"""
+TRAINS = (
+    JOIN
+    + """
+store.set_optimizer(mx.optimizer.SGD(learning_rate=1.0))
+for i in range(60):
+    store.push('w', np.ones(3))
+    total = np.zeros(3)
+    store.pull('w', out=total)
+    total.wait_to_read()
+    print('step', i, flush=True)
+    time.sleep(0.1)
+"""
+)
+
+
+@pytest.mark.long
+def test_a_stranger_at_the_port_of_a_server_runs_nothing(job, tmp_path):
+    """And the job goes on with the optimizer that it had."""
+    pytest.importorskip('zmq')
+
+    def send(line):
+        if not line.endswith('step 9'):
+            return
+        (server,) = left_behind(tmp_path, DMLC_ROLE='server')
+        for connection in server.net_connections('tcp'):
+            if connection.status == psutil.CONN_LISTEN:
+                port, made = str(connection.laddr.port), str(tmp_path / 'made')
+                subprocess.run(
+                    [sys.executable, '-c', STRANGER, port, made],
+                    check=True,
+                    timeout=20,
+                )
+
+    lines = job(TRAINS, mxnet=True, workers=1, on_line=send)
+    refused = [line for line in lines if 'refused a pickle: it nam' in line]
+    assert refused and 'posix.mkdir' in refused[0]
+    assert not (tmp_path / 'made').exists()
+    assert '[worker-0, rank 0] step 59' in lines
