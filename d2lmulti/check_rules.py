@@ -42,8 +42,15 @@ def check_elementwise(update, params) -> None:
             )
 
 
-def try_rule(update, params, parts=None) -> List[onp.ndarray]:
+def try_rule(update, params, parts=None, num_steps=1) -> List[onp.ndarray]:
     """Return how a rule moves parameters like these, or one of two parts."""
+
+    def take_steps(params):
+        state = []
+        for step in range(num_steps):
+            grads = [0.1 * (-2) ** step * param**2 for param in params]
+            update(params, grads, state, 0.125)
+
     before = []
     for param in params:  # small, for the memory
         shape = [min(length, 2) for length in param.shape]
@@ -57,12 +64,12 @@ def try_rule(update, params, parts=None) -> List[onp.ndarray]:
     after: Any
     try:  # which waits for no device
         after = [param.copy() for param in before]
-        update(after, [0.1 * param**2 for param in after], [], 0.125)
+        take_steps(after)
     except Exception:  # a rule for MXNet's arrays only
         after = [
             np.array(old, ctx=param.ctx) for old, param in zip(before, params)
         ]
-        update(after, [0.1 * param**2 for param in after], [], 0.125)
+        take_steps(after)
         after = [param.asnumpy() for param in after]
     return [new - old for new, old in zip(after, before)]
 

@@ -4,25 +4,33 @@ A checkpoint is a plain `.npz` file: `numpy.load` opens it and shows the
 parameters as params0, params1, ... Its zip comment holds a checksum.
 """
 
+import contextlib
 import dataclasses
+import errno
+import fcntl
 import hashlib
 import io
 import json
 import os
 import pathlib
 import random
+import re
 import socket
 import struct
 import warnings
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Optional, Union
 
 import mxnet as mx
 import numpy as onp
 
-KIND = b'd2lmulti checkpoint 2, SHA-256 '  # begins the comment
-KEPT = 2  # should the last one be damaged, the one before serves
+KIND = b'd2lmulti checkpoint 3, SHA-256 '  # begins the comment
+NAME = re.compile(r'checkpoint-(\d{6,})-(\d{8,})\.npz')  # epoch and step
+NEWEST = 2  # should the last one be damaged, the one before serves
 # Settings that decide only how a step is split, so how sums are rounded.
-ROUNDING = ('workers', 'devices', 'speeds', 'in_rank_order')
+ROUNDING = ('workers', 'devices', 'speeds', 'deterministic')
+# What functions did with some numbers: not to the last digit on another
+# processor.
+TRIED = ('tried loss', 'tried update')
 StrPath = Union[str, 'os.PathLike[str]']
 
 
@@ -46,33 +54,29 @@ class Checkpoint:
 
 
 def save_checkpoint(
-    folder: StrPath,
-    checkpoint: Checkpoint,
-    random_states: Union[Sequence[onp.ndarray], onp.ndarray, None] = None,
+    folder: StrPath, checkpoint: Checkpoint, keep_every: Optional[int] = None
 ) -> pathlib.Path:
     """Write a `Checkpoint`, of MXNet or NumPy arrays; return its path.
 
-    The file appears under its name when it is whole and on the disk; the
-    last two are kept. The random states of NumPy and of Python's `random`
-    are saved, too: those of all workers if `random_states` has one for each
-    rank, as `get_random_state` returns it, else those of this process.
-    MXNet's cannot be read, so it is seeded here, and in the same way when
-    the checkpoint is loaded: both go on with the same numbers.
+    The file appears under its name when it is whole and on the disk. The
+    newest two are kept, and those after every `keep_every` steps of an
+    epoch. Random generators cannot all be read, so they are seeded here, by
+    `seed_random`, and in the same way when the checkpoint is loaded: both
+    go on with the same numbers.
 
-    Raises OSError if it cannot be written; the earlier ones stay as they
-    are.
+    Raises FloatingPointError if a number is not finite, OSError if it cannot
+    be written; the earlier ones stay as they are.
     """
-    if random_states is None:
-        random_states = [get_random_state()]
-    seed_mxnet(checkpoint)
-    folder = pathlib.Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / (
+    path = pathlib.Path(folder) / (
         f'checkpoint-{checkpoint.epoch:06}-{checkpoint.step:08}.npz'
     )
-    write_whole(path, to_bytes(checkpoint, onp.array(random_states)))
-    for old in checkpoint_paths(folder)[:-KEPT]:
-        old.unlink(missing_ok=True)
+    content = to_bytes(checkpoint)
+    seed_random(checkpoint)
+    write_whole(path, content)
+    for old in checkpoint_paths(folder)[:-NEWEST]:
+        if not keep_every or position_of(old)[1] % keep_every:
+            with contextlib.suppress(OSError):  # training can go on
+                old.unlink()
     return path
 
 
@@ -81,31 +85,31 @@ def load_checkpoint(
 ) -> Optional[Checkpoint]:
     """Return the newest whole `Checkpoint` in `folder`; None if none is there.
 
-    Sets the random states to those of the worker `rank`. A damaged or
-    foreign file is passed over with a warning. Raises ValueError if no file
-    is whole, or if `settings` are given and differ from the saved ones.
+    Seeds the random generators of the worker `rank`. What cannot be read is
+    passed over with a warning. Writes and deletes nothing, so it can run
+    beside a training. Raises ValueError if no file is whole, or if
+    `settings` are given and differ from the saved ones, OSError if the
+    folder cannot be read.
     """
-    for part in pathlib.Path(folder).glob('*.part'):  # of a killed process
-        part.unlink(missing_ok=True)
     paths = checkpoint_paths(folder)
     for path in reversed(paths):
         try:
-            checkpoint, random_states = read(path)
+            checkpoint = read(path)
         except ValueError as error:
-            warnings.warn(
-                f'{error}; the checkpoint before it is used', stacklevel=2
-            )
+            if not os.path.lexists(path):  # there are newer ones by now
+                return load_checkpoint(folder, settings, rank)
+            message = f'{error}; the checkpoint before it is used'
+            warnings.warn(message, stacklevel=2)
             continue
         check_settings(path, checkpoint.settings, settings or {})
-        set_random_state(random_states, rank)
-        seed_mxnet(checkpoint, rank)
+        seed_random(checkpoint, rank)
         return checkpoint
-    if paths:
-        raise ValueError(
-            f'no checkpoint in {folder} is whole: remove them to '
-            'start over, or give another folder'
-        )
-    return None
+    if not paths:
+        return None
+    raise ValueError(
+        f'no checkpoint in {folder} is whole: remove them to start over, or '
+        'give another folder'
+    )
 
 
 def check_settings(
@@ -113,93 +117,80 @@ def check_settings(
 ) -> None:
     """Raise ValueError if training cannot go on exactly with `wanted`."""
     for name in wanted:
-        if saved.get(name) != wanted[name]:
+        if not agree(name, saved.get(name), wanted[name]):
+            other = (
+                ', or elastic=True to go on with sums that are rounded '
+                'differently'
+            )
             raise ValueError(
                 f'{path} was written with {name} = {saved.get(name)}, this '
                 f'run has {wanted[name]}: use the same to resume exactly, or '
-                f'another folder to start over{other_way(name)}'
+                'another folder to start over'
+                f'{other if name in ROUNDING else ""}'
             )
 
 
-def other_way(setting: str) -> str:
-    """Return another way to resume, for a setting that only rounds sums in
-    another way."""
-    if setting not in ROUNDING:
-        return ''
-    return (
-        ', or redistribute=True to go on with sums that are rounded '
-        'differently'
-    )
+def agree(name: str, saved: Any, wanted: Any) -> bool:
+    """Return whether a setting is the same as the saved one."""
+    if name in TRIED and onp.shape(saved) == onp.shape(wanted):
+        return onp.allclose(saved, wanted, rtol=1e-4, equal_nan=True)
+    if name == 'schedule' and saved and wanted:  # one may be longer
+        return all(old == new for old, new in zip(saved, wanted))
+    return saved == wanted
 
 
 def checkpoint_paths(folder: StrPath) -> List[pathlib.Path]:
     """Return the checkpoints in a folder, the newest as the last."""
-    return sorted(pathlib.Path(folder).glob('checkpoint-*.npz'))
-
-
-# Random numbers
-
-
-def seed_mxnet(checkpoint: Checkpoint, rank: int = 0) -> None:
-    """Seed MXNet's generators by the position in the training, differently
-    in each worker and for each seed of the training."""
-    position = checkpoint.epoch * 1_000_003 + checkpoint.step
-    seed = checkpoint.settings.get('seed') or 0
-    mx.random.seed(
-        (position + rank * 715_827_883 + seed * 178_956_971) % 2**31
-    )
-
-
-def seed_random(numbers: Sequence[int]) -> None:
-    """Seed NumPy and Python's `random`."""
-    onp.random.seed(list(numbers))
-    random.seed(repr(list(numbers)))
-
-
-def get_random_state() -> onp.ndarray:
-    """Return the states of NumPy and Python's `random`: uint32, (1255,)."""
-    _, keys, *position, gauss = onp.random.get_state()
-    _, words, next_gauss = random.getstate()
-    floats = [gauss, onp.nan if next_gauss is None else next_gauss]
-    return onp.concatenate(
-        [keys, position, words, onp.array(floats).view('uint32')]
-    ).astype('uint32')
-
-
-def set_random_state(states: onp.ndarray, rank: int) -> None:
-    """Set what `get_random_state` returned in the worker `rank`.
-
-    `states`: those of all workers. For one more worker, they are mixed.
-    """
-    if rank >= len(states):
-        return seed_random([*states[:, 0].tolist(), rank])
-    keys, position, words, floats = onp.split(states[rank], [624, 626, 1251])
-    gauss, next_gauss = floats.view('float64').tolist()
-    onp.random.set_state(('MT19937', keys, *position.tolist(), gauss))
-    random.setstate(
-        (
-            3,
-            tuple(words.tolist()),
-            None if onp.isnan(next_gauss) else next_gauss,
+    with contextlib.suppress(FileNotFoundError):
+        paths = [pathlib.Path(folder) / name for name in os.listdir(folder)]
+        return sorted(
+            (path for path in paths if NAME.fullmatch(path.name)),
+            key=position_of,
         )
-    )
+    return []
+
+
+def position_of(path: pathlib.Path) -> List[int]:
+    """Return [epoch, step] of a checkpoint, from its name."""
+    return [int(number) for number in re.findall(r'\d+', path.stem)]
+
+
+def seed_random(checkpoint: Checkpoint, rank: int = 0) -> None:
+    """Seed MXNet, NumPy and Python's `random` by the position in the
+    training, differently in each worker and for each seed of the training."""
+    seed = checkpoint.settings.get('seed') or 0
+    numbers = [seed, checkpoint.epoch, checkpoint.step, rank]
+    onp.random.seed(numbers)
+    random.seed(repr(numbers))
+    mx.random.seed(onp.random.randint(2**31))
 
 
 # The file
 
 
-def to_bytes(checkpoint: Checkpoint, random_states: onp.ndarray) -> bytes:
-    """Return the content of a checkpoint's file."""
-    arrays = {'random': random_states}
+def to_bytes(checkpoint: Checkpoint) -> bytes:
+    """Return the content of a checkpoint's file.
+
+    Raises FloatingPointError if a number is not finite.
+    """
+    arrays = {}
     about = {
         field.name: getattr(checkpoint, field.name)
         for field in dataclasses.fields(checkpoint)
     }
     for name in ('params', 'optimizer'):
         for i, array in enumerate(about.pop(name)):
-            arrays[f'{name}{i}'] = (
-                array.asnumpy() if isinstance(array, mx.np.ndarray) else array
-            )
+            if isinstance(array, mx.np.ndarray):
+                array = array.asnumpy()
+            arrays[f'{name}{i}'] = array
+            if not onp.isfinite(array).all():
+                raise FloatingPointError(
+                    f'after step {checkpoint.step} of epoch '
+                    f'{checkpoint.epoch}, {name}[{i}], of shape '
+                    f'{array.shape}, has numbers that are not finite: '
+                    'nothing was saved, and earlier checkpoints stay; a '
+                    'learning rate that is too large is a likely cause'
+                )
     arrays['about'] = onp.array(json.dumps(about))
     file = io.BytesIO()
     onp.savez(file, **arrays)  # type: ignore[arg-type,unused-ignore]
@@ -217,12 +208,15 @@ def zip_comment(content: bytes) -> bytes:
     return struct.pack('<H', len(comment)) + comment
 
 
-def read(path: pathlib.Path) -> Tuple[Checkpoint, onp.ndarray]:
-    """Return (checkpoint, random states of all workers) from a file.
-
-    Raises ValueError if it is damaged or not one of ours.
-    """
-    file = path.read_bytes()
+def read(path: pathlib.Path) -> Checkpoint:
+    """Return what a file holds; raise ValueError if it cannot be read, is
+    damaged or not one of ours."""
+    try:
+        if path.exists() and not path.is_file():  # a pipe would never end
+            raise ValueError(f'{path} is not a file')
+        file = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f'{path} cannot be read ({error.strerror})') from None
     end = len(file) - len(zip_comment(b''))
     if not file.startswith(b'PK'):
         raise ValueError(f'{path} is not a checkpoint')
@@ -233,20 +227,24 @@ def read(path: pathlib.Path) -> Tuple[Checkpoint, onp.ndarray]:
         for name in ('params', 'optimizer'):
             count = sum(key.startswith(name) for key in arrays.files)
             about[name] = [arrays[f'{name}{i}'] for i in range(count)]
-        return Checkpoint(**about), arrays['random']
+        return Checkpoint(**about)
 
 
 def write_whole(path: pathlib.Path, content: bytes) -> None:
     """Write a file that has its name only when all of it is on the disk."""
-    part = path.with_name(f'{socket.gethostname()}-{os.getpid()}.part')
+    host = socket.gethostname()
+    part = path.with_name(f'{path.stem}.{host}.{os.getpid()}.part')
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        remove_dead_parts(path.parent, host)
         with open(part, 'wb') as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
         raise OSError(
             error.errno,
             f'{path} could not be written '
@@ -258,3 +256,44 @@ def write_whole(path: pathlib.Path, content: bytes) -> None:
         os.fsync(entry)  # the new name, too
     finally:
         os.close(entry)
+
+
+def remove_dead_parts(folder: pathlib.Path, host: str) -> None:
+    """Remove what processes of this host were writing when they ended."""
+    name = re.compile(rf'checkpoint-\d+-\d+\.{re.escape(host)}\.(\d+)\.part')
+    for part in folder.iterdir():
+        match = name.fullmatch(part.name)
+        if match:
+            try:
+                os.kill(int(match[1]), 0)  # which kills nothing
+            except ProcessLookupError:
+                part.unlink(missing_ok=True)
+            except PermissionError:  # it is another user's, and alive
+                pass
+
+
+def claim_folder(folder: str) -> int:
+    """Return the open folder; until it is closed, no other process can claim
+    it. Raises OSError if one has, or if nothing can be written there."""
+    fix = 'change its permissions, or give another folder'
+    try:
+        os.makedirs(folder, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, 'Permission denied')
+        entry = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(entry, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(entry)
+            fix = 'another job writes there: wait until it ends, or give '
+            fix += 'another folder'
+            raise
+        except OSError:  # this file system has no locks
+            pass
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f'no checkpoint can be written in {folder} ({error.strerror}): '
+            f'{fix}',
+        ) from None
+    return entry

@@ -807,24 +807,20 @@ def check_optimizer_state(state) -> None:
 
 
 def check_cluster(
-    checkpoint_every,
-    num_devices,
-    speed,
-    num_parts=1,
-    max_norm=None,
-    **functions,
+    counts, speed, num_micro_batches=1, max_norm=None, **functions
 ) -> None:
     """Raise TypeError or ValueError unless `train_on_cluster` can begin."""
-    check_positive_int(checkpoint_every=checkpoint_every, num_parts=num_parts)
-    check_positive_int(**given(num_devices=num_devices))
+    check_positive_int(**counts, num_micro_batches=num_micro_batches)
     check_positive_number(**given(speed=speed, max_norm=max_norm))
+    if speed is not None:
+        check_positive_number(**{'speed, in float32,': onp.float32(speed)})
     needed = ['init', 'evaluate', 'net', 'loss', 'count']
     such = {'update': 'adam or None', 'schedule': 'lambda step: 0.1 or None'}
     for name, value in functions.items():
         if name not in [*needed, *such]:
             raise TypeError(
                 f'train_on_cluster has no argument {name!r}: the options are '
-                'net, loss, update, num_parts, max_norm, count'
+                'net, loss, update, num_micro_batches, max_norm, count'
             )
         if not callable(value) and not (name in such and value is None):
             hint = f' such as {such[name]}' if name in such else ''

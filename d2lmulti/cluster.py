@@ -6,18 +6,21 @@ __all__ = ['connect_kvstore', 'KVStoreAllreduce', 'broadcast_params', 'train_on_
 # %% ../notebooks/19_cluster.ipynb #2
 import contextlib
 import os
+import platform
 import time
+import zlib
 import mxnet as mx
+import numpy as onp
 from mxnet import np, npx
 from .checks import check_cluster, check_weight, check_worker_shares
 from .collectives import bucket_allreduce
 from .data import Minibatches, read_fashion_mnist, split_batch
-from .devices import split_slices
+from .devices import split_slices, try_devices
 from .heterogeneous import shard_sizes
 from .large_batch import accumulate_gradients
 from .network import init_params, lenet, loss
 from .replicas import allreduce
-from .resume import Job, Plan, scale_gradients
+from .resume import WHOLE, Plan, Training, find_num_devices
 from .prepare.runtime import uninterrupted
 from .training import TrainResult, evaluate_accuracy, sgd
 
@@ -72,22 +75,24 @@ def worker_rows(rows, store, shares=None):
     return rows[start:start + sizes[store.rank]]
 
 # %% ../notebooks/19_cluster.ipynb #gradients
-def sum_gradients(X, y, device_params, devices, net, loss, num_parts):
+def sum_gradients(X, y, device_params, devices, net, loss,
+                  num_micro_batches):
     """Store each replica's gradient of the summed loss, part by part."""
     parts = (split_batch(X[rows], y[rows], devices[:rows.stop - rows.start])
-             for rows in split_slices(len(X), min(num_parts, len(X))))
+             for rows in split_slices(len(X), min(len(X), num_micro_batches)))
     accumulate_gradients(parts, device_params, net, loss)
 
 # %% ../notebooks/19_cluster.ipynb #cluster-step
 @uninterrupted()
 def cluster_step(rows, minibatches, device_params, devices, lr, store,
                  allreduce, shares=None, states=None, *, net=lenet, loss=loss,
-                 update=None, num_parts=1, max_norm=None, count=len):
+                 update=None, num_micro_batches=1, max_norm=None,
+                 count=len):
     """Take one step on all workers; return the seconds per example of each.
     `rows`: of the whole minibatch. `allreduce`: from `cluster_allreduce`."""
     start = time.perf_counter()
     X, y = minibatches.load(worker_rows(rows, store, shares))
-    sum_gradients(X, y, device_params, devices, net, loss, num_parts)
+    sum_gradients(X, y, device_params, devices, net, loss, num_micro_batches)
     npx.waitall()  # the time that counts is our own
     numbers = [np.zeros(1 + store.num_workers, ctx=device)
                for device in devices]
@@ -103,6 +108,18 @@ def cluster_step(rows, minibatches, device_params, devices, lr, store,
         else:
             sgd(params, lr, 1)
     return numbers[0][1:]
+
+# %% ../notebooks/19_cluster.ipynb #scale-gradients
+def scale_gradients(grads, weight, max_norm=None):
+    """Divide gradients, in place, by `weight`, an array; then, if the norm of
+    all exceeds `max_norm`, scale them down to it. Zeros stay zeros."""
+    for grad in grads:
+        grad /= np.where(weight == 0, 1, weight)
+    if max_norm is not None:
+        norm = sum((grad ** 2).sum() for grad in grads) ** 0.5
+        factor = np.minimum(1, float(max_norm) / np.maximum(norm, 1e-30))
+        for grad in grads:
+            grad *= factor
 
 # %% ../notebooks/19_cluster.ipynb #cluster-allreduce
 class RankOrderAllreduce:
@@ -128,10 +145,10 @@ class RankOrderAllreduce:
         for array in data:
             total.copyto(array)
 
-def cluster_allreduce(params, store, in_rank_order=False):
+def cluster_allreduce(params, store, deterministic=False):
     """Return the `allreduce` of `cluster_step`, which sums one array."""
     size = sum(param.size for param in params) + 1 + store.num_workers
-    kind = RankOrderAllreduce if in_rank_order else KVStoreAllreduce
+    kind = RankOrderAllreduce if deterministic else KVStoreAllreduce
     return kind(store, [np.zeros(size)])
 
 # %% ../notebooks/19_cluster.ipynb #broadcast
@@ -144,32 +161,64 @@ def broadcast_params(params, store):
             param[:] = 0
         allreduce([param])
 
+# %% ../notebooks/19_cluster.ipynb #workers
+class Workers:
+    """A key-value store whose ranks do not change with a restart: workers
+    with more devices come first, then faster ones, then by host."""
+    def __init__(self, store, num_devices=None, speed=None):
+        self.store, self.num_workers = store, store.num_workers
+        self.rank, self.tables = store.rank, set()
+        self.devices = try_devices(find_num_devices(num_devices))
+        host = zlib.crc32(platform.node().encode()) % WHOLE
+        found = self.gather('workers', [
+            len(self.devices), speed or len(self.devices), host])
+        order = onp.lexsort([-column for column in found.T[::-1]])
+        self.rank = order.tolist().index(store.rank)
+        self.num_devices = found[order, 0].astype(int).tolist()
+        self.speeds = found[order, 1].tolist()
+
+    def __getattr__(self, name):
+        return getattr(self.store, name)
+
+    def gather(self, key, values):
+        """Return a row of numbers from each worker: float32, by rank."""
+        table = np.zeros((self.num_workers, len(values)))
+        if key not in self.tables:
+            self.store.init(key, table)
+            self.tables.add(key)
+        table[self.rank] = np.array(values, dtype='float32')
+        if self.num_workers > 1:
+            self.store.push(key, table.copy())
+            self.store.pull(key, out=table)
+        return table.asnumpy()
+
 # %% ../notebooks/19_cluster.ipynb #train-job
 def train_job(job, test_set, evaluate):
     """Take all steps that are left, on this worker."""
     Minibatches(*test_set, 256)  # an invalid one raises now, not later
     broadcast_params(job.state.params, job.workers)
     replicas, states = job.make_replicas()
+    devices = job.workers.devices
     allreduce = cluster_allreduce(replicas[0], job.workers,
-                                  job.plan.in_rank_order)
+                                  job.plan.deterministic)
     while job.state.epoch < job.plan.num_epochs:
         for rows in job.rows_left():  # of each minibatch in this epoch
             costs = cluster_step(
-                rows, job.batches, replicas, job.devices, job.rate(),
+                rows, job.batches, replicas, devices, job.rate(),
                 job.workers, allreduce, job.state.shares, states,
-                **job.options)
+                **job.plan.options)
             npx.waitall()
             job.finish_step(costs)  # a checkpoint, every few steps
         job.finish_epoch(job.accuracy(replicas, test_set, evaluate))
-    return TrainResult(job.devices, **job.state.history,
+    return TrainResult(devices, **job.state.history,
                        device_params=replicas)
 
 # %% ../notebooks/19_cluster.ipynb #27
 def train_on_cluster(num_devices, batch_size, lr, num_epochs=10, seed=0,
                      data=None, checkpoints=None, checkpoint_every=20, *,
                      init=init_params, evaluate=evaluate_accuracy,
-                     schedule=None, in_rank_order=False, redistribute=False,
-                     speed=None, adapt=False, **options):
+                     schedule=None, deterministic=False, elastic=False,
+                     keep_every=None, speed=None, adapt=False, **options):
     """Train on all workers of a job; return a `TrainResult`.
 
     As `train`; `batch_size`: of all workers together. `num_devices`: of this
@@ -177,16 +226,18 @@ def train_on_cluster(num_devices, batch_size, lr, num_epochs=10, seed=0,
     proportion to `speed`, by default `num_devices`, or, if `adapt`, to the
     speeds measured in training. `checkpoints`: a folder that all share; rank
     0 writes every `checkpoint_every` steps, and training goes on from there,
-    on other workers only if `redistribute`. `schedule(step)`: the rate, not
-    `lr`. `in_rank_order`: see `RankOrderAllreduce`. `options`: `net`, `loss`,
-    `update` such as `adam`, `num_parts` of a shard, `max_norm`, `count(y)`.
-    Raises as `train` and `load_checkpoint`."""
-    check_cluster(checkpoint_every, num_devices, speed, init=init,
-                  evaluate=evaluate, schedule=schedule, **options)
-    plan = Plan(num_epochs, lr, schedule, num_devices, speed, adapt,
-                in_rank_order, redistribute, checkpoints, checkpoint_every)
+    on other workers only if `elastic`. `keep_every`: as `save_checkpoint`.
+    `schedule(step)`: the rate, not `lr`. `deterministic`: sums in the order
+    of the ranks. `options`: `net`, `loss`, `update`, `num_micro_batches`,
+    `max_norm`, `count(y)`. Raises as `train` and `load_checkpoint`."""
+    counts = {'checkpoint_every': checkpoint_every, 'keep_every':
+              checkpoint_every if keep_every is None else keep_every}
+    check_cluster(counts, speed, init=init, evaluate=evaluate,
+                  schedule=schedule, **options)
+    plan = Plan(num_epochs, lr, schedule, adapt, deterministic, elastic,
+                checkpoints, checkpoint_every, keep_every, options)
     X, y, *test_set = data or read_fashion_mnist()
-    with connect_kvstore() as store:
-        job = Job(store, init(seed), Minibatches(X, y, batch_size, seed),
-                  plan, options)
+    with connect_kvstore() as store, contextlib.closing(Training(
+            Workers(store, num_devices, speed), init(seed),
+            Minibatches(X, y, batch_size, seed), plan)) as job:
         return train_job(job, test_set, evaluate)

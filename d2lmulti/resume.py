@@ -1,104 +1,45 @@
 """What surrounds the steps of a job of several workers, so that it begins,
-stops and goes on exactly.
-
-MXNet numbers workers in the order in which they arrive, so after a restart
-another process has rank 0. Here the workers are numbered by what they are.
-"""
+stops and goes on exactly."""
 
 import collections
+import contextlib
+import copy
 import dataclasses
-import functools
 import json
 import os
-import platform
-import re
 import time
 import zlib
-from typing import (
-    Any,
-    Callable,
-    Deque,
-    Dict,
-    Iterator,
-    List,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-)
+from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
 
 import numpy as onp
-from mxnet import np
+from mxnet import autograd, np
 
+from .check_rules import try_rule
 from .checkpoint import (
     ROUNDING,
+    TRIED,
     Checkpoint,
-    get_random_state,
+    claim_folder,
     load_checkpoint,
     save_checkpoint,
-    seed_mxnet,
     seed_random,
 )
 from .checks import (
-    check_finite,
     check_optimizer_state,
     check_positive_int,
-    check_positive_number,
     check_scalar,
     check_training,
     check_weight,
 )
 from .data import Minibatches
-from .devices import split_slices, try_devices
+from .devices import split_slices
 from .heterogeneous import adapt_shares, balanced_shares
-from .network import lenet
+from .large_batch import norm
+from .network import lenet, loss
 from .replicas import get_params
 
 MARGIN = 0.03  # the fraction of its time that new shares must save
 WHOLE = 2**24  # float32, in which workers exchange numbers, holds such whole
-
-
-class Workers:
-    """A key-value store whose ranks do not change with a restart.
-
-    Workers with more devices come first, then faster ones, then by host:
-    those of equal rank in two runs do the same work. `devices`, `speeds`:
-    how many, and how fast, by rank.
-    """
-
-    def __init__(self, store: Any, num_devices: int, speed: float) -> None:
-        self.store, self.num_workers = store, store.num_workers
-        self.rank = store.rank
-        self.known: Set[str] = set()
-        host = zlib.crc32(platform.node().encode()) % WHOLE
-        found = self.gather('workers', [num_devices, speed, host])
-        order = onp.lexsort([-column for column in found.T[::-1]])
-        self.rank = order.tolist().index(store.rank)
-        self.devices = found[order, 0].astype(int).tolist()
-        self.speeds = found[order, 1].tolist()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
-
-    def gather(self, key: str, values: Sequence[float]) -> onp.ndarray:
-        """Return a row of numbers from each worker: float32, by rank.
-
-        Each pushes a table in which only its row is not zero.
-        """
-        table = np.zeros((self.num_workers, len(values)), dtype='float32')
-        if key not in self.known:
-            self.store.init(key, table)
-            self.known.add(key)
-        table[self.rank] = np.array(values, dtype='float32')
-        if self.num_workers > 1:
-            self.store.push(key, table.copy())
-            self.store.pull(key, out=table)
-        return table.asnumpy()
-
-    def mean(self, value: float, weight: float) -> float:
-        """Return the mean of the workers' values, by their weights."""
-        found = self.gather('mean', [value, weight]).astype('float64')
-        return float(onp.average(found[:, 0], weights=found[:, 1]))
 
 
 @dataclasses.dataclass
@@ -108,88 +49,109 @@ class Plan:
     num_epochs: int
     lr: float
     schedule: Optional[Callable[[int], float]]
-    num_devices: Optional[int]
-    speed: Optional[float]
     adapt: bool
-    in_rank_order: bool
-    redistribute: bool
+    deterministic: bool
+    elastic: bool
     checkpoints: Optional[str]
     checkpoint_every: int
+    keep_every: Optional[int]
+    options: Dict[str, Any]  # of `cluster_step`
 
 
-class Job:
+class Training:
     """This worker's part of a job: its devices, and where training stands.
 
-    Begins where the newest checkpoint ends, or with `params`.
+    Begins where the newest checkpoint ends, or with `params`. `workers`: a
+    `Workers` of chapter 19. Until `close` is called, no other job can write
+    checkpoints in the same folder.
     """
 
     def __init__(
-        self,
-        store: Any,
-        params: Sequence,
-        batches: Any,
-        plan: Plan,
-        options: Dict[str, Any],
+        self, workers: Any, params: Any, batches: Any, plan: Plan
     ) -> None:
-        self.devices = try_devices(find_num_devices(plan.num_devices))
-        self.workers = Workers(
-            store,
-            len(self.devices),
-            find_speed(plan.speed, len(self.devices)),
-        )
-        check_params(params, self.workers)
-        self.batches, self.plan, self.options = batches, plan, options
-        total = range(sum(self.workers.devices))
+        check_init(params)
         lr = 1 if plan.schedule else plan.lr
+        total = range(sum(workers.num_devices))
         check_training(plan.num_epochs, lr, batches, total)
+        self.workers, self.batches, self.plan = workers, batches, plan
         self.recent: Deque[List[float]] = collections.deque(maxlen=7)
-        self.state = self.restore(params)
+        self.state = self.load_or_init(params)
+        self.state.params = as_mxnet(self.state.params)
+        self.state.optimizer = as_mxnet(self.state.optimizer)
+        self.start_norm = self.last_norm = norm(self.state.params)
+        self.folder: Optional[int] = None
+        if plan.checkpoints and workers.rank == 0:
+            self.folder = claim_folder(plan.checkpoints)
 
-    def restore(self, params: Sequence) -> Checkpoint:
-        """Return the newest checkpoint, or that of an untrained network."""
-        state = load_or_init(
-            self.plan.checkpoints,
-            self.settings(params),
-            params,
-            self.workers,
-            self.plan.redistribute,
-            num_epochs=int(self.plan.num_epochs),
-            checkpoint_every=int(self.plan.checkpoint_every),
-        )
+    def close(self) -> None:
+        """Let other jobs write checkpoints in the same folder."""
+        if self.folder is not None:
+            os.close(self.folder)
+
+    def load_or_init(self, params: list) -> Checkpoint:
+        """Return the newest `Checkpoint`, or that of an untrained network.
+
+        Seeds this worker's random generators. Raises ValueError if the
+        checkpoint is of another training, or if the workers differ.
+        """
+        plan, workers = self.plan, self.workers
+        settings = self.settings(params)
+        free = ROUNDING if plan.elastic else ()
+        known = {name: settings[name] for name in settings if name not in free}
+        state = None
+        if plan.checkpoints:
+            state = load_checkpoint(plan.checkpoints, known, workers.rank)
+        if state is None:
+            state = Checkpoint(params, settings=settings)
+            state.history = {'accuracies': [], 'seconds': []}
+            seed_random(state, workers.rank)
+        elif any(state.settings[name] != settings[name] for name in ROUNDING):
+            state.shares = []
+        state.settings = settings
+        check_same_start(workers, state, plan)
         state.shares = state.shares or balanced_shares(
-            self.workers.speeds, self.batches.batch_size
+            workers.speeds, self.batches.batch_size
         )
         return state
 
-    def settings(self, params: Sequence) -> Dict[str, Any]:
+    def settings(self, params: list) -> Dict[str, Any]:
         """Return what must be the same for training to continue exactly."""
-        return job_settings(
-            self.batches,
-            self.plan.lr,
-            params,
-            self.workers,
-            schedule=self.plan.schedule,
-            adapt=self.plan.adapt,
-            in_rank_order=self.plan.in_rank_order,
-            **self.options,
-        )
+        batches, workers, plan = self.batches, self.workers, self.plan
+        numbers = {
+            'examples': len(batches.X),
+            'seed': batches.seed,
+            'batch_size': batches.batch_size,
+            'lr': plan.lr,
+            **{n: v for n, v in plan.options.items() if not callable(v)},
+        }
+        for name, value in numbers.items():  # JSON knows none of NumPy's
+            if isinstance(value, onp.generic):
+                numbers[name] = value.item()
+        return {
+            **numbers,
+            'data': data_sums(batches.X, batches.y),
+            'schedule': schedule_sums(plan, len(batches)),
+            'shapes': [list(param.shape) for param in params],
+            'workers': workers.num_workers,
+            'devices': workers.num_devices,
+            'speeds': workers.speeds,
+            'adapt': plan.adapt,
+            'deterministic': plan.deterministic,
+            **try_functions(params, batches, **plan.options),
+        }
 
     def make_replicas(self) -> Tuple[List[list], List[list]]:
         """Return (replicas, optimizer states), one of each for every device.
 
         The first ones are what checkpoints hold from now on.
         """
-        replicas = [
-            get_params(self.state.params, device) for device in self.devices
-        ]
+        state, devices = self.state, self.workers.devices
+        replicas = [get_params(state.params, device) for device in devices]
         states = [
-            [
-                np.array(array, dtype=str(onp.dtype(array.dtype)), ctx=device)
-                for array in self.state.optimizer
-            ]
-            for device in self.devices
+            [array.copyto(device) for array in state.optimizer]
+            for device in devices
         ]
-        self.state.params, self.state.optimizer = replicas[0], states[0]
+        state.params, state.optimizer = replicas[0], states[0]
         return replicas, states
 
     def rate(self) -> float:
@@ -207,21 +169,52 @@ class Job:
         while self.state.step < len(all_rows):
             yield all_rows[self.state.step]
         self.state.history['seconds'].append(time.perf_counter() - start)
-        check_finite(self.state.params, self.plan.lr)
 
     def finish_step(self, costs: Any) -> None:
         """Count a step, adapt the shares to its costs (each worker's seconds
-        per example) if asked to, and every few steps write a checkpoint."""
+        per example) if asked to, and every few steps write a checkpoint.
+        Raises FloatingPointError if a parameter is no longer finite."""
         state, plan = self.state, self.plan
+        self.check_finite()
         self.recent.append(costs.tolist())
         if plan.adapt:
             state.shares = adapt_shares(state.shares, self.recent, MARGIN)
         state.step += 1
+        ends = state.step == len(self.batches)
         if plan.checkpoints and (
-            state.step % plan.checkpoint_every == 0
-            or state.step == len(self.batches)
+            ends or state.step % plan.checkpoint_every == 0
         ):
-            save_state(plan.checkpoints, state, self.workers)
+            check_optimizer_state(state.optimizer)
+            if self.workers.rank == 0:
+                save_checkpoint(plan.checkpoints, state, plan.keep_every)
+            seed_random(state, self.workers.rank)
+
+    def check_finite(self) -> None:
+        """Raise FloatingPointError, with the likely cause, if the last step
+        has made a parameter infinite or nan."""
+        params, rate = self.state.params, self.rate()
+        before, self.last_norm = self.last_norm, norm(params)
+        if onp.isfinite(self.last_norm):
+            return
+        for i, param in enumerate(params):
+            if onp.isfinite(param.asnumpy()).all():
+                continue
+            if before > 1000 * max(1, self.start_norm):
+                cause = f'they had grown: the rate, {rate:g}, is too large'
+            elif onp.isfinite(norm([param.grad for param in params])):
+                cause = f'the gradients are finite: the rate, {rate:g}, is '
+                cause += 'far too large, or the update divides by 0'
+            else:
+                cause = 'the gradients are not finite: the loss of this '
+                cause += 'minibatch divides by 0 or takes the logarithm of 0'
+            raise FloatingPointError(
+                f'training diverged in step {self.state.step} of epoch '
+                f'{self.state.epoch}, counted from 0: params[{i}], of shape '
+                f'{param.shape}, is not finite. The norm of all parameters '
+                f'was {self.start_norm:.3g} when this run began and '
+                f'{before:.3g} before this step. Likely, {cause}. Nothing of '
+                'this step was saved; earlier checkpoints stay'
+            )
 
     def finish_epoch(self, accuracy: float) -> None:
         """Note the accuracy of an epoch, and go on to the next."""
@@ -233,35 +226,120 @@ class Job:
     ) -> float:
         """Return the accuracy on a test set, (X, y), over which all workers
         divide themselves."""
-        parts = split_slices(len(test_set[1]), self.workers.num_workers)
-        X, y = (data[parts[self.workers.rank]] for data in test_set)
-        if not len(y):  # there are fewer examples than workers
-            return self.workers.mean(0, 0)
-        found = evaluate(
-            replicas,
-            Minibatches(X, y, 256),
-            self.devices,
-            self.options.get('net', lenet),
+        workers, options = self.workers, self.plan.options
+        rows = split_slices(len(test_set[1]), workers.num_workers)
+        X, y = (data[rows[workers.rank]] for data in test_set)
+        mean, weight = 0.0, 0.0  # if there are fewer examples than workers
+        if len(y):
+            batches, net = Minibatches(X, y, 256), options.get('net', lenet)
+            found = evaluate(replicas, batches, workers.devices, net)
+            mean = check_scalar('evaluate', found)
+            weight = check_weight(options.get('count', len)(y))
+        table = workers.gather('accuracy', [mean, weight]).astype('float64')
+        return float(onp.average(table[:, 0], weights=table[:, 1]))
+
+
+def as_mxnet(arrays: list) -> list:
+    """Return copies of arrays of MXNet or NumPy, as arrays of MXNet."""
+    return [np.array(a, dtype=str(onp.dtype(a.dtype))) for a in arrays]
+
+
+def data_sums(X: onp.ndarray, y: onp.ndarray) -> list:
+    """Return dtypes, shapes and checksums; of a sample, if there is much."""
+    sample = X[:: 1 + X.nbytes // 2**26]
+    return [
+        *(f'{data.dtype} {data.shape}' for data in (X, y)),
+        *(zlib.crc32(data.tobytes()) for data in (sample, y)),
+    ]
+
+
+def schedule_sums(plan: Plan, num_steps: int) -> Optional[List[int]]:
+    """Return a checksum of each epoch's rates, to six digits."""
+    if plan.schedule is None:
+        return None
+    rates = [
+        f'{check_weight(plan.schedule(step), f"schedule({step})"):.5e}'
+        for step in range(plan.num_epochs * num_steps)
+    ]
+    return [
+        zlib.crc32(' '.join(rates[start : start + num_steps]).encode())
+        for start in range(0, len(rates), num_steps)
+    ]
+
+
+def try_functions(
+    params: list,
+    batches: Any,
+    net: Callable = lenet,
+    loss: Callable = loss,
+    count: Callable = len,
+    update: Optional[Callable] = None,
+    **options: Any,
+) -> Dict[str, List[float]]:
+    """Return what the functions do with a few numbers: their code cannot be
+    compared, but this can. What raises here will raise in the first step."""
+    tried, moves = [0.0, 0.0, 0.0], [0.0]
+    seed_random(Checkpoint([]))  # for dropout
+    with contextlib.suppress(Exception):
+        X, y = batches.load(onp.arange(min(8, len(batches.X))))
+        replica = get_params(params, X.ctx)
+        with autograd.record():
+            total = loss(net(X, replica), y).sum()
+        total.backward()
+        size = norm([param.grad for param in replica])
+        tried = [total.item(), size, check_weight(count(y))]
+        if update:  # a copy, as the rule may count its steps
+            found = try_rule(copy.deepcopy(update), params, num_steps=3)
+            moves = [float(sum(abs(move).sum() for move in found))]
+    return dict(zip(TRIED, (tried, moves)))
+
+
+def check_same_start(workers: Any, state: Checkpoint, plan: Plan) -> None:
+    """Raise ValueError, in all workers, if they would not start alike."""
+    same = {n: v for n, v in state.settings.items() if n not in TRIED}
+    same['num_epochs'] = int(plan.num_epochs)
+    same['checkpoint_every'] = int(plan.checkpoint_every)
+    text = json.dumps(same, sort_keys=True)
+    tried = [number for name in TRIED for number in state.settings[name]]
+    numbers = {
+        'have different networks: init must return arrays of the same shapes '
+        f'in all; here they are {same["shapes"]}': [checksum(same['shapes'])],
+        'were started with different arguments: only num_devices and speed '
+        f'may differ; here they are {text}': [
+            checksum([plan.checkpoints is None, text])
+        ],
+        f'found different checkpoints in {plan.checkpoints}: give a folder '
+        'that all hosts share': [state.epoch, state.step],
+        'compute different things: net, loss, count and update must be the '
+        'same in all': tried,
+    }
+    found = workers.gather('start', sum(numbers.values(), []))
+    for difference, own in numbers.items():
+        columns, found = found[:, : len(own)], found[:, len(own) :]
+        rtol = 1e-4 if own is tried else 0
+        if not onp.allclose(columns, columns[0], rtol, 0, equal_nan=True):
+            raise ValueError(f'the workers {difference}')
+
+
+def checksum(value: Any) -> int:
+    """Return a checksum of a value's text, whole in float32."""
+    return zlib.crc32(str(value).encode()) % WHOLE
+
+
+def check_init(params: Any) -> None:
+    """Raise TypeError unless `init` has returned a list of float32 arrays."""
+    if not isinstance(params, (list, tuple)) or not all(
+        isinstance(param, np.ndarray) for param in params or [None]
+    ):
+        raise TypeError(
+            f'init must return a list of MXNet arrays, not {params!r:.60}'
         )
-        weight = check_weight(self.options.get('count', len)(y))
-        return self.workers.mean(check_scalar('evaluate', found), weight)
-
-
-def scale_gradients(
-    grads: Sequence, weight: Any, max_norm: Optional[float] = None
-) -> None:
-    """Divide gradients, in place, by `weight`, an array; then, if the norm of
-    all together exceeds `max_norm`, scale them down to it.
-
-    Where nothing has a weight, the sums are zero and stay zero.
-    """
-    for grad in grads:
-        grad /= np.where(weight == 0, 1, weight)
-    if max_norm is not None:
-        norm = sum((grad**2).sum() for grad in grads) ** 0.5
-        factor = np.minimum(1, float(max_norm) / np.maximum(norm, 1e-30))
-        for grad in grads:
-            grad *= factor
+    for param in params:
+        if onp.dtype(param.dtype) != 'float32':
+            raise TypeError(
+                'the parameters must be float32, as what workers exchange '
+                f'is, not {param.dtype}'
+            )
 
 
 def find_num_devices(num_devices: Optional[int]) -> int:
@@ -278,151 +356,3 @@ def find_num_devices(num_devices: Optional[int]) -> int:
             'devices'
         )
     return int(text)
-
-
-def find_speed(speed: Optional[float], num_devices: int) -> float:
-    """Return how fast this worker is: as given, or else in proportion to its
-    devices. Raises TypeError or ValueError for an invalid speed."""
-    if speed is None:
-        return float(num_devices)
-    check_positive_number(speed=speed)
-    check_positive_number(**{'speed, in float32,': float(onp.float32(speed))})
-    return float(speed)
-
-
-def check_params(params: Any, workers: Workers) -> None:
-    """Raise TypeError or ValueError, in all workers, unless `init` returned
-    arrays of the same shapes everywhere: servers end at any other."""
-    if not isinstance(params, (list, tuple)) or not all(
-        isinstance(param, np.ndarray) for param in params or [None]
-    ):
-        raise TypeError(
-            f'init must return a list of MXNet arrays, not {params!r:.60}'
-        )
-    for param in params:
-        if onp.dtype(param.dtype) != 'float32':
-            raise TypeError(
-                'the parameters must be float32, as what workers exchange '
-                f'is, not {param.dtype}'
-            )
-    shapes = [param.shape for param in params]
-    found = workers.gather(
-        'shapes', [zlib.crc32(repr(shapes).encode()) % WHOLE]
-    )
-    if (found != found[0]).any():
-        raise ValueError(
-            'the workers have different networks: init must return arrays of '
-            f'the same shapes in all; here they are {shapes}'
-        )
-
-
-def job_settings(
-    batches: Any, lr: float, params: Sequence, workers: Workers, **recipe: Any
-) -> Dict[str, Any]:
-    """Return what must be the same for training to continue exactly."""
-    schedule = recipe.pop('schedule', None)
-    if schedule:  # a function: some of its values stand for it
-        steps = (0, 1, len(batches) // 2, len(batches) - 1)
-        recipe['schedule'] = [
-            check_weight(schedule(step), f'schedule({step})') for step in steps
-        ]
-    settings = {
-        'examples': len(batches.X),
-        'seed': batches.seed,
-        'batch_size': batches.batch_size,
-        'lr': lr,
-        'shapes': [list(param.shape) for param in params],
-        'workers': workers.num_workers,
-        'devices': workers.devices,
-        'speeds': workers.speeds,
-        **{
-            name: describe(value) if callable(value) else value
-            for name, value in recipe.items()
-        },
-    }
-    return {  # JSON knows no number of NumPy's
-        name: value.item() if isinstance(value, onp.generic) else value
-        for name, value in settings.items()
-    }
-
-
-def describe(value: Any) -> str:
-    """Return the name of a function, with what `partial` has fixed, or the
-    text of a value: the same in every process."""
-    if isinstance(value, functools.partial):
-        fixed = [
-            *map(describe, value.args),
-            *(f'{key}={describe(x)}' for key, x in value.keywords.items()),
-        ]
-        return f'{describe(value.func)}({", ".join(fixed)})'
-    if callable(value):
-        return getattr(value, '__name__', type(value).__name__)
-    return re.sub(' at 0x[0-9a-f]+', '', repr(value))
-
-
-def load_or_init(
-    folder: Optional[str],
-    settings: Dict[str, Any],
-    params: Sequence,
-    workers: Workers,
-    redistribute: bool = False,
-    **plan: int,
-) -> Checkpoint:
-    """Return the newest `Checkpoint`, or that of an untrained network.
-
-    Sets the random state of this worker. `redistribute`: other numbers of
-    workers or devices, and other speeds, are allowed. `plan`: what may change
-    when training goes on. Raises ValueError if the workers differ.
-    """
-    free = ROUNDING if redistribute else ()
-    known = {name: settings[name] for name in settings if name not in free}
-    state = load_checkpoint(folder, known, workers.rank) if folder else None
-    if state is None:
-        history: Dict[str, List[float]] = {'accuracies': [], 'seconds': []}
-        state = Checkpoint(list(params), settings=settings, history=history)
-        seed_random([settings['seed'] or 0, workers.rank])
-        seed_mxnet(state, workers.rank)
-    elif state.settings != settings:
-        state.settings, state.shares = settings, []
-    state.params = [
-        np.array(p, dtype=str(onp.dtype(p.dtype))) for p in state.params
-    ]
-    check_same_start(folder, state, workers, **plan)
-    return state
-
-
-def check_same_start(
-    folder: Optional[str], state: Checkpoint, workers: Workers, **plan: int
-) -> None:
-    """Raise ValueError, in all workers, if they would not start alike."""
-    text = json.dumps({**state.settings, **plan}, sort_keys=True)
-    found = workers.gather(
-        'start',
-        [
-            zlib.crc32(text.encode()) % WHOLE,
-            folder is not None,
-            state.epoch,
-            state.step,
-        ],
-    )
-    if (found[:, :2] != found[0, :2]).any():
-        raise ValueError(
-            'the workers were started with different arguments: only '
-            f'num_devices and speed may differ; here they are {text}'
-        )
-    if (found != found[0]).any():
-        raise ValueError(
-            'the workers found different checkpoints in '
-            f'{folder}: give a folder that all hosts share'
-        )
-
-
-def save_state(folder: str, state: Checkpoint, workers: Workers) -> None:
-    """Write a checkpoint with every worker's random state. All workers call
-    it; the one of rank 0 writes."""
-    check_optimizer_state(state.optimizer)
-    halves = get_random_state().view('uint16')
-    found = workers.gather('random', halves.tolist())
-    seed_mxnet(state, workers.rank)
-    if workers.rank == 0:
-        save_checkpoint(folder, state, found.astype('uint16').view('uint32'))

@@ -275,7 +275,7 @@ def tiny_training(folder, **options):
             'init': tiny_init,
             'net': noisy_net,
             'update': d2lmulti.adam,
-            'num_parts': 2,
+            'num_micro_batches': 2,
             'max_norm': 1.0,
             'schedule': lambda step: 0.02 / (1 + 0.1 * step),
             **options,

@@ -10,7 +10,7 @@ def hidden_bytes_in_step(rng, answer, solution):
 
 
 def hidden_sum_in_rank_order(rng, answer, solution):
-    for k in (1, 3, 9):
+    for k in (1, 3, 9, 40):
         numbers = rng.randn(k) * 10.0 ** rng.randint(-3, 8, k)
         arrivals = [(rank, float(x)) for rank, x in enumerate(numbers)]
         rng.shuffle(arrivals)

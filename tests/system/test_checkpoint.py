@@ -1,14 +1,18 @@
 """Checkpoints: whole or not there, and training goes on exactly."""
 
 import builtins
+import dataclasses
 import errno
 import io
 import itertools
 import multiprocessing
 import os
+import pathlib
 import random
 import resource
 import signal
+import socket
+import tempfile
 import time
 import warnings
 
@@ -41,7 +45,7 @@ def test_what_is_saved_is_loaded_bit_for_bit(tmp_path):
         )
         for i in range(12)
     ]
-    optimizer = [onp.array([onp.nan, -0.0, onp.inf]), onp.arange(3)]
+    optimizer = [onp.array([5e-324, -0.0, 1e308]), onp.arange(3)]
     save_checkpoint(
         tmp_path,
         Checkpoint(
@@ -103,6 +107,206 @@ def test_the_last_two_are_kept_and_nothing_else(tmp_path):
     ]
 
 
+def test_every_so_many_steps_one_is_kept(tmp_path):
+    for epoch in range(2):
+        for step in range(2, 15, 2):
+            save_checkpoint(
+                tmp_path, dataclasses.replace(some(step), epoch=epoch), 6
+            )
+    assert [
+        module.position_of(path) for path in module.checkpoint_paths(tmp_path)
+    ] == [[0, 6], [0, 12], [1, 6], [1, 12], [1, 14]]
+    assert load_checkpoint(tmp_path).step == 14
+
+
+@pytest.mark.parametrize('bad', [onp.nan, onp.inf, -onp.inf])
+@pytest.mark.parametrize('name', ['params', 'optimizer'])
+def test_what_is_not_finite_is_never_saved(tmp_path, name, bad):
+    assert_not_finite_is_refused(tmp_path, name, bad)
+
+
+def assert_not_finite_is_refused(folder, name='params', bad=onp.nan):
+    """The earlier ones stay, however often it is tried."""
+    for step in (5, 10):
+        save_checkpoint(folder, some(step))
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    arrays = [onp.ones(2), onp.ones((3, 4), 'float32')]
+    arrays[1][2, 3] = bad
+    state = Checkpoint(**{'params': [], 'step': 15, name: arrays})
+    for _ in range(3):
+        with pytest.raises(
+            FloatingPointError,
+            match=rf'step 15 of epoch 0, {name}.1., of shape .3, 4.*too large',
+        ):
+            save_checkpoint(folder, state)
+    assert before == {path: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_large_numbers_are_finite(tmp_path):
+    """Their sum and their squares are not."""
+    save_checkpoint(tmp_path, Checkpoint([onp.full(9, 3e38, 'float32')]))
+    assert load_checkpoint(tmp_path).params[0][8] == onp.float32(3e38)
+
+
+def make_dangling(path):
+    path.symlink_to('nowhere')
+
+
+@pytest.mark.parametrize(
+    'make, reason',
+    [
+        (os.mkdir, 'is not a file'),
+        (os.mkfifo, 'is not a file'),
+        (make_dangling, 'cannot be read .No such file'),
+    ],
+)
+def test_what_is_no_file_is_passed_over(tmp_path, make, reason):
+    """By readers, and by the writer that removes old ones."""
+    make(tmp_path / 'checkpoint-000000-00000000.npz')
+    save_checkpoint(tmp_path, some(1))
+    make(tmp_path / 'checkpoint-000000-00000003.npz')
+    with pytest.warns(UserWarning, match=f'00003.npz {reason}.*before it'):
+        assert load_checkpoint(tmp_path).step == 1
+    save_checkpoint(tmp_path, some(2))
+    with pytest.warns(UserWarning, match=reason):
+        assert load_checkpoint(tmp_path).step == 2
+
+
+def test_other_files_are_left_alone(tmp_path):
+    names = [
+        'x.part',
+        'checkpoint-best.npz',
+        'checkpoint-000000-00000001.elsewhere.1.part',  # of another host
+        f'checkpoint-000000-00000001.{socket.gethostname()}.1.part',  # alive
+        'checkpoint-000000-00000001.npz.bak',
+    ]
+    for name in names:
+        (tmp_path / name).write_bytes(b'mine')
+    for step in range(4):
+        save_checkpoint(tmp_path, some(step))
+    assert load_checkpoint(tmp_path).step == 3
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left >= set(names) and len(left) == len(names) + 2
+
+
+def run_as_another_user(function, *args):
+    """Run a function in a process that is not root; return what it printed
+    or raised."""
+
+    def run(connection):
+        if os.getuid() == 0:
+            os.setgid(65534)
+            os.setuid(65534)
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter('always')
+                found = repr(function(*args))
+            found += ' '.join(str(warning.message) for warning in caught)
+        except Exception as error:
+            found = f'{type(error).__name__}: {error}'
+        connection.send(found)
+
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context('fork').Process(
+        target=run, args=(theirs,)
+    )
+    process.start()
+    assert ours.poll(30)
+    process.join()
+    return ours.recv()
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that other users can reach; pytest's are its user's alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield pathlib.Path(folder)
+
+
+def test_what_must_not_be_read_is_passed_over(open_folder):
+    save_checkpoint(open_folder, some(1))
+    save_checkpoint(open_folder, some(2)).chmod(0)
+    found = run_as_another_user(lambda: load_checkpoint(open_folder).step)
+    assert found.startswith('1')
+    assert 'cannot be read (Permission denied); the checkpoint bef' in found
+
+
+def test_a_folder_that_must_not_be_read_is_not_empty(open_folder):
+    """Else training would start over."""
+    save_checkpoint(open_folder, some(1))
+    open_folder.chmod(0o311)
+    assert 'PermissionError' in run_as_another_user(
+        load_checkpoint, open_folder
+    )
+
+
+def test_a_folder_that_must_not_be_written_is_refused(open_folder):
+    open_folder.chmod(0o555)
+    for folder in (open_folder, open_folder / 'new'):
+        found = run_as_another_user(module.claim_folder, folder)
+        assert found.startswith('PermissionError') and str(folder) in found
+        assert 'change its permissions, or give another folder' in found
+        found = run_as_another_user(save_checkpoint, folder, some())
+        assert found.startswith('PermissionError') and str(folder) in found
+
+
+def test_two_jobs_cannot_write_in_one_folder(tmp_path):
+    """The second is refused, as long as the first one runs."""
+    entry = module.claim_folder(tmp_path)
+    for _ in range(2):
+        with pytest.raises(OSError, match='another job writes .*wait until'):
+            module.claim_folder(tmp_path)
+    os.close(entry)
+    os.close(module.claim_folder(tmp_path))
+
+
+def test_a_monitor_beside_a_writer_disturbs_nobody(tmp_path):
+    assert_monitor_disturbs_nobody(tmp_path)
+
+
+def test_a_file_that_is_removed_before_it_is_read_does_no_harm(tmp_path):
+    assert_removed_does_no_harm(tmp_path)
+
+
+def assert_removed_does_no_harm(folder):
+    """The writer saves two more just when the reader opens the newest."""
+    original = module.read
+
+    def read(path):
+        if path.name.endswith('1.npz'):
+            save_checkpoint(folder, some(2))
+            save_checkpoint(folder, some(3))
+        return original(path)
+
+    save_checkpoint(folder, some(1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, 'read', read)
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            assert load_checkpoint(folder).step == 3
+
+
+def assert_monitor_disturbs_nobody(folder):
+    """It reads in a loop: no error, no warning, on either side."""
+    process = multiprocessing.get_context('fork').Process(
+        target=save_without_end, args=(folder, 0)
+    )
+    process.start()
+    try:
+        wait_until(lambda: module.checkpoint_paths(folder), seconds=60)
+        steps = []
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            while len(set(steps)) < 30:
+                steps.append(load_checkpoint(folder).step)
+                assert process.is_alive()
+        assert steps == sorted(steps)
+    finally:
+        process.kill()
+        process.join()
+
+
 def test_without_checkpoints_there_is_nothing_to_load(tmp_path):
     assert load_checkpoint(tmp_path) is None
     assert load_checkpoint(tmp_path / 'missing') is None
@@ -113,8 +317,10 @@ def assert_damage_is_noticed(folder, damage):
     save_checkpoint(folder, some(1))
     path = save_checkpoint(folder, some(2))
     path.write_bytes(damage(path.read_bytes()))
+    before = list(folder.iterdir())
     with pytest.warns(UserWarning, match='(damaged|not a check).*before it'):
         assert load_checkpoint(folder).step == 1
+    assert list(folder.iterdir()) == before  # a reader deletes nothing
 
 
 @pytest.mark.parametrize(
@@ -243,7 +449,12 @@ def assert_half_a_write_changes_nothing(folder):
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         assert load_checkpoint(folder).step == 1
-    assert len(list(folder.iterdir())) == 1
+    assert [path.suffix for path in sorted(folder.iterdir())] == [
+        '.npz',
+        '.part',  # a reader leaves it, the next writer does not
+    ]
+    save_checkpoint(folder, some(3))
+    assert [path.suffix for path in folder.iterdir()] == ['.npz', '.npz']
 
 
 def test_a_kill_in_the_middle_of_a_write_changes_nothing(tmp_path):
@@ -304,6 +515,30 @@ def test_another_network_is_refused(tmp_path):
 
 
 CHECKPOINT_BUGS = {
+    'nan is saved': (
+        module.to_bytes,
+        'if not onp.isfinite(array).all()',
+        'if False',
+        lambda folder: assert_not_finite_is_refused(folder),
+    ),
+    'the sum is looked at': (
+        module.to_bytes,
+        'onp.isfinite(array).all()',
+        'onp.isfinite(array.sum())',
+        lambda folder: test_large_numbers_are_finite(folder),
+    ),
+    "a living writer's part is removed": (
+        module.remove_dead_parts,
+        'os.kill(int(match[1]), 0)',
+        'raise ProcessLookupError',
+        lambda folder: test_other_files_are_left_alone(folder),
+    ),
+    'a file that is gone is missed': (
+        load_checkpoint,
+        'not os.path.lexists(path)',
+        'False',
+        lambda folder: assert_removed_does_no_harm(folder),
+    ),
     'a torn file is read': (
         module.read,
         'file[end:] != zip_comment(file[:end])',
@@ -312,24 +547,27 @@ CHECKPOINT_BUGS = {
     ),
     'half a file stays': (
         module.write_whole,
-        'part.unlink(missing_ok=True)',
+        'part.unlink()',
         'pass',
         lambda folder: test_a_full_disk_leaves_the_earlier_ones(folder),
     ),
     'random state forgotten': (
         load_checkpoint,
-        'set_random_state(random_states, rank)',
+        'seed_random(checkpoint, rank)',
         'pass',
         lambda folder: test_random_numbers_go_on_where_they_were(folder),
     ),
 }
 
 
+@pytest.mark.filterwarnings('ignore:overflow')
 @pytest.mark.parametrize('bug', CHECKPOINT_BUGS)
 def test_bug_in_a_checkpoint_is_caught(bug, monkeypatch, tmp_path):
     function, old, new, test = CHECKPOINT_BUGS[bug]
     put_in(monkeypatch, function, old, new)
-    with pytest.raises((AssertionError, pytest.fail.Exception)):
+    with pytest.raises(
+        (AssertionError, pytest.fail.Exception, UserWarning, ArithmeticError)
+    ):
         test(tmp_path)
 
 

@@ -1,6 +1,7 @@
 """Training in several processes: equal to one, and clear of MXNet's traps."""
 
 import contextlib
+import copy
 import functools
 import math
 import os
@@ -29,13 +30,12 @@ from helpers import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from mxnet import autograd, np
+from mxnet import autograd, np, npx
 
 import d2lmulti
 from d2lmulti import cluster, large_batch, resume
 from d2lmulti.checkpoint import (
     Checkpoint,
-    get_random_state,
     load_checkpoint,
     save_checkpoint,
 )
@@ -144,7 +144,7 @@ path = sys.argv[1]
 """
 
 STEPS = """
-def take_steps(store, how, devices, shares=None, num_parts=1,
+def take_steps(store, how, devices, shares=None, num_micro_batches=1,
                in_order=False):
     X, y, _, _ = read_fashion_mnist()
     minibatches = Minibatches(X[:183], y[:183], batch_size=61, seed=0)
@@ -155,7 +155,7 @@ def take_steps(store, how, devices, shares=None, num_parts=1,
     replicas = [get_params(params, device) for device in devices]
     for rows in minibatches.rows(epoch=0):
         cluster_step(rows, minibatches, replicas, devices, 0.2, store,
-                     allreduce, shares, num_parts=num_parts,
+                     allreduce, shares, num_micro_batches=num_micro_batches,
                      net=smooth_lenet)
     for i, replica in enumerate(replicas):
         onp.savez(f'{path}/{how}-{store.rank}-{i}.npz',
@@ -193,7 +193,7 @@ def file_distance(path):
     [
         ([1], 1, {}),
         ([1, 1], 1, {}),
-        ([2, 2], 2, {'shares': [1, 4], 'num_parts': 3}),
+        ([2, 2], 2, {'shares': [1, 4], 'num_micro_batches': 3}),
     ],
 )
 def test_other_workers_take_the_steps_of_one_process(
@@ -298,7 +298,7 @@ OPTIMIZERS = {
 @pytest.mark.parametrize('shares', [[1, 1], [50, 10, 1], [1, 2, 3, 4]])
 def test_any_split_takes_the_step_of_one_worker(update, shares):
     many = steps_in_turn(
-        len(shares), shares, num_parts=2, **weighted_options(update)
+        len(shares), shares, num_micro_batches=2, **weighted_options(update)
     )
     assert_right(many, weighted_steps_of_one(update))
 
@@ -322,9 +322,11 @@ def weighted_steps_of_one(update):
 def steps_of_one(**options):
     """Return what one worker does, in several orders."""
     return [
-        steps_in_turn(1, None, order, num_parts=num_parts, **options)
+        steps_in_turn(
+            1, None, order, num_micro_batches=num_micro_batches, **options
+        )
         for order in range(2)
-        for num_parts in (1, 61)
+        for num_micro_batches in (1, 61)
     ]
 
 
@@ -414,7 +416,7 @@ STEP_BUGS = {
         'y).mean()',
     ),
     'not divided': (
-        resume.scale_gradients,
+        cluster.scale_gradients,
         'grad /= np.where(weight == 0, 1, weight)',
         'grad /= 1',
     ),
@@ -424,11 +426,12 @@ STEP_BUGS = {
 @pytest.mark.parametrize('bug', STEP_BUGS)
 def test_bug_in_the_step_is_caught(bug, monkeypatch):
     put_in(monkeypatch, *STEP_BUGS[bug])
-    monkeypatch.setattr(cluster, 'scale_gradients', resume.scale_gradients)
     with pytest.raises(AssertionError):
         assert_weighted_mean(0.2)
         assert_weighted_mean(1e9)
-        assert_right(steps_in_turn(2, [1, 5], num_parts=2), steps_of_one())
+        assert_right(
+            steps_in_turn(2, [1, 5], num_micro_batches=2), steps_of_one()
+        )
 
 
 # What needs real workers is done by one job of three, part after part: a job
@@ -527,19 +530,32 @@ def train(store, name, folder=None, training=small_training, **options):
     except ValueError as error:
         print(f'{name}: {error}')
 
-def resume_from(store, name, state):
-    workers = resume.Workers(OwnKeys(store, name), 1, 1.0)
+def train_counted(store, name, folder):
+    taken, original = [], d2lmulti.cluster.worker_rows
+
+    def note(*args):
+        taken.append(original(*args))
+        return taken[-1]
+
+    d2lmulti.cluster.worker_rows = note
+    train(store, name, folder, elastic=True, num_devices=number,
+          init=tiny_init, net=tiny_net)
+    d2lmulti.cluster.worker_rows = original
+    onp.savez(f'{path}/rows-{store.rank}.npz', *taken)
+
+def resume_from(store, name, **state):
+    def load(folder, known, rank):
+        return Checkpoint(tiny_init(0), settings=known, **state)
+
     original = resume.load_checkpoint
-    resume.load_checkpoint = lambda *args: state
-    try:
-        resume.load_or_init('folder', state.settings, [np.ones(1)], workers)
-    except ValueError as error:
-        print(f'{name}: {error}')
+    resume.load_checkpoint = load
+    train(store, name, 'folder', num_devices=1, init=tiny_init, net=tiny_net)
     resume.load_checkpoint = original
 """
 
 ALL = """
 import contextlib
+import functools
 
 with connect_kvstore() as store:
     sums_after_a_forward_pass(store)
@@ -548,7 +564,7 @@ with connect_kvstore() as store:
     two_sums_in_a_row(store)
     first_sums(store)
     take_steps(store, 'alone', [1, 1, 1])
-    take_steps(store, 'together', [1, 2, 1], [5, 30, 1], num_parts=2,
+    take_steps(store, 'together', [1, 2, 1], [5, 30, 1], num_micro_batches=2,
                in_order=True)  # 5 rows for 3 parts, and so on
     tiny = {'num_devices': 1, 'init': tiny_init, 'net': tiny_net}
     train(store, 'a small test set', **tiny,
@@ -557,12 +573,14 @@ with connect_kvstore() as store:
     train(store, 'other intervals', **tiny, checkpoint_every=number)
     train(store, 'other shapes', num_devices=1,
           init=lambda seed: [np.zeros((784, number))], net=tiny_net)
-    resume_from(store, 'other checkpoints',
-                Checkpoint([np.ones(1)], 0, store.rank))
-    resume_from(store, 'other settings',
-                Checkpoint([np.ones(1)], settings={'lr': store.rank}))
+    resume_from(store, 'other checkpoints', step=store.rank)
+    train(store, 'other settings', **tiny, lr=0.1 * number)
+    train(store, 'other data', **tiny, data=(X + (number == 2), y, X, y))
+    train(store, 'other updates', **tiny, update=functools.partial(
+        d2lmulti.sgd_momentum, momentum=number / 4))
     train(store, 'whole', f'{path}/undisturbed', tiny_training,
-          num_devices=number, in_rank_order=True)
+          num_devices=number, deterministic=True)
+    train_counted(store, 'from one worker', f'{path}/elastic')
     queue_sums(store)  # and nothing waits for them
 """
 
@@ -571,10 +589,35 @@ with connect_kvstore() as store:
 def job_of_three(tmp_path_factory):
     """Return the folder with the results of the job, and what it printed."""
     folder = tmp_path_factory.mktemp('sums')
+    onp.savez(folder / 'rows-one.npz', *interrupted_rows(folder / 'elastic'))
     script = HEAD + STEPS + SUMS + TRAININGS + ALL
     return folder, run_job(
         folder, script, folder, workers=3, servers=2, devices=[1, 2, 1]
     )
+
+
+def interrupted_rows(folder):
+    """Let one worker take four steps of an epoch's five, the last without a
+    checkpoint; return the rows of the others."""
+    rows, cluster_step = [], cluster.cluster_step
+
+    def failing_step(*args, **options):
+        rows.append(args[0])
+        if len(rows) == 5:
+            raise KeyboardInterrupt
+        return cluster_step(*args, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster, 'cluster_step', failing_step)
+        with pytest.raises(KeyboardInterrupt):
+            small_training(
+                folder,
+                num_devices=1,
+                checkpoint_every=3,
+                init=tiny_init,
+                net=tiny_net,
+            )
+    return rows[:3]
 
 
 def printed(job_of_three, part):
@@ -691,8 +734,8 @@ from d2lmulti import resume
 from helpers import small_training, tiny_training
 folder, fail_at, options = sys.argv[1], int(sys.argv[2]), eval(sys.argv[3])
 original = resume.save_checkpoint
-def save(folder, state, states):
-    original(folder, state, states)
+def save(folder, state, keep_every):
+    original(folder, state, keep_every)
     if (state.epoch * 5 + state.step == fail_at
             and not os.path.exists('failed')):
         open('failed', 'w').close()
@@ -783,7 +826,7 @@ def test_kills_at_random_moments_change_nothing(
             TRAIN,
             f'killed{i}',
             -1,
-            {'in_rank_order': True, 'devices': 2},
+            {'deterministic': True, 'devices': 2},
             workers=3,
             restarts=3,
             on_line=kill_soon,
@@ -825,21 +868,21 @@ def test_three_workers_learn_what_one_learns(undisturbed_three):
     assert three.settings['devices'] == [2, 1, 1]
 
 
-def test_training_is_redistributed_over_other_devices(tmp_path):
+def test_training_goes_on_with_other_devices(tmp_path):
     """As the refusal says; the steps that were taken are not repeated."""
     train = functools.partial(small_training, init=tiny_init, net=tiny_net)
     right = train(tmp_path / 'two')
     results = [right] + [
-        train(None, num_devices, num_parts=num_parts)
-        for num_devices, num_parts in ((1, 1), (1, 3), (3, 2))
+        train(None, num_devices, num_micro_batches=num_micro_batches)
+        for num_devices, num_micro_batches in ((1, 1), (1, 3), (3, 2))
     ]
-    with pytest.raises(ValueError, match='devices = .2.*redistribute=True'):
+    with pytest.raises(ValueError, match='devices = .2.*elastic=True'):
         train(tmp_path / 'two', num_devices=1)
     for path in sorted((tmp_path / 'two').glob('*'))[1:]:
         path.unlink()  # the end
     state = load_checkpoint(tmp_path / 'two')
     assert (state.epoch, state.step) == (1, 4)
-    found = train(tmp_path / 'two', num_devices=1, redistribute=True)
+    found = train(tmp_path / 'two', num_devices=1, elastic=True)
     ours, *others = (
         [onp.frombuffer(text, 'float32') for text in replicas[0]]
         for replicas, _ in [found, *results]
@@ -847,23 +890,320 @@ def test_training_is_redistributed_over_other_devices(tmp_path):
     assert d2lmulti.rounding_ratio(ours, others) < 8
     assert len(found[1]) == 2
     with pytest.raises(ValueError, match='written with lr ='):
-        train(tmp_path / 'two', lr=0.1, redistribute=True)
+        train(tmp_path / 'two', lr=0.1, elastic=True)
 
 
-def test_other_workers_get_the_random_states_that_are_there(tmp_path):
-    state = Checkpoint([onp.ones(1)])
-    states = [
-        get_random_state() for _ in range(2) if onp.random.seed() is None
+def test_other_workers_take_each_example_that_is_left_once(job_of_three):
+    """One worker took three steps of an epoch; three go on in its midst."""
+    assert printed(job_of_three, 'from one worker') == ['trained'] * 3
+    rows = {}
+    for name in ('one', '0', '1', '2'):
+        with onp.load(job_of_three[0] / f'rows-{name}.npz') as arrays:
+            rows[name] = [arrays[f'arr_{i}'] for i in range(len(arrays))]
+    three = [onp.concatenate(p) for p in zip(*(rows[n] for n in '012'))]
+    X, y, _, _ = d2lmulti.read_fashion_mnist()
+    minibatches = d2lmulti.Minibatches(X[:150], y[:150], 32, seed=0)
+    right = [*minibatches.rows(0), *minibatches.rows(1)]
+    found = [*rows['one'], *three]
+    assert len(found) == len(right) == 10
+    for one_step, all_rows in zip(found, right):
+        assert sorted(one_step) == sorted(all_rows)
+
+
+def test_other_workers_end_where_one_does(job_of_three):
+    state = load_checkpoint(job_of_three[0] / 'elastic')
+    results = [
+        small_training(
+            None, k, num_micro_batches=n, init=tiny_init, net=tiny_net
+        )[0][0]
+        for k, n in ((1, 1), (1, 3), (3, 2))
     ]
-    save_checkpoint(tmp_path, state, states)
+    results = [
+        [onp.frombuffer(text, 'float32') for text in params]
+        for params in results
+    ]
+    found = [param.reshape(-1) for param in state.params]
+    assert (state.epoch, state.step) == (1, 5)
+    assert d2lmulti.rounding_ratio(found, results) < 8
+
+
+CHANGING = f"""
+import os, sys
+sys.path.insert(0, {TESTS!r})
+import d2lmulti
+from d2lmulti import resume
+from helpers import small_training, tiny_init, tiny_net
+original = resume.save_checkpoint
+def save(folder, state, keep_every):
+    original(folder, state, keep_every)
+    if (state.epoch, state.step) == (1, 2) and sys.argv[2] == 'kill':
+        os.kill(os.getpid(), 9)
+resume.save_checkpoint = save
+small_training(sys.argv[1], num_devices=1, init=tiny_init, net=tiny_net,
+               update=d2lmulti.adam, lr=0.01, elastic=True)
+"""
+
+
+@pytest.mark.long
+def test_two_workers_are_killed_and_three_go_on(tmp_path):
+    """With Adam, whose state and count of steps go on, too."""
+    results = []
+    for name, k in (('one', 1), ('two', 2), ('three', 3)):
+        small_training(
+            tmp_path / name,
+            k,
+            init=tiny_init,
+            net=tiny_net,
+            update=d2lmulti.adam,
+            lr=0.01,
+        )
+        results.append(load_checkpoint(tmp_path / name))
+    folder = tmp_path / 'changing'
+    with pytest.raises(JobFailed, match='SIGKILL'):
+        run_job(tmp_path, CHANGING, folder, 'kill', workers=2)
+    assert (load_checkpoint(folder).epoch, load_checkpoint(folder).step) == (
+        1,
+        2,
+    )
+    run_job(tmp_path, CHANGING, folder, 'on', workers=3)
+    found = load_checkpoint(folder)
+    assert found.settings['workers'] == 3
+    assert found.optimizer[-1] == results[0].optimizer[-1] == 10
+    assert (
+        d2lmulti.rounding_ratio(
+            [*found.params, *found.optimizer],
+            [[*result.params, *result.optimizer] for result in results],
+        )
+        < 8
+    )
+
+
+def test_each_worker_draws_its_own_random_numbers(tmp_path):
+    """Also one that was not there when the checkpoint was written."""
+    save_checkpoint(tmp_path, Checkpoint([onp.ones(1)]))
     drawn = []
-    for rank in (0, 1, 2, 2, 3):
+    for rank in (0, 1, 2, 2):
         load_checkpoint(tmp_path, rank=rank)
-        drawn.append((onp.random.rand(), random.random()))
-    assert drawn[2] == drawn[3] and len(set(drawn)) == 4
-    for drawn_here, words in zip(drawn, states):
-        onp.random.set_state(('MT19937', words[:624], int(words[624])))
-        assert onp.random.rand() == drawn_here[0]
+        drawn.append(
+            (onp.random.rand(), random.random(), np.random.uniform().item())
+        )
+    assert drawn[2] == drawn[3]
+    assert all(len(set(numbers)) == 3 for numbers in zip(*drawn))
+
+
+class Momentum:
+    """An update rule that is an object."""
+
+    def __init__(self, momentum):
+        self.momentum = momentum
+
+    def __call__(self, params, grads, state, lr):
+        d2lmulti.sgd_momentum(params, grads, state, lr, self.momentum)
+
+
+def make_net(rate=0.2, activation=np.tanh):
+    """Return a network whose closure holds what it does."""
+
+    def net(X, params):
+        X = npx.dropout(X.reshape(len(X), -1), p=rate)
+        return activation(np.dot(X, params[0]) + params[1])
+
+    return net
+
+
+def rates(after):
+    """Return a schedule; only step 3 of 4 differs with `after`."""
+    return lambda step: after if step == 3 else 0.01
+
+
+def data_with(change_X=0, change_y=0):
+    """Return a small data set, with a change in its middle."""
+    X, y, X_test, y_test = (a[:40] for a in d2lmulti.read_fashion_mnist())
+    X, y = X.copy(), y.copy()
+    X[25, 0, 14, 14] += change_X
+    y[25] = (y[25] + change_y) % 10
+    return X, y, X_test, y_test
+
+
+BEFORE_AND_AFTER = {
+    'tried loss (dropout)': ({'net': make_net()}, {'net': make_net(0.3)}),
+    'tried loss (activation)': (
+        {'net': make_net()},
+        {'net': make_net(activation=np.sin)},
+    ),
+    'tried update': ({'update': Momentum(0.9)}, {'update': Momentum(0.0)}),
+    'tried update (closure)': (
+        {'update': functools.partial(d2lmulti.adam, beta2=0.999)},
+        {'update': lambda *args: d2lmulti.adam(*args, beta2=0.99)},
+    ),
+    'schedule': ({'schedule': rates(0.01)}, {'schedule': rates(0.02)}),
+    'data': ({}, {'data': data_with(change_X=0.01)}),
+    'data (labels)': ({}, {'data': data_with(change_y=1)}),
+}
+train_little = functools.partial(
+    small_training, init=tiny_init, net=tiny_net, data=data_with()
+)
+
+
+@pytest.mark.parametrize('name', BEFORE_AND_AFTER)
+def test_training_resumes_with_its_own_functions_and_data_only(tmp_path, name):
+    assert_refused(tmp_path, name)
+
+
+def assert_refused(folder, name):
+    before, after = BEFORE_AND_AFTER[name]
+    train_little(folder, **before)
+    with pytest.raises(
+        ValueError, match=f'written with {name.partition(" (")[0]} ='
+    ):
+        train_little(folder, **{**before, **after})
+
+
+def test_training_resumes_with_new_objects_that_do_the_same(tmp_path):
+    """Also for more epochs, for which the schedule has more rates."""
+    for num_epochs in (1, 3):
+        _, accuracies = train_little(
+            tmp_path,
+            num_epochs=num_epochs,
+            net=make_net(),
+            update=Momentum(0.9),
+            schedule=rates(0.02),
+        )
+        assert len(accuracies) == num_epochs
+
+
+SETTINGS_BUGS = {
+    'the rule is not tried': (
+        resume.try_functions,
+        'if update:',
+        'if False:',
+        'tried update',
+    ),
+    'the rule is tried once': (
+        resume.try_functions,
+        'num_steps=3',
+        'num_steps=1',
+        'tried update',
+    ),
+    'the network is tried as in a test': (
+        resume.try_functions,
+        'autograd.record()',
+        'autograd.record(train_mode=False)',
+        'tried loss (dropout)',
+    ),
+    'only the first epoch of the schedule': (
+        resume.schedule_sums,
+        'range(0, len(rates), num_steps)',
+        'range(1)',
+        'schedule',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', SETTINGS_BUGS)
+def test_bug_in_the_settings_is_caught(bug, monkeypatch, tmp_path):
+    *mutation, name = SETTINGS_BUGS[bug]
+    put_in(monkeypatch, *mutation)
+    with pytest.raises(pytest.fail.Exception):
+        assert_refused(tmp_path, name)
+
+
+class FailAt:
+    """Adam, whose step `step` writes a number."""
+
+    def __init__(self, step, value):
+        self.num_left, self.value = step + 1, value
+
+    def __call__(self, params, grads, state, lr):
+        d2lmulti.adam(params, grads, state, lr)
+        self.num_left -= 1
+        if self.num_left == 0:
+            params[0][300, 7] = self.value
+
+
+def nan_loss(step):
+    """Return a loss that divides 0 by 0 in step `step`."""
+    factors = iter([1] * (step + 1) + [float('nan')])  # one to try it
+    return lambda scores, y: d2lmulti.loss(scores, y) * next(factors)
+
+
+def growing_net(X, params):
+    """Return scores that overflow: the loss has no least step size."""
+    return (np.dot(X.reshape(len(X), -1), params[0]) + params[1]) ** 2
+
+
+NOT_FINITE = {
+    'nan in an update': (
+        7,
+        {'lr': 0.01, 'update': FailAt(7, float('nan'))},
+        r'params.0., of shape .784, 10., .* the gradients are finite: the '
+        'rate, 0.01, is far too large, or the update divides by 0',
+    ),
+    'infinity in an update': (
+        9,
+        {'lr': 0.01, 'update': FailAt(9, float('-inf'))},
+        'the gradients are finite',
+    ),
+    'nan in the loss': (
+        8,
+        {'loss': nan_loss(8)},
+        'the gradients are not finite: the loss of this minibatch',
+    ),
+    'a rate that is too large': (
+        None,
+        {'lr': 3.0, 'net': growing_net},
+        'Likely, they had grown: the rate, 3, is too large',
+    ),
+}
+
+
+@pytest.mark.parametrize('case', NOT_FINITE)
+def test_a_nan_ends_training_and_the_last_good_file_stays(tmp_path, case):
+    assert_ends_with_the_last_good_file(tmp_path, case)
+
+
+def assert_ends_with_the_last_good_file(folder, case):
+    """Its step, parameter and likely cause are named; five steps an epoch."""
+    step, options, cause = copy.deepcopy(NOT_FINITE[case])
+    where = (
+        f'step {step % 5} of epoch {step // 5}, ' if step is not None else ''
+    )
+    train = functools.partial(
+        small_training,
+        folder,
+        num_devices=1,
+        checkpoint_every=2,
+        **{'init': tiny_init, 'net': tiny_net, **options},
+    )
+    with pytest.raises(
+        FloatingPointError, match=f'diverged in {where}.*{cause}'
+    ):
+        train()
+    state = load_checkpoint(folder)
+    assert all(onp.isfinite(param).all() for param in state.params)
+    if step is not None:
+        assert (state.epoch, state.step) == (step // 5, step % 5 // 2 * 2)
+
+
+NOT_FINITE_BUGS = {
+    'looked at after the file': (
+        'finish_step',
+        'self.check_finite()',
+        'pass',
+    ),
+    'only infinity': (
+        'check_finite',
+        'if onp.isfinite(self.last_norm)',
+        'if not onp.isinf(self.last_norm)',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', NOT_FINITE_BUGS)
+def test_bug_in_what_is_not_finite_is_caught(bug, monkeypatch, tmp_path):
+    put_in_method(monkeypatch, resume.Training, *NOT_FINITE_BUGS[bug])
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        assert_ends_with_the_last_good_file(tmp_path, 'nan in an update')
 
 
 @pytest.mark.parametrize(
@@ -874,6 +1214,8 @@ def test_other_workers_get_the_random_states_that_are_there(tmp_path):
         ('other epochs', 'started with different arguments'),
         ('other intervals', 'started with different arguments'),
         ('other shapes', 'init must return arrays of the same shapes'),
+        ('other data', 'started with different arguments'),
+        ('other updates', 'update must be the same in all'),
     ],
 )
 def test_workers_that_were_started_differently_all_refuse(
@@ -919,7 +1261,7 @@ def test_the_first_sums_never_meet_the_first_values(job_of_three):
         ({'speed': float('nan')}, ValueError, 'speed must be'),
         ({'speed': 1e-50}, ValueError, 'speed, in float32,'),
         ({'speed': 'fast'}, TypeError, 'speed must be a number'),
-        ({'num_parts': 0}, ValueError, 'num_parts must be'),
+        ({'num_micro_batches': 0}, ValueError, 'num_micro_batches must be'),
         ({'max_norm': 0}, ValueError, 'max_norm must be'),
         ({'update': 3}, TypeError, 'update must be a function'),
         ({'net': None}, TypeError, 'net must be a function'),
@@ -949,7 +1291,7 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
             max_norm=kind(0.5),
             batch_size=int32(32),
             seed=int32(1),
-            num_parts=int32(2),
+            num_micro_batches=int32(2),
             init=tiny_init,
             net=tiny_net,
         )
@@ -985,45 +1327,36 @@ def test_a_state_that_would_not_resume_exactly_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_functions_have_the_same_description_in_all_processes():
-    def inner(x):
-        return x
-
-    whole = functools.partial(inner, other=inner, thing=object(), lr=0.1)
-    name = 'inner(other=inner, thing=<object object>, lr=0.1)'
-    assert resume.describe(whole) == name
-
-
 # Each real bug, put in on purpose: the test of its property must fail.
 
 RESUME_BUGS = {
     'the epoch starts over': (
-        resume.Job,
+        resume.Training,
         'rows_left',
         'start = time.perf_counter()',
         'start = time.perf_counter(); self.state.step = 0',
     ),
     'the next epoch is taken for this one': (
-        resume.Job,
+        resume.Training,
         'rows_left',
         'self.batches.rows(self.state.epoch)',
         'self.batches.rows(self.state.epoch + (self.state.step > 0))',
     ),
     'the schedule starts over': (
-        resume.Job,
+        resume.Training,
         'rate',
         'self.state.epoch * len(self.batches) + self.state.step',
         'len(self.recent)',
     ),
     "the optimizer's state is not saved": (
-        resume.Job,
+        resume.Training,
         'make_replicas',
-        'self.state.params, self.state.optimizer = replicas[0], states[0]',
-        'self.state.params = replicas[0]',
+        'state.params, state.optimizer = replicas[0], states[0]',
+        'state.params = replicas[0]',
     ),
     'the shares are not saved': (
-        resume.Job,
-        'restore',
+        resume.Training,
+        'load_or_init',
         'state.shares or balanced_shares(',
         'balanced_shares(',
     ),
@@ -1068,7 +1401,7 @@ def assert_any_interruption_changes_nothing(folder, monkeypatch, step):
         init=tiny_init,
         net=tiny_net,
         update=d2lmulti.adam,
-        num_parts=2,
+        num_micro_batches=2,
         max_norm=1.0,
         schedule=lambda step: 0.01 / (1 + step),
     )

@@ -29,6 +29,17 @@ WRONG = [
             'in which order',
         ),
         (
+            'sorted(arrivals)',
+            'sorted(arrivals, key=lambda pair: str(pair[0]))',
+            '40 numbers, should give 0.0, not 18.0',
+        ),  # 10 before 2
+        (
+            'return total',
+            "return onp.array([x for _, x in sorted(arrivals)], 'float32')"
+            '.sum()',
+            'in which order',
+        ),
+        (
             'total + onp.float32(number)',
             'float(total) + number',
             'which precision',
