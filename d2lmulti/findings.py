@@ -4,7 +4,7 @@ import dataclasses
 import os
 from typing import Any, Sequence
 
-from d2lrun.settings import SETTINGS
+from d2lrun.settings import slowing_settings
 
 
 @dataclasses.dataclass
@@ -49,15 +49,17 @@ def input_finding(load: float, step: float, batch_size: int) -> Finding:
 
 
 def contention_finding(
-    slowdown: float, devices: Sequence[Any], load_average: float
+    slowdown: float,
+    devices: Sequence[Any],
+    load_average: float,
+    of_lenet: bool = True,
 ) -> Finding:
     """Judge how many times longer all devices take than one."""
-    changed = [
-        name for name, value in SETTINGS.items() if os.getenv(name) != value
-    ]
+    changed = slowing_settings()
     return Finding(
         'the devices compete for a resource',
-        f'with LeNet, {len(devices)} at once take {slowdown:.2f} times as '
+        f'with {"LeNet" if of_lenet else "your network"}, '
+        f'{len(devices)} at once take {slowdown:.2f} times as '
         'long as one; '
         f'{len(os.sched_getaffinity(0))} cores, load average '
         f'{load_average:.1f} before',
@@ -65,7 +67,13 @@ def contention_finding(
         f'Unset {", ".join(changed)} before Python starts'
         if changed
         else 'Use no more devices than cores, close other programs, and '
-        'import d2lmulti before mxnet',
+        'import d2lmulti before mxnet'
+        + (
+            ''
+            if of_lenet
+            else '; if the network is deep, start Python with '
+            'MXNET_CPU_TEMP_COPY=512, which costs memory'
+        ),
     )
 
 
