@@ -35,26 +35,28 @@ def seconds_to_load(data_iter, num_batches=20):
     return seconds / len(batches), max(batches, key=lambda b: len(b[0]))
 
 # %% ../notebooks/06_causes.ipynb #44
-def contention(devices, shard_size=256):
+def contention(devices, X=None, net=lenet, device_params=None):
     """Return how many times longer all devices take than the first alone.
 
-    Each computes the scores of `shard_size` images; nothing is exchanged.
-    1: they run in parallel; len(devices): one after the other.
+    Each computes the scores of `X`, by default 256 images; nothing is
+    exchanged. 1: they run in parallel; len(devices): one after the other.
     """
-    shards = [np.ones((shard_size, 1, 28, 28), ctx=device)
-              for device in devices]
-    replicas = [get_params(init_params(), device) for device in devices]
+    X = np.ones((256, 1, 28, 28)) if X is None else X
+    shards = [X.copyto(device) for device in devices]
+    replicas = device_params or [get_params(init_params(), device)
+                                 for device in devices]
 
     def compute(k):
-        for X, params in zip(shards[:k], replicas[:k]):
-            lenet(X, params)
+        for X_shard, params in zip(shards[:k], replicas[:k]):
+            net(X_shard, params)
 
     alone = median_seconds(lambda: compute(1))
     return median_seconds(lambda: compute(len(devices))) / alone
 
 # %% ../notebooks/06_causes.ipynb #watched-names
-WAITS = ('MXNDArraySyncCopyToCPU', 'MXNDArrayWaitToRead', 'MXNDArrayWaitAll',
-         'MXNDArraySave', 'MXNDArraySaveRawBytes', 'MXNDArrayWaitToWrite')
+WAITS = ('MXNDArraySyncCopyToCPU', 'MXNDArraySyncCopyFromCPU',
+         'MXNDArrayWaitToRead', 'MXNDArrayWaitToWrite', 'MXNDArrayWaitAll',
+         'MXNDArraySave', 'MXNDArraySaveRawBytes')
 QUEUES = ('MXImperativeInvokeEx', 'MXImperativeInvoke', 'MXNetFuncCall',
           'MXAutogradBackwardEx', 'MXInvokeCachedOpEx', 'MXInvokeCachedOp')
 
@@ -96,17 +98,18 @@ def record_waits(step):
     return seconds, sum(w[0] for w in inside), max(inside, default=(0, ''))[1]
 
 # %% ../notebooks/06_causes.ipynb #53
-def find_causes(data_iter, devices, step=None, device_params=None):
+def find_causes(data_iter, devices, step=None, device_params=None, net=None):
     """Return five findings: what keeps `devices` from being faster than one.
 
     `data_iter`: minibatches (X, y); up to 20 are taken. `step(X, y)`: your
     training step, else `train_batch` with LeNet. `device_params`: your
-    replicas; else the exchange, like contention, is measured with LeNet.
+    replicas; else the exchange is measured with LeNet. `net(X, params)`:
+    your network for them; else contention is measured with LeNet.
 
-    Raises ValueError for an empty `data_iter` or fewer than two devices,
-    TypeError for a `step` that does not take X and y.
+    Raises ValueError for an empty `data_iter`, fewer than two devices, or a
+    `net` without replicas, TypeError for a `step` that does not take X, y.
     """
-    check_causes(devices, step, device_params)
+    check_causes(devices, step, device_params, net)
     load_average = os.getloadavg()[0]
     replicas = device_params or [get_params(init_params(), device)
                                  for device in devices]
@@ -115,8 +118,9 @@ def find_causes(data_iter, devices, step=None, device_params=None):
     fixed = median_seconds(lambda: step(X[:len(devices)], y[:len(devices)]))
     seconds = median_seconds(lambda: step(X, y))
     exchange = median_seconds(lambda: allreduce_gradients(replicas))
+    slowdown = contention(devices, *([X, net, replicas] if net else []))
     return [input_finding(load, seconds, len(X)),
-            contention_finding(contention(devices), devices, load_average),
+            contention_finding(slowdown, devices, load_average, not net),
             wait_finding(*record_waits(lambda: step(X, y))),
             exchange_finding(exchange, seconds, len(X), not device_params),
             size_finding(fixed, seconds, len(X))]

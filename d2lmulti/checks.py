@@ -249,17 +249,18 @@ def check_not_empty(count, what) -> None:
 # Chapter 6: causes
 
 
-def check_causes(devices, step, device_params) -> None:
+def check_causes(devices, step, device_params, net) -> None:
     """Raise TypeError or ValueError unless `find_causes` can begin.
 
-    `step` and `device_params` are None where the caller gave none.
+    All but `devices` are None where the caller gave none.
     """
     check_devices(devices, least=2)
+    if net is not None and device_params is None:
+        raise ValueError('net needs its parameters: pass device_params, too')
     if device_params is not None:
         check_replicas(device_params, devices)
     try:
-        if step is not None:
-            inspect.signature(step).bind(None, None)
+        inspect.signature(step or check_batch).bind(None, None)
     except (TypeError, ValueError):
         raise TypeError(
             'step must be a function of a minibatch, X and y, such as lambda '

@@ -4,7 +4,7 @@ import dataclasses
 import os
 from typing import Any, Sequence
 
-from d2lrun.settings import SETTINGS
+from d2lrun.settings import slowing_settings
 
 
 @dataclasses.dataclass
@@ -38,11 +38,15 @@ def input_finding(load: float, step: float, batch_size: int) -> Finding:
 
 
 def contention_finding(
-    slowdown: float, devices: Sequence[Any], load_average: float
+    slowdown: float,
+    devices: Sequence[Any],
+    load_average: float,
+    of_lenet: bool = True,
 ) -> Finding:
     """Judge how many times longer all devices take than one."""
+    network = 'LeNet' if of_lenet else 'your network'
     measured = (
-        f'with LeNet, {len(devices)} at once take {slowdown:.2f} times as '
+        f'with {network}, {len(devices)} at once take {slowdown:.2f} times as '
         f'long as one; {len(os.sched_getaffinity(0))} cores, load average '
         f'{load_average:.1f} before'
     )
@@ -50,7 +54,12 @@ def contention_finding(
         'Use no more devices than cores, close other programs, and import '
         'd2lmulti before mxnet'
     )
-    changed = [name for name in SETTINGS if os.getenv(name) != SETTINGS[name]]
+    if not of_lenet:
+        fix += (
+            '; if the network is deep, start Python with '
+            'MXNET_CPU_TEMP_COPY=512, which costs memory'
+        )
+    changed = slowing_settings()
     if changed:
         fix = f'Unset {", ".join(changed)} before Python starts'
     cause = 'the devices compete for a resource'

@@ -1,8 +1,7 @@
 """Training on one device and on two: all of it, from chapters 1 to 5.
 
-A copy runs with MXNet and NumPy alone: `python one_file.py FOLDER`, where the
-four .gz files of Fashion-MNIST are. (From Python 3.12 or NumPy 1.24 on, MXNet
-1.9.1 needs `import d2lmulti` first.) `make export` writes this file.
+`python one_file.py FOLDER`, where Fashion-MNIST's four .gz files are, needs
+MXNet and NumPy alone (from Python 3.12 or NumPy 1.24 on, d2lmulti as well).
 """
 import gzip
 import os
@@ -100,7 +99,9 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     with autograd.record():  # the loss, separately on each device
         losses = [loss(net(X, params), y).sum() for X, y, params
                   in zip(X_shards, y_shards, device_params)]
-    for shard_loss in losses:  # the gradients, separately on each device
+    for shard_loss, params in zip(losses, device_params):
+        for param in params:  # one that is not used has the gradient 0
+            param.grad[:] = 0
         shard_loss.backward()
 
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
@@ -120,8 +121,7 @@ def read(path):
 
 def train(devices, X, y, X_test, y_test, batch_size=256, lr=0.2, epochs=5):
     """Return the replicas and the median of the seconds of an epoch."""
-    replicas = [get_params(init_params(), device) for device in devices]
-    seconds = []
+    replicas, seconds = [get_params(init_params(), d) for d in devices], []
     for epoch in range(epochs):
         order = onp.random.RandomState([0, epoch]).permutation(len(X))
         start = time.perf_counter()

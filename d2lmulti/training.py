@@ -34,8 +34,10 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     with autograd.record():  # the loss, separately on each device
         losses = [loss(net(X, params), y).sum() for X, y, params
                   in zip(X_shards, y_shards, device_params)]
-    for shard_loss in losses:  # the gradients, separately on each device
-        shard_loss.backward()
+    for shard_loss, params in zip(losses, device_params):
+        for param in params:  # one that is not used has the gradient 0
+            param.grad[:] = 0
+        shard_loss.backward()  # the gradients, separately on each device
 
 # %% ../notebooks/05_training.ipynb #4
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,

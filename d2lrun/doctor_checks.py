@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import Iterator, Optional
 
 from . import cuda
-from .settings import SETTINGS, cache_folder
+from .settings import cache_folder, slowing_settings
 
 GREEN, YELLOW, RED = 'green', 'yellow', 'red'
 PYTHON = sys.executable
@@ -136,11 +136,7 @@ def diagnose_kernel() -> Check:
 
 def diagnose_threads() -> Check:
     """The user may have set what slows CPU devices down."""
-    changed = [
-        name
-        for name, value in SETTINGS.items()
-        if os.environ.get(name, value) != value
-    ]
+    changed = slowing_settings()
     if changed:
         found = ', '.join(f'{name}={os.environ[name]}' for name in changed)
         return Check(

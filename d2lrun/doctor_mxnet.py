@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import pathlib
 import re
 import shlex
@@ -11,7 +12,9 @@ from typing import Any, Dict, Iterator, Optional
 
 from . import cuda
 from .doctor_checks import GREEN, PYTHON, RED, YELLOW, Check, pinned, pip
+from .settings import SETTINGS
 
+WORKSPACES = 'MXNET_CPU_TEMP_COPY'
 MXNET2_FORK = 'https://github.com/smolix/mxnet'
 
 
@@ -220,7 +223,13 @@ def diagnose_devices(found: Dict[str, Any]) -> Check:
     if 'cpu' not in devices:
         return Check('devices', GREEN, devices)
     if not why:
-        return Check('devices', GREEN, 'CPU devices, up to 64')
+        workspaces = os.getenv(WORKSPACES, SETTINGS[WORKSPACES])
+        return Check(
+            'devices',
+            GREEN,
+            f'CPU devices, up to 64; with {WORKSPACES}={workspaces}, two of '
+            'them take turns in networks of dozens of layers (chapter 6)',
+        )
     return Check(
         'devices',
         YELLOW,

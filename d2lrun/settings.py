@@ -7,20 +7,38 @@ and this one must not.
 
 import os
 import pathlib
+from typing import List
 
 # A variable that the user has set stays as it is.
 SETTINGS = {
     # One thread per operator: the devices are the parallelism. With two,
     # devices fight for the cores.
     'OMP_NUM_THREADS': '1',
-    # CPU devices share one pool of workspaces (4 by default), and operators
-    # that were given the same one wait for each other.
+    # CPU devices share one pool of workspaces (4 by default), dealt out in
+    # turn to the operators that are queued. Two with the same one wait for
+    # each other, so a device waits behind one with 64 of them in its queue.
+    # More cost memory, because each grows to the largest that was asked of
+    # it: chapter 6 measures both.
     'MXNET_CPU_TEMP_COPY': '64',
     # One operator per unit of work: a long unit on one device keeps another
     # device waiting for its result.
     'MXNET_EXEC_BULK_EXEC_TRAIN': '0',
     'MXNET_EXEC_BULK_EXEC_INFERENCE': '0',
 }
+
+
+def slowing_settings() -> List[str]:
+    """Return the names of those that the user has set so that CPU devices
+    may wait for each other: to other values, but not to more workspaces."""
+    found = []
+    for name, value in SETTINGS.items():
+        theirs = os.environ.get(name, value)
+        more = theirs.isdecimal() and int(theirs) > int(value)
+        if theirs != value and not (more and name == 'MXNET_CPU_TEMP_COPY'):
+            found.append(name)
+    return found
+
+
 # Comes first on the PYTHONPATH of workers: Python loads what is in it.
 EXIT_HOOK = pathlib.Path(__file__).with_name('exit_hook')
 

@@ -16,8 +16,8 @@ def hidden_smallest_batch(rng, answer, solution):
 
 def hidden_first_cause(rng, answer, solution):
     for _ in range(12):
-        load, waited, exchange, fixed = rng.choice([0.05, 0.6], 4)
-        slowdown = rng.choice([1.1, 1.6])
+        load, waited, exchange, fixed = rng.choice([0.05, 0.2, 0.6], 4)
+        slowdown = rng.choice([1.1, 1.35, 1.6])
         assert_same(
             answer, solution, load, 1.0, slowdown, waited, exchange, fixed
         )

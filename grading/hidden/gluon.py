@@ -4,9 +4,9 @@ from compare import assert_same
 
 
 def hidden_shares(rng, answer, solution):
-    for k in (1, 2, 4):
+    for k in (1, 2, 4, 30):
         rates = [float(rate) for rate in rng.uniform(10, 500, k)]
-        n = int(rng.randint(20, 900))
+        n = int(rng.randint(2, 900))
         counts = [float(count) for count in answer(list(rates), n)]
         exact = [n * rate / sum(rates) for rate in rates]
         assert sum(counts) == n and len(counts) == k, (

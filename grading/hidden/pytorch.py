@@ -13,7 +13,7 @@ def hidden_are_separate(rng, answer, solution):
     for name, lists, separate in (
         ('three replicas', [one, two, three], True),
         ('two lists share one tensor', [one, [*two, one[1]]], False),
-        ('two rows of one tensor', [[rows[0]], [rows[2]]], False),
+        ('overlapping rows', [[rows[:3]], [rows[2:]]], False),
         ('one is another shape of it', [[rows], [rows.reshape(-1)]], False),
         ('equal copies', [one, [param.clone() for param in one]], True),
     ):

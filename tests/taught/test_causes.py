@@ -6,6 +6,7 @@ import os
 import time
 
 import mxnet as mx
+import numpy as onp
 import pytest
 from helpers import minibatch, replicas_on
 from mxnet import autograd, base, gluon, np, npx
@@ -179,6 +180,11 @@ def print_unseen(loss):
         print('loss', loss)
 
 
+def overwrite_from_numpy(grad):
+    numbers = onp.zeros(grad.shape, 'float32')
+    grad[:] = numbers  # only when the backward pass has written it
+
+
 def waits_of(step, num_images=256):
     """Return the fraction of a step that Python waits, and in which line."""
     X, y = minibatch(num_images)
@@ -208,6 +214,7 @@ def test_a_step_that_looks_at_nothing_waits_for_nothing(num_images):
             dict(gradient_of_device=lambda g: npx.save(os.devnull, g)),
             'npx.save(',
         ),
+        (dict(gradient_of_device=overwrite_from_numpy), 'grad[:] = numbers'),
     ],
 )
 def test_a_wait_between_the_devices_is_found_with_its_line(looks, line):
@@ -284,6 +291,25 @@ def test_the_readers_own_step_and_parameters_are_measured():
     assert findings[3].found
 
 
+def test_the_readers_own_network_competes_with_itself():
+    """A deep one may take turns where LeNet does not."""
+    X, y, seen = np.zeros((8, 3)), np.zeros(8), set()
+    params = [d2lmulti.get_params([np.ones((3, 2))], c) for c in TWO]
+
+    def net(X, params):
+        seen.add((X.ctx, params[0].ctx, X.shape))
+        return np.dot(X, params[0])
+
+    step = lambda X, y: None
+    findings = d2lmulti.find_causes([(X, y)], TWO, step, params, net)
+    assert seen == {(device, device, X.shape) for device in TWO}
+    assert not any('LeNet' in finding.measured for finding in findings)
+    deep = contention_finding(2.0, TWO, 0.1, of_lenet=False)
+    assert 'if the network is deep' in str(deep)
+    with pytest.raises(ValueError, match='pass device_params'):
+        d2lmulti.find_causes([(X, y)], TWO, step, net=net)
+
+
 @pytest.mark.parametrize('step', [0.1, 'step', d2lmulti.train_batch])
 def test_a_step_that_does_not_take_a_minibatch_is_refused(step):
     with pytest.raises(TypeError, match='lambda X, y: train_batch'):
@@ -301,6 +327,9 @@ def test_a_setting_of_the_user_is_named(monkeypatch):
     monkeypatch.setenv('MXNET_CPU_TEMP_COPY', '1')
     finding = contention_finding(slowdown=2.0, devices=TWO, load_average=0.1)
     assert 'Unset MXNET_CPU_TEMP_COPY' in str(finding)
+    monkeypatch.setenv('MXNET_CPU_TEMP_COPY', '512')  # for deep networks
+    finding = contention_finding(slowdown=2.0, devices=TWO, load_average=0.1)
+    assert 'Unset' not in str(finding)
 
 
 def test_bad_input_to_the_causes_is_refused():

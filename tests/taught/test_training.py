@@ -162,6 +162,40 @@ def test_the_same_seed_gives_the_same_bits(k):
         assert (p.asnumpy() == q.asnumpy()).all()
 
 
+def used_now_and_then(X, params):
+    """Use the third parameter only where a pixel of the minibatch says so."""
+    scores = linear(X, params)
+    return scores + params[2] if float(X[0, 0, 0, 0]) > 0 else scores
+
+
+def assert_unused_parameters_stay(k):
+    devices = [mx.cpu(i) for i in range(k)]
+    params = as_type([*init_linear(0), np.ones(10)])
+    replicas = [d2lmulti.get_params(params, device) for device in devices]
+    batches = minibatches([8, 9, 7])
+    for seen, (X, _) in zip((1, 0, 0), batches):
+        X[:, 0, 0, 0] = seen
+    for X, y in batches:
+        before = [replica[2].asnumpy() for replica in replicas]
+        d2lmulti.train_batch(
+            X, y, replicas, devices, 0.01, net=used_now_and_then, loss=squares
+        )
+        for replica, numbers in zip(replicas, before):
+            moved = (replica[2].asnumpy() != numbers).any()
+            assert moved == (float(X[0, 0, 0, 0]) > 0)
+    right = descend(params, batches, 0.01, used_now_and_then, squares)
+    assert roundings(params, right) > 100
+    for replica in replicas:
+        assert roundings(replica, right) <= 1
+
+
+@pytest.mark.parametrize('k', [1, 2, 3])
+def test_a_parameter_that_a_step_does_not_use_stays_as_it_is(k):
+    """It would keep the gradient of the step before, k-fold after
+    allreduce."""
+    assert_unused_parameters_stay(k)
+
+
 def test_the_step_leaves_its_arguments_alone():
     X, y = minibatch(10)
     before = X.asnumpy(), y.asnumpy()
@@ -351,6 +385,14 @@ def test_bug_in_the_step_is_caught(bug, monkeypatch):
     put_in(monkeypatch, *STEP_BUGS[bug])
     with pytest.raises(AssertionError):
         assert_same_steps((95, 7), 2)
+
+
+def test_a_gradient_of_an_earlier_step_is_caught(monkeypatch):
+    put_in(
+        monkeypatch, d2lmulti.backward, 'param.grad[:] = 0', 'param.grad[:]'
+    )
+    with pytest.raises(AssertionError):
+        assert_unused_parameters_stay(1)
 
 
 def test_accuracy_of_the_first_device_only_is_caught(monkeypatch):

@@ -64,6 +64,11 @@ WRONG = [
         ('fixed > 0.2 * step', 'fixed > 0.25 * step', 'a fifth'),
         ('load > 0.2 * step', 'load > 0.2 * (load + step)', 'a fifth'),
         ('waited > 0.2 * step', 'waited > 0.3', 'a fifth'),
+        ('load > 0.2 * step', 'load >= 0.2 * step', 'a fifth'),
+        ('slowdown > 1.35', 'slowdown >= 1.35', 'with 1.35'),
+        ('waited > 0.2 * step', 'waited >= 0.2 * step', 'a fifth'),
+        ('exchange > 0.2 * step', 'exchange >= 0.2 * step', 'a fifth'),
+        ('fixed > 0.2 * step', 'fixed >= 0.2 * step', 'a fifth'),
         (
             CAUSE
             + '    holds = {2: slowdown > 1.35, 1: load > step / 5,\n'

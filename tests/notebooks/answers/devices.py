@@ -34,9 +34,37 @@ WRONG = [
         ),
         (MEASURED, f'str({MEASURED})', 'return seconds'),
         (MEASURED, f'{MEASURED} / k', 'but a round took'),
-        (SERIAL, 'result of another'),
-        (SERIAL.replace('b in args', 'b in args[::-1]'), 'result of another'),
+        (SERIAL, 'result of another|make the inputs once'),
+        (
+            SERIAL.replace('b in args', 'b in args[::-1]'),
+            'another|inputs once',
+        ),
         ('range(k)', 'range(1)', 'use 3 devices'),
+        (
+            'for shape in shapes]',
+            'for shape in ((shapes[0][0] // 2, 512), *shapes[1:])]',
+            'of the sizes',
+        ),
+        (  # strong scaling
+            'for shape in shapes]',
+            'for shape in ((shapes[0][0] // k, 512), *shapes[1:])]',
+            'of the sizes',
+        ),
+        ('ctx=mx.cpu(i))', "ctx=mx.cpu(i), dtype='float64')", 'in float32'),
+        (
+            HEAD
+            + '    return median_seconds(lambda: [twenty_layers(*[\n'
+            + '        np.ones(shape, ctx=mx.cpu(i)) * 0.01\n'
+            + '        for shape in shapes]) for i in range(k)])',
+            'make the inputs once',
+        ),
+        (
+            MEASURED,
+            'median_seconds(lambda: [\n'
+            '        twenty_layers(*args[0]).wait_to_read(),\n'
+            '        *[twenty_layers(*arg) for arg in args[1:]]])',
+            'waits for another',
+        ),
         ('ctx=mx.cpu(i)', 'ctx=mx.cpu(0)', 'use 3 devices'),
         ('ctx=mx.cpu(i)', 'ctx=mx.cpu(i * (shape[0] == 256))', 'use 3'),
         (
@@ -75,6 +103,16 @@ WRONG = [
             '12 numbers of 4',
         ),
         ('return parts', 'return parts[:-1]', 'as many arrays'),
+        (
+            'return parts',
+            "return [part.astype('float64') for part in parts]",
+            'float64.* came',
+        ),
+        (
+            'return parts',
+            "return [part.astype('int32') for part in parts]",
+            'int32.* came',
+        ),
         ('return parts', 'return joined', 'a list'),
         (
             'parts.append(joined[start:start + x.size].reshape(x.shape))',

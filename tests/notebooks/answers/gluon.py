@@ -25,6 +25,64 @@ def shares(rates, n):
             'has the sum',
         ),
         (':n - sum(counts)]', ':0]', 'has the sum'),  # rounded down
+        # each rounded, the rest to the last, the first or the fastest
+        (
+            """
+def shares(rates, n):
+    counts = [round(n * rate / sum(rates)) for rate in rates]
+    counts[-1] += n - sum(counts)
+    return counts
+""",
+            'should take about',
+        ),
+        (
+            """
+def shares(rates, n):
+    counts = [round(n * rate / sum(rates)) for rate in rates]
+    counts[0] += n - sum(counts)
+    return counts
+""",
+            'should take about',
+        ),
+        (
+            """
+def shares(rates, n):
+    counts = [round(n * rate / sum(rates)) for rate in rates]
+    counts[rates.index(max(rates))] += n - sum(counts)
+    return counts
+""",
+            'should take about',
+        ),
+        # rounded down, the rest to the first or the fastest
+        (
+            """
+def shares(rates, n):
+    counts = [int(n * rate / sum(rates)) for rate in rates]
+    counts[0] += n - sum(counts)
+    return counts
+""",
+            'should take about',
+        ),
+        (
+            """
+def shares(rates, n):
+    counts = [int(n * rate / sum(rates)) for rate in rates]
+    counts[rates.index(max(rates))] += n - sum(counts)
+    return counts
+""",
+            'should take about',
+        ),
+        # rounded down, the rest one by one from the first
+        (
+            """
+def shares(rates, n):
+    counts = [int(n * rate / sum(rates)) for rate in rates]
+    for i in range(n - sum(counts)):
+        counts[i] += 1
+    return counts
+""",
+            'should take about',
+        ),
         (  # all that rounding down loses goes to the first
             'counts[i] += 1',
             'counts[0] += 1',

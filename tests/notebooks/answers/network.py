@@ -37,6 +37,18 @@ WRONG = [
             'not the cross-entropy',
         ),
         (RESULT, f'({RESULT}).asnumpy()', 'an MXNet array, not'),
+        (
+            RESULT,
+            'np.array([onp.log(onp.exp(row).sum()) - row[int(label)]'
+            ' for row, label in zip(y_hat.asnumpy(), y)], dtype="float64")',
+            'the gradient is wrong, or there is none',
+        ),
+        (RESULT, f'({RESULT}).detach()', 'the gradient is wrong'),
+        (
+            RESULT,
+            'np.log(np.exp(y_hat).sum(axis=1)) - npx.pick(y_hat.detach(), y)',
+            'the gradient is wrong',
+        ),
     ],
     [
         ('n - size + 1', 'n - size', '28 pixels'),
@@ -71,8 +83,8 @@ RIGHT = [
         (SHIFT, 'y_hat = y_hat - np.max(y_hat, axis=1).reshape(-1, 1)'),
         (
             RESULT,
-            'np.array([onp.log(onp.exp(row).sum()) - row[int(label)]'
-            ' for row, label in zip(y_hat.asnumpy(), y)], dtype="float64")',
+            'np.log(np.exp(y_hat).sum(axis=1)) - y_hat[\n'
+            '        np.arange(len(y), dtype="int64"), y]',
         ),
     ],
     [

@@ -3,14 +3,36 @@
 SEPARATE = 'def are_separate(device_params):\n'
 SEEN = 'def times_seen(n, k, drop_last=False):\n'
 FACTOR = 'def loss_factor(lengths, rank):\n'
+DISJOINT = """return all(end <= start for (_, end), (start, _)
+               in zip(spans, spans[1:]))"""
+# Where the storages begin, of all tensors or of some.
+STARTS = (
+    SEPARATE
+    + '    starts = [p.untyped_storage().data_ptr()\n'
+    + '              for ps in device_params for p in ps]\n'
+    + '    return len(set(starts)) == len(starts)\n'
+)
 
 WRONG = [
     [
-        ('.untyped_storage().data_ptr()', '.data_ptr()', 'two halves'),
-        ('len(set(starts)) == len(starts)', 'True', 'the same list twice'),
-        ('len(set(starts)) == len(starts)', 'False', 'copies'),
-        ('len(set(starts)) == len(starts)', "'yes'", 'return True or False'),
-        ('len(set(starts)) == len(starts)', 'len(set(starts))', 'True or'),
+        (STARTS, 'parts of an array of NumPy|without numbers'),
+        (STARTS.replace('untyped_storage().', ''), 'overlapping parts'),
+        (STARTS.replace('in device_params', 'in device_params[:1]'), 'twice'),
+        (DISJOINT, 'return True', 'the same list twice'),
+        (DISJOINT, 'return False', 'copies'),
+        (DISJOINT, "return 'yes'", 'return True or False'),
+        (DISJOINT, 'return len(spans)', 'return True or False'),
+        ('end <= start', 'end < start', 'halves of an array'),
+        # Compares the others with replica 0 only.
+        (
+            SEPARATE
+            + '    first = {p.untyped_storage().data_ptr()\n'
+            + '             for p in device_params[0]}\n'
+            + '    return (len(first) == len(device_params[0])\n'
+            + '            and not any(p.untyped_storage().data_ptr() in first\n'
+            + '                        for ps in device_params[1:] for p in ps))\n',
+            'the second and the third|twice in the second',
+        ),
         # Compares objects, and so finds none of the views.
         (
             SEPARATE
@@ -80,30 +102,27 @@ WRONG = [
 
 RIGHT = [
     [
-        (
-            'return len(set(starts)) == len(starts)',
-            'return onp.bool_(len(set(starts)) == len(starts))',
-        ),
-        (
-            'return len(set(starts)) == len(starts)',
-            'return torch.tensor(len(set(starts)) == len(starts))',
-        ),
-        SEPARATE + '    seen = set()\n'
-        '    for params in device_params:\n'
-        '        for param in params:\n'
-        '            start = param.storage().data_ptr()\n'
-        '            if start in seen:\n'
-        '                return False\n'
-        '            seen.add(start)\n'
-        '    return True\n',
-        # Writes into each and looks whether another one has changed.
-        SEPARATE + '    flat = [p for ps in device_params for p in ps]\n'
-        '    for i, p in enumerate(flat):\n'
-        '        for q in flat[:i]:\n'
-        '            if (p.untyped_storage().data_ptr()\n'
-        '                    == q.untyped_storage().data_ptr()):\n'
-        '                return False\n'
-        '    return True\n',
+        (DISJOINT, DISJOINT.replace('all(', 'onp.all([').rstrip(')') + ')])'),
+        (DISJOINT, DISJOINT.replace('all(', 'torch.tensor(all(') + ')'),
+        (DISJOINT, DISJOINT.replace('all(', 'not any(').replace('<=', '>')),
+        # The bytes of the tensors, not of their storages.
+        SEPARATE
+        + """    spans = sorted((p.data_ptr(), p.data_ptr() + p.nbytes)
+                   for ps in device_params for p in ps if p.numel())
+    return all(end <= start for (_, end), (start, _)
+               in zip(spans, spans[1:]))
+""",
+        # Every pair.
+        SEPARATE
+        + """    flat = [p for ps in device_params for p in ps]
+    for i, p in enumerate(flat):
+        for q in flat[:i]:
+            a, b = p.untyped_storage(), q.untyped_storage()
+            if max(a.data_ptr(), b.data_ptr()) < min(
+                    a.data_ptr() + a.nbytes(), b.data_ptr() + b.nbytes()):
+                return False
+    return True
+""",
     ],
     [
         (

@@ -7,11 +7,11 @@ REFUSAL = """    for array in data:
                             'convert the arrays with astype')
 """
 TRIED = """kept = a.copy()
-    a[:] = 0
+    a[()] = 0  # everything; a[:] needs at least one dimension
     with_zeros = b.asnumpy().tobytes()  # NaN == NaN would be False
-    a[:] = 1
+    a[()] = 1
     changed = b.asnumpy().tobytes() != with_zeros
-    a[:] = kept  # adding and subtracting would round
+    a[()] = kept  # adding and subtracting would round
 """
 
 WRONG = [
@@ -45,7 +45,7 @@ WRONG = [
             'mean = onp.median([x.asnumpy() for x in data], axis=0)\n'
             '    for array in data:\n'
             '        array[:] = mean\n',
-            'array 0 of 3 .* not the mean',
+            'it waits',
         ),
         (
             'not onp.issubdtype(array.dtype, onp.floating)',
@@ -61,6 +61,35 @@ WRONG = [
         (REFUSAL, REFUSAL.replace('TypeError', 'ValueError'), 'gave ValueE'),
         (REFUSAL + '    ' + SUM, '    ' + SUM[:16] + REFUSAL + SUM[15:], ''),
         ('onp.floating', 'onp.number', 'raise a TypeError'),
+        (
+            SUM,
+            "halves = [x.astype('float16') for x in data]\n"
+            '    allreduce(halves)\n'
+            '    for x, half in zip(data, halves):\n'
+            '        x[:] = half / len(data)\n',
+            'not the mean',
+        ),
+        (
+            SUM,
+            "singles = [x.astype('float32') for x in data]\n"
+            '    allreduce(singles)\n'
+            '    for x, single in zip(data, singles):\n'
+            '        x[:] = single / len(data)\n',
+            'array 0 of 3 .* not the mean',
+        ),
+        (
+            'array /= len(data)',
+            'for i in range(len(array)):\n'
+            '            array[i:i + 1] = array[i].sum() / len(data)',
+            'not the mean',
+        ),
+        (
+            SUM,
+            'mean = onp.mean([x.asnumpy() for x in data], axis=0)\n'
+            '    for array in data:\n'
+            '        array[:] = np.array(mean, dtype=array.dtype)\n',
+            'it waits',
+        ),
     ],
     [
         ('2 * (k - 1) * n', '(k - 1) * n', '100 bytes out and 100 bytes in'),
@@ -74,13 +103,13 @@ WRONG = [
     ],
     [
         (
-            'a[:] = kept  # adding and subtracting would round\n',
+            'a[()] = kept  # adding and subtracting would round\n',
             '\n',
             'the values changed',
         ),
         (TRIED, 'changed = a is b\n', 'last row: True'),
-        (TRIED, 'changed = a.ctx == b.ctx\n', 'two rows of one array: False'),
-        (TRIED, 'changed = True\n', 'two rows of one array: False'),
+        (TRIED, 'changed = a.ctx == b.ctx\n', ': False, not True'),
+        (TRIED, 'changed = True\n', ': False, not True'),
         (TRIED, 'changed = False\n', 'an array and itself: True'),
         (
             TRIED,
@@ -101,7 +130,7 @@ WRONG = [
             'kept, before = a.copy(), b.asnumpy()\n'
             '    a[0] = 5\n'
             '    changed = bool((b.asnumpy() != before).any())\n'
-            '    a[:] = kept\n',
+            '    a[()] = kept\n',
             'last row: True',
         ),
         (
@@ -109,7 +138,7 @@ WRONG = [
             'kept, before = a.copy(), b.asnumpy()\n'
             '    a[-1] = 5\n'
             '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
-            '    a[:] = kept\n',
+            '    a[()] = kept\n',
             'first row: True',
         ),
         (
@@ -117,7 +146,7 @@ WRONG = [
             'kept, before = a.copy(), b.asnumpy()\n'
             '    a[(-1,) * a.ndim] = 5\n'
             '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
-            '    a[:] = kept\n',
+            '    a[()] = kept\n',
             'first row: True',
         ),
         (
@@ -128,17 +157,45 @@ WRONG = [
         (
             TRIED,
             'kept, before = a.copy(), b.asnumpy()\n'
-            '    a[:] = 0\n'
+            '    if a.ndim:\n'
+            '        a[0] = a[-1] = 5\n'
+            '    else:\n'
+            '        a[()] = 5\n'
             '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
-            '    a[:] = kept\n',
+            '    a[()] = kept\n',
+            'middle row: True',
+        ),
+        (
+            TRIED,
+            'kept, before = a.copy(), b.asnumpy()\n'
+            '    a[()] = kept + 1\n'
+            '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
+            '    a[()] = kept\n',
+            'NaN in an array, and the array: True',
+        ),
+        (
+            TRIED,
+            'kept, before = a.copy(), onp.nan_to_num(b.asnumpy())\n'
+            '    a[()] = onp.nan_to_num(kept.asnumpy()) + 1\n'
+            '    now = onp.nan_to_num(b.asnumpy())\n'
+            '    changed = now.tobytes() != before.tobytes()\n'
+            '    a[()] = kept\n',
+            '1e10 and itself: True',
+        ),
+        (
+            TRIED,
+            'kept, before = a.copy(), b.asnumpy()\n'
+            '    a[()] = 0\n'
+            '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
+            '    a[()] = kept\n',
             'two views of zeros: True',
         ),
         (
             TRIED,
             'kept, before = a.copy(), b.asnumpy()\n'
-            '    a[:] = 5\n'
+            '    a[()] = 5\n'
             '    changed = bool((b.asnumpy() != before).any())\n'
-            '    a[:] = kept\n',
+            '    a[()] = kept\n',
             'another one with NaN: False',
         ),
         (
@@ -149,7 +206,7 @@ WRONG = [
         (
             'changed = b.asnumpy().tobytes() != with_zeros',
             'changed = -1',
-            'two rows of one array: False',
+            ': False, not -1',
         ),
     ],
 ]
@@ -188,19 +245,19 @@ RIGHT = [
         (
             TRIED,
             'kept, before = a.asnumpy(), b.asnumpy()\n'
-            '    a[:] = onp.nan_to_num(2 * kept + 1, nan=0)\n'
+            '    a[()] = onp.nan_to_num(2 * kept + 1, nan=0)\n'
             '    changed = not onp.array_equal(\n'
             '        b.asnumpy(), before, equal_nan=True)\n'
-            '    a[:] = np.array(kept)\n',
+            '    a[()] = np.array(kept)\n',
         ),
         (
             TRIED,
             'kept, found = a.copy(), []\n'
             '    for value in (2, 3):\n'
-            '        a[:] = value\n'
+            '        a[()] = value\n'
             '        found.append(b.tolist())\n'
             '    changed = str(found[0]) != str(found[1])\n'
-            '    a[:] = kept\n',
+            '    a[()] = kept\n',
         ),
     ],
 ]

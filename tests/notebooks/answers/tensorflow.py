@@ -26,6 +26,8 @@ WRONG = [
         ),
         (NUMBERS + '    return per_device * k\n', 'two numbers'),
         (NUMBERS + "    return '64', '8'\n", 'two numbers'),
+        ('return batch_size,', 'return float(batch_size),', 'a whole number'),
+        ('per_device * k', 'per_device * k / 1', 'a whole number'),
         (NUMBERS + '    return per_device * k, 8, 1\n', 'not'),
     ],
     [
@@ -68,7 +70,7 @@ RIGHT = [
         'import math\n'
         + NUMBERS
         + '    steps = math.ceil(num_images / (per_device * k))\n'
-        '    return float(per_device * k), steps\n',
+        '    return per_device * k, float(steps)\n',
         NUMBERS + '    return k * per_device, len(range(0, num_images, '
         'k * per_device))\n',
     ],

@@ -30,6 +30,17 @@ WRONG = [
 """,
             'waits for 30% of the time',
         ),
+        # whole milliseconds only
+        (
+            """def idle_fractions(operators, names):
+    end = max(o.end for o in operators)
+    busy = {name: {ms for o in operators if o.device == name
+                   for ms in range(int(o.start), int(o.end))}
+            for name in names}
+    return {name: 1 - len(busy[name]) / end for name in names}
+""",
+            'waits for 30% of the time',
+        ),
         # the mean for all
         (
             """from d2lmulti.timeline import idle_fraction

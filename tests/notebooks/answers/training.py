@@ -22,9 +22,8 @@ ADDED_BY_AUTOGRAD = (
     + """    replica = [param.copy() for param in params]
     for param in replica:
         param.attach_grad('add')
-    size = -(-len(X) // num_micro_batches)
-    for start in range(0, len(X), size):
-        part = slice(start, start + size)
+    for i in range(num_micro_batches):  # every num_micro_batches-th image
+        part = slice(i, None, num_micro_batches)
         with autograd.record():
             losses = loss(lenet(X=X[part], params=replica), y[part])
         losses.backward()
@@ -73,6 +72,23 @@ WRONG = [
         ('return [p - lr', 'return [p + lr', 'from the reference'),
         (STEP + '    return reference_step(X, y, params, lr)', 'has seen'),
         (STEP + '    return [params[0]] * 7', 'all eight'),
+        (ONE_LOSS, 'one part at a time'),
+        (
+            ADDED_BY_AUTOGRAD.replace(
+                'for i in range(num_micro_batches):  # every num_micro_batches-th image\n'
+                '        part = slice(i, None, num_micro_batches)',
+                'size = -(-len(X) // num_micro_batches)\n'
+                '    for start in range(0, len(X), size):\n'
+                '        part = slice(start, start + size)',
+            ),
+            'lenet has seen',
+        ),
+        (
+            ADDED_BY_AUTOGRAD.replace(
+                '[param.copy() for param in params]', 'params'
+            ),
+            'params changed',
+        ),
     ],
     [
         (FACTORS + '    return [num_devices] * num_devices', 'divide by'),
@@ -97,13 +113,15 @@ WRONG = [
     [
         ('in device_params\n', 'in device_params[:2]\n', 'every replica'),
         (
-            'float(abs(param.asnumpy() - right).max())',
-            'float((param.asnumpy() - right).max())',
+            'abs(param.asnumpy() - right).max()',
+            '(param.asnumpy() - right).max()',
             'both directions',
         ),
-        ('right).max())', 'right).mean())', 'every number'),
-        ('return max(', 'return sum(', 'with the first'),
-        ('return max(', 'return min(', 'every number'),
+        ('right).max()', 'right).mean()', 'every number'),
+        ('onp.max(', 'sum(', 'with the first'),
+        ('onp.max(', 'onp.min(', 'every number'),
+        ('onp.max(', 'onp.nanmax(', 'NaN in replica 1|NaN in replica 0'),
+        ('onp.max(', 'max(', 'NaN in replica'),
         (DIFFERENCE + '    return 0.0', 'every number'),
         (
             'abs(param.asnumpy() - right).max()',
@@ -121,7 +139,11 @@ WRONG = [
             'every number',
         ),
         (DIFFERENCE + '    return 0.5', '0, not 0.5'),
-        ('zip(params, first))', 'zip(params[-1:], first[-1:]))', 'parameter'),
+        (
+            'zip(params, first)])',
+            'zip(params[-1:], first[-1:])])',
+            'parameter',
+        ),
         (
             DIFFERENCE
             + '    return max([max_difference(p, q) for p, q\n'
@@ -139,7 +161,25 @@ WRONG = [
 RIGHT = [
     [
         ADDED_BY_AUTOGRAD,
-        ONE_LOSS,
+        (  # the chapter's own
+            """        with autograd.record():
+            part_loss = loss(lenet(X[part], replica), y[part]).sum()
+        part_loss.backward()
+""",
+            '        from d2lmulti.training import backward\n'
+            '        backward([X[part]], [y[part]], [replica])\n',
+        ),
+        STEP
+        + """    from d2lmulti.training import train_batch
+    moved = [param.copy() for param in params]
+    for part in split_slices(len(X), num_micro_batches):
+        replicas = [get_params(params, mx.cpu())]
+        weight = len(y[part]) / len(X)
+        train_batch(X[part], y[part], replicas, [mx.cpu()], lr * weight)
+        for p, q, total in zip(params, replicas[0], moved):
+            total += q - p
+    return moved
+""",
         ('zip(params, totals)]', 'zip(params, totals)][:]'),
     ],
     [
@@ -155,11 +195,11 @@ RIGHT = [
     ],
     [
         DIFFERENCE
-        + '    return max(max_difference(device_params[0], params)\n'
-        + '               for params in device_params)',
+        + '    return onp.max([max_difference(device_params[0], params)\n'
+        + '                    for params in device_params])',
         (
-            'float(abs(param.asnumpy() - right).max())',
             'abs(param.asnumpy() - right).max()',
+            'float(abs(param.asnumpy() - right).max())',
         ),
         (
             'abs(param.asnumpy() - right).max()',
