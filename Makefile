@@ -54,7 +54,8 @@ as_root = $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # From the project folder, because the chapters show figures in img/.
 lab: env  ## open the notebooks in JupyterLab
-	$(python) -m jupyterlab --LabApp.default_url=/lab/tree/notebooks \
+	$(python) -m jupyterlab \
+	    --LabApp.default_url=/lab/tree/notebooks/README.md \
 	    $(as_root) $(ARGS)
 
 lint: env
@@ -130,6 +131,7 @@ export: env  ## write d2lmulti/ from the notebooks, and number the exercises
 	from nbdev.export import nb_export; \
 	[nb_export(f, 'd2lmulti') for f in sorted(glob('notebooks/*.ipynb'))]"
 	@$(python) book/one_file.py
+	@$(python) book/contents.py
 	@$(python) -m grading.number notebooks
 
 # Stored notebooks tell nothing of the machine that ran them.

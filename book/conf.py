@@ -33,6 +33,7 @@ extensions = [
 ]
 exclude_patterns = [
     'notebooks/.ipynb_checkpoints',
+    'notebooks/README.md',  # JupyterLab's list of the chapters
     'deploy',
     'exam.md',
     'slides',

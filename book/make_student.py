@@ -53,6 +53,7 @@ def make_student(folder):
         else:
             shutil.copy(ROOT / part, folder)
     (folder / 'notebooks').mkdir()
+    shutil.copy(ROOT / 'notebooks' / 'README.md', folder / 'notebooks')
     for path in NOTEBOOKS:
         notebook = for_students(nbformat.read(path, 4), path.stem)
         fold_machinery(notebook)

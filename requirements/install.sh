@@ -272,8 +272,9 @@ with_uv || with_pip || {
 }
 
 # The notebooks name no kernel: let JupyterLab start the only one there is
-# without asking, and ask nothing about news either. The server's settings
-# let a notebook that nobody has touched stay unchanged.
+# without asking, show the list of the chapters (notebooks/README.md) as a
+# page, and ask nothing about news either. The server's settings let a
+# notebook that nobody has touched stay unchanged.
 settings=$venv/share/jupyter/lab/settings
 {
     mkdir -p "$settings" $venv/etc/jupyter &&
@@ -283,6 +284,9 @@ settings=$venv/share/jupyter/lab/settings
 } <<'END' || fail "could not write to $venv: see $log"
 {
   "@jupyterlab/notebook-extension:tracker": {"autoStartDefaultKernel": true},
+  "@jupyterlab/docmanager-extension:plugin": {
+    "defaultViewers": {"markdown": "Markdown Preview"}
+  },
   "@jupyterlab/apputils-extension:notification": {
     "checkForUpdates": false,
     "fetchNews": "false"

@@ -4,6 +4,7 @@ import pathlib
 import re
 
 import pytest
+from contents import contents
 
 ROOT = pathlib.Path(__file__).parents[2]
 README = (ROOT / 'README.md').read_text()
@@ -70,6 +71,14 @@ def test_the_speeds_in_readme_are_those_of_the_stored_results():
             ]
             for k in (1, 2)
         ]
+
+
+def test_jupyterlab_lists_the_chapters_as_readme_does():
+    page = (ROOT / 'notebooks' / 'README.md').read_text()
+    assert page == contents(), 'run `make export`'
+    links = re.findall(r'\]\((.*?)\)', page)
+    assert len(links) == len([*ROOT.glob('notebooks/*.ipynb')])
+    assert all((ROOT / 'notebooks' / link).exists() for link in links)
 
 
 def test_every_chapter_has_a_row_with_its_number():
