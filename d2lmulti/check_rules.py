@@ -7,13 +7,6 @@ from typing import Any, List
 import numpy as onp
 from mxnet import np
 
-from .check_basics import (
-    check_fraction,
-    check_learning_rate,
-    check_not_negative,
-    shapes_of,
-)
-
 
 def check_moves(update, params) -> None:
     """Raise ValueError unless a rule moves all parameters of some shapes."""
@@ -28,20 +21,6 @@ def check_moves(update, params) -> None:
             f'{name_of(update)} does not move parameters of shape {still[0]}: '
             'a rule update(params, grads, state, lr) changes params in place, '
             'as in param -= lr * grad, and fills an empty state itself'
-        )
-
-
-def check_weight_decay(params, grads, lr, update, weight_decay) -> None:
-    """Raise TypeError or ValueError unless `update` can have this decay."""
-    if not callable(update):
-        raise TypeError(f'update must be a function, not {update!r:.60}')
-    check_learning_rate(lr)
-    check_not_negative(weight_decay=weight_decay)
-    check_fraction(**{'lr * weight_decay': lr * weight_decay})
-    if shapes_of(grads) != shapes_of(params):
-        raise ValueError(
-            'params and grads must have the same shapes, not '
-            f'{shapes_of(params)} and {shapes_of(grads)}'
         )
 
 

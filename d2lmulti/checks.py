@@ -151,19 +151,15 @@ def check_examples(X, y) -> None:
                 f'{name} must have a row for each of at least one example, '
                 f'not the shape {data.shape}'
             )
-        check_finite_examples(name, data)
+        with onp.errstate(over='ignore'):  # float64 becomes float32
+            finite = onp.isfinite(without_float64(data))
+        if not finite.all():
+            raise ValueError(
+                f'{name} has numbers that are not finite in float32, the '
+                f'first in example {first_index(~finite)}: repair or remove '
+                'these examples'
+            )
     check_batch(X, y)
-
-
-def check_finite_examples(name, data) -> None:
-    """Raise ValueError unless all numbers are finite in float32."""
-    with onp.errstate(over='ignore'):  # float64 becomes float32
-        finite = onp.isfinite(without_float64(data))
-    if not finite.all():
-        raise ValueError(
-            f'{name} has numbers that are not finite in float32, the first in '
-            f'example {first_index(~finite)}: repair or remove these examples'
-        )
 
 
 def check_labels(y, num_classes) -> None:
@@ -330,26 +326,19 @@ def check_operators(operators) -> None:
 # Chapter 11: schedules
 
 
-def check_linear_scaling(lr, batch_size, base_batch_size) -> None:
-    """Raise TypeError or ValueError unless `lr` can be scaled."""
+def check_rate(lr, step=0, power=1, **counts) -> None:
+    """Raise TypeError or ValueError unless a learning rate can be computed;
+    `counts` are from 1."""
     check_learning_rate(lr)
-    check_positive_int(batch_size=batch_size, base_batch_size=base_batch_size)
+    check_positive_int(**counts)
+    check_integer(0, step=step)
+    check_positive_number(power=power)
 
 
 def check_warmup(lr, step, num_warmup, start) -> None:
     """Raise TypeError or ValueError unless a warm-up can be computed."""
-    check_learning_rate(lr)
-    check_positive_int(num_warmup=num_warmup)
-    check_integer(0, step=step)
+    check_rate(lr, step, num_warmup=num_warmup)
     check_number(lambda s: 0 <= s <= lr, f'from 0 to {lr}', start=start)
-
-
-def check_decay(lr, step, num_steps, power) -> None:
-    """Raise TypeError or ValueError unless a decay can be computed."""
-    check_learning_rate(lr)
-    check_positive_int(num_steps=num_steps)
-    check_integer(0, step=step)
-    check_positive_number(power=power)
 
 
 def check_warmup_and_decay(step, num_warmup, num_steps) -> None:
@@ -363,9 +352,10 @@ def check_warmup_and_decay(step, num_warmup, num_steps) -> None:
         )
 
 
-def check_update(params, grads, state, shapes) -> None:
-    """Raise TypeError or ValueError unless there are parameters, a gradient
-    for each, and a `state` that is empty or has these `shapes`."""
+def check_update(params, grads, state, lr, shapes=()) -> None:
+    """Raise TypeError or ValueError unless there is a gradient for each
+    parameter, and a `state` that is empty or has these `shapes`."""
+    check_learning_rate(lr)
     if not isinstance(state, list):
         raise TypeError(
             f'state must be a list, [] before the first step, not {state!r}'
@@ -384,30 +374,32 @@ def check_update(params, grads, state, shapes) -> None:
         )
 
 
-def check_gradient_descent(params, grads, state, lr) -> None:
-    """Raise TypeError or ValueError unless there is something to update."""
-    check_learning_rate(lr)
-    check_update(params, grads, state, [])
-
-
 def check_momentum(
     params, grads, state, lr, momentum, trust_coefficient=1
 ) -> None:
     """Raise TypeError or ValueError unless momentum can update anything."""
-    check_learning_rate(lr)
+    check_update(params, grads, state, lr, shapes_of(params))
     check_fraction(momentum=momentum)
     check_positive_number(trust_coefficient=trust_coefficient)
-    check_update(params, grads, state, shapes_of(params))
 
 
 def check_adam(params, grads, state, lr, beta1, beta2, epsilon) -> None:
     """Raise TypeError or ValueError unless Adam can update anything."""
-    check_learning_rate(lr)
     check_fraction(beta1=beta1, beta2=beta2)
     check_positive_number(epsilon=epsilon)
     if not len(params):
         raise ValueError('params is empty: Adam needs a parameter to update')
-    check_update(params, grads, state, [*shapes_of([*params, *params]), (1,)])
+    shapes = [*shapes_of([*params, *params]), (1,)]
+    check_update(params, grads, state, lr, shapes)
+
+
+def check_weight_decay(params, grads, lr, update, weight_decay) -> None:
+    """Raise TypeError or ValueError unless `update` can have this decay."""
+    if not callable(update):
+        raise TypeError(f'update must be a function, not {update!r:.60}')
+    check_update(params, grads, [], lr)
+    check_not_negative(weight_decay=weight_decay)
+    check_fraction(**{'lr * weight_decay': lr * weight_decay})
 
 
 def check_rule(update, states, device_params) -> None:

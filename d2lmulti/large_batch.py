@@ -6,11 +6,9 @@ __all__ = ['warmup_and_decay', 'gradient_descent', 'sgd_momentum', 'adam', 'deca
 # %% ../notebooks/11_large_batch.ipynb #2
 import numpy as onp
 from mxnet import np
-from .check_rules import check_weight_decay
 from .checks import (
-    check_accumulation, check_adam, check_decay, check_gradient_descent,
-    check_linear_scaling, check_momentum, check_rule, check_warmup,
-    check_warmup_and_decay)
+    check_accumulation, check_adam, check_momentum, check_rate, check_rule,
+    check_update, check_warmup, check_warmup_and_decay, check_weight_decay)
 from .data import split_batch
 from .devices import split_slices
 from .network import lenet, loss
@@ -24,7 +22,7 @@ def linear_scaling(lr, batch_size, base_batch_size):
     suits `base_batch_size` (Goyal et al. 2017, arXiv:1706.02677). Raises
     TypeError or ValueError for an invalid rate or size.
     """
-    check_linear_scaling(lr, batch_size, base_batch_size)
+    check_rate(lr, batch_size=batch_size, base_batch_size=base_batch_size)
     return lr * batch_size / base_batch_size
 
 def warmup(step, lr, num_warmup, start=0.0):
@@ -42,7 +40,7 @@ def polynomial_decay(step, lr, num_steps, power=2.0):
     It falls from `lr` to 0 as (1 - step / num_steps) ** power, and stays
     there. Raises TypeError or ValueError for an invalid rate or step.
     """
-    check_decay(lr, step, num_steps, power)
+    check_rate(lr, step, power, num_steps=num_steps)
     return lr * max(0, 1 - step / num_steps) ** power
 
 # %% ../notebooks/11_large_batch.ipynb #5
@@ -64,7 +62,7 @@ def gradient_descent(params, grads, state, lr):
     the mean loss. `state`: a list, which stays empty. Raises TypeError or
     ValueError for arguments that do not fit each other.
     """
-    check_gradient_descent(params, grads, state, lr)
+    check_update(params, grads, state, lr)
     for param, grad in zip(params, grads):
         param -= lr * grad
 
