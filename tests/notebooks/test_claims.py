@@ -143,3 +143,16 @@ def test_a_new_number_without_a_support_is_found(sentence):
     notebook = nbformat.read(NOTEBOOKS[0], 4)
     notebook.cells[0].source += f'\n\n{sentence}'
     assert any(text == sentence for _, text in unsupported(notebook, ()))
+
+
+def test_each_of_the_twelve_claims_names_the_source_in_which_it_stands():
+    (path,) = (ROOT / 'notebooks').glob('*_claims.ipynb')
+    cells = {cell.id: cell for cell in nbformat.read(path, 4).cells}
+    rows = re.findall(
+        r'^\| (\d+)\. (.*?) \| (.*?) \|$', cells['claims-text'].source, re.M
+    )
+    assert [int(number) for number, *_ in rows] == list(range(1, 13))
+    assert all(re.search(SOURCE, claim) for _, claim, _ in rows)
+    verdicts = cells['verdicts'].outputs[0].text
+    judged = re.findall(r'^ *(\d+) \w.*hold|quoted: (\d+)', verdicts, re.M)
+    assert {a or b for a, b in judged} == {number for number, *_ in rows}

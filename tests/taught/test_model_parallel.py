@@ -3,10 +3,12 @@
 import functools
 import gc
 import itertools
+import pathlib
 import weakref
 from unittest import mock
 
 import mxnet as mx
+import nbformat
 import numpy as onp
 import pytest
 from helpers import as_type, put_in, roundings
@@ -18,6 +20,7 @@ import d2lmulti
 from d2lmulti import model_parallel
 
 LAYERS = model_parallel.LENET
+CHAPTERS = pathlib.Path(__file__).parents[2] / 'notebooks'
 few = settings(max_examples=25)
 
 
@@ -663,3 +666,17 @@ def test_bug_in_tensor_parallelism_is_caught(bug, monkeypatch):
     put_in(monkeypatch, *TENSOR_BUGS[bug])
     with pytest.raises(AssertionError):
         assert_tensor_parallel_equals_one_device(8, 2)
+
+
+def test_a_group_without_an_image_is_refused():
+    (path,) = CHAPTERS.glob('*_model_parallel.ipynb')
+    (source,) = [
+        cell.source
+        for cell in nbformat.read(path, 4).cells
+        if cell.id == 'two-ways'
+    ]
+    names = {**vars(model_parallel), 'allreduce': None}
+    exec(f'from d2lmulti.checks import check_num_rows\n{source}', names)
+    X, y, groups = np.ones((1, 1, 28, 28)), np.zeros(1), [None, None]
+    with pytest.raises(ValueError, match='1 example cannot be split over 2 g'):
+        names['data_tensor_gradients'](X, y, groups, [])
