@@ -23,7 +23,10 @@ BOX_WIDTH, BOX_HEIGHT = 88, 38
 
 def parents():
     """Return {chapter: the chapters that it needs, and no other needs}."""
-    needs = {number_of(path.stem): needed_by(path) for path in NOTEBOOKS}
+    needs = {}
+    for path in NOTEBOOKS:  # some show what a later chapter explains
+        number = number_of(path.stem)
+        needs[number] = {n for n in needed_by(path) if n < number}
     for chapter in needs:  # in order, so those of earlier ones are complete
         needs[chapter] = needs[chapter].union(
             *(needs[n] for n in needs[chapter])
