@@ -74,7 +74,7 @@ def attention_weights(Q, K, is_padding):
     (n, 1, 1, length). Result: (n, heads, length, length), rows of sum 1.
     """
     scores = np.matmul(Q / math.sqrt(Q.shape[3]), K.swapaxes(2, 3))
-    # not np.where: its gradient is wrong if the condition is broadcast
+    # not np.where: with a number as a branch, its gradient is wrong
     return npx.softmax(scores - 1e9 * is_padding, axis=-1)
 
 def attention(H, is_padding, W_qkv, b_qkv, W_out, b_out, num_heads):

@@ -418,3 +418,19 @@ def test_training_on_two_devices_learns():
         losses.append(total)
     assert losses[-1] < losses[0] / 2
     assert d2lmulti.max_difference(*replicas) == 0
+
+
+@pytest.mark.skipif(not mx.__version__.startswith('1.9'), reason='of 1.9.1')
+@pytest.mark.parametrize('shape', [(2, 2), (1, 2), (2, 1)])
+def test_where_has_a_wrong_gradient_with_a_number_only(shape):
+    mask, x = (
+        np.array([[1, 0], [0, 1]])[: shape[0], : shape[1]],
+        np.ones((2, 2)),
+    )
+    x.attach_grad()
+    for branch, is_right in ((0.0, False), (np.zeros((2, 2)), True)):
+        with autograd.record():
+            chosen = np.where(mask, x, branch)
+        chosen.backward()
+        right = np.broadcast_to(mask, (2, 2))
+        assert (x.grad == (right if is_right else 1 - right)).all()
