@@ -778,7 +778,7 @@ def check_worker_shares(num_rows, shares, num_workers) -> None:
     check_shares(shares, num_rows, num_workers, who='worker')
 
 
-def check_scalar(name, value) -> float:
+def as_scalar(name, value) -> float:
     """Return a number, or an array with a single one, as a float; raise
     TypeError for anything else."""
     if isinstance(value, (np.ndarray, onp.ndarray)) and value.size == 1:
@@ -788,10 +788,10 @@ def check_scalar(name, value) -> float:
     return float(value)
 
 
-def check_weight(value, name='count(y)') -> float:
+def as_weight(value, name='count(y)') -> float:
     """Return what a function has returned as a float; raise TypeError or
     ValueError unless it is a finite number of at least 0."""
-    number = check_scalar(name, value)
+    number = as_scalar(name, value)
     check_not_negative(**{name: number})
     return number
 
