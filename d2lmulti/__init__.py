@@ -5,6 +5,7 @@ from .prepare import runtime
 runtime.prepare()  # before the first import of MXNet
 
 from .causes import *
+from .checkpoint import *
 from .cluster import *
 from .collectives import *
 from .data import *
@@ -34,7 +35,7 @@ __all__ = [
         *(collectives, timeline),
         *(large_batch, sync_batch_norm, heterogeneous, transformer, alice),
         *(model_parallel, sharding),
-        *(cluster, scaling),
+        *(cluster, checkpoint, scaling),
     )
     for name in module.__all__
 ]

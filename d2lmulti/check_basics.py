@@ -23,7 +23,7 @@ def is_number(value) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def check_integer(least, **values) -> None:
+def check_integer(least, **values):
     """Raise TypeError or ValueError unless each is an integer >= `least`."""
     for name, value in values.items():
         if not is_integer(value):
@@ -35,7 +35,7 @@ def check_integer(least, **values) -> None:
 check_positive_int = functools.partial(check_integer, 1)
 
 
-def check_number(is_valid, needed, **values) -> None:
+def check_number(is_valid, needed, **values):
     """Raise TypeError or ValueError unless each is a valid number; `needed`
     says in words which are."""
     for name, value in values.items():
@@ -61,7 +61,7 @@ def numbered(name, values) -> Dict[str, Any]:
     return {f'{name}[{i}]': value for i, value in enumerate(values)}
 
 
-def check_learning_rate(lr) -> None:
+def check_learning_rate(lr):
     """Raise TypeError or ValueError unless `lr` is finite and above 0."""
     check_positive_number(**{'the learning rate lr': lr})
 
@@ -74,7 +74,7 @@ def given(**values) -> Dict[str, Any]:
 # Lists
 
 
-def check_count(owners, needed, **values) -> None:
+def check_count(owners, needed, **values):
     """Raise ValueError unless each has as many entries as are needed."""
     for name, value in values.items():
         if len(value) != needed:
@@ -83,7 +83,7 @@ def check_count(owners, needed, **values) -> None:
             )
 
 
-def check_enough(n, what, k, part, remedy='') -> None:
+def check_enough(n, what, k, part, remedy=''):
     """Raise ValueError unless each of `k` parts can get one of `n`."""
     if n < k:
         raise ValueError(
@@ -119,7 +119,7 @@ def shapes_of(arrays) -> List[tuple]:
     return [array.shape for array in arrays]
 
 
-def check_alike(what, kinds) -> None:
+def check_alike(what, kinds):
     """Raise ValueError unless arrays are alike."""
     if len(set(kinds)) > 1:
         raise ValueError(
@@ -136,13 +136,13 @@ def dtypes_of(arrays) -> List[str]:
 # Chapter 1: devices
 
 
-def check_slices(n, k) -> None:
+def check_slices(n, k):
     """Raise TypeError or ValueError unless n items can be cut for k."""
     check_integer(0, n=n)
     check_integer(1, k=k)
 
 
-def check_num_devices(k, gpus, faults) -> None:
+def check_num_devices(k, gpus, faults):
     """Raise TypeError or ValueError unless there are `k` devices.
 
     `gpus`: those that work; with none of them, CPU devices are meant.

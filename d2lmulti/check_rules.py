@@ -8,7 +8,7 @@ import numpy as onp
 from mxnet import np
 
 
-def check_moves(update, params) -> None:
+def check_moves(update, params):
     """Raise ValueError unless a rule moves all parameters of some shapes."""
     moves = try_rule(update, params)
     still = [
@@ -24,7 +24,7 @@ def check_moves(update, params) -> None:
         )
 
 
-def check_elementwise(update, params) -> None:
+def check_elementwise(update, params):
     """Raise ValueError if a rule does not treat each number on its own and
     does not take `norms`, so that it cannot update parts of parameters."""
     if 'norms' in inspect.signature(update).parameters:
@@ -46,7 +46,7 @@ def try_rule(update, params, parts=None, num_steps=1) -> List[onp.ndarray]:
     """Return how a rule moves parameters like these, or one of two parts."""
 
     def take_steps(params):
-        state = []
+        state: List[Any] = []
         for step in range(num_steps):
             grads = [0.1 * (-2) ** step * param**2 for param in params]
             update(params, grads, state, 0.125)

@@ -23,6 +23,8 @@ from typing import Any, Dict, List, Optional, Union
 import mxnet as mx
 import numpy as onp
 
+__all__ = ['Checkpoint', 'save_checkpoint', 'load_checkpoint']
+
 KIND = b'd2lmulti checkpoint 3, SHA-256 '  # begins the comment
 NAME = re.compile(r'checkpoint-(\d{6,})-(\d{8,})\.npz')  # epoch and step
 NEWEST = 2  # should the last one be damaged, the one before serves
@@ -60,9 +62,9 @@ def save_checkpoint(
 
     The file appears under its name when it is whole and on the disk. The
     newest two are kept, and those after every `keep_every` steps of an
-    epoch. Random generators cannot all be read, so they are seeded here, by
-    `seed_random`, and in the same way when the checkpoint is loaded: both
-    go on with the same numbers.
+    epoch. Random generators cannot all be read, so they are seeded here, and
+    in the same way when the checkpoint is loaded: both go on with the same
+    numbers.
 
     Raises FloatingPointError if a number is not finite, OSError if it cannot
     be written; the earlier ones stay as they are.

@@ -45,7 +45,7 @@ DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
 # Chapter 3: replicas
 
 
-def check_devices(devices, least=1) -> None:
+def check_devices(devices, least=1):
     """Raise TypeError or ValueError unless `devices` are distinct."""
     if not all(isinstance(device, type(mx.cpu())) for device in devices):
         raise TypeError(f'devices must be like mx.cpu(0), not {devices!r}')
@@ -61,7 +61,7 @@ def check_devices(devices, least=1) -> None:
         )
 
 
-def check_replicas(device_params, devices) -> None:
+def check_replicas(device_params, devices):
     """Raise ValueError unless there is a replica on each of `devices`."""
     check_devices(devices)
     if len(device_params) != len(devices):
@@ -82,7 +82,7 @@ def check_replicas(device_params, devices) -> None:
                 )
 
 
-def check_allreduce_arrays(data) -> None:
+def check_allreduce_arrays(data):
     """Raise TypeError or ValueError unless `data` can be summed in place."""
     if not isinstance(data, (list, tuple)):
         raise TypeError(
@@ -107,13 +107,13 @@ def check_allreduce_arrays(data) -> None:
 # Chapter 4: examples and minibatches
 
 
-def check_num_rows(num_rows, num_owners, who='device') -> None:
+def check_num_rows(num_rows, num_owners, who='device'):
     """Raise ValueError unless everyone can get a row."""
     remedy = ' or a larger minibatch'
     check_enough(num_rows, 'example', num_owners, who, remedy)
 
 
-def check_split(data, devices) -> None:
+def check_split(data, devices):
     """Raise TypeError or ValueError unless each device can get a shard."""
     if not isinstance(data, np.ndarray) or data.ndim == 0:
         raise TypeError(
@@ -124,7 +124,7 @@ def check_split(data, devices) -> None:
     check_num_rows(len(data), len(devices))
 
 
-def check_batch(X, y) -> None:
+def check_batch(X, y):
     """Raise ValueError unless there are as many labels as examples."""
     if len(X) != len(y):
         raise ValueError(
@@ -133,7 +133,7 @@ def check_batch(X, y) -> None:
         )
 
 
-def check_examples(X, y) -> None:
+def check_examples(X, y):
     """Raise TypeError or ValueError unless X, y are rows of finite numbers."""
     for name, data in (('X', X), ('y', y)):
         if not isinstance(data, onp.ndarray):
@@ -162,7 +162,7 @@ def check_examples(X, y) -> None:
     check_batch(X, y)
 
 
-def check_labels(y, num_classes) -> None:
+def check_labels(y, num_classes):
     """Raise TypeError or ValueError unless each label names a class."""
     check_positive_int(num_classes=num_classes)
     valid = onp.isin(y, range(num_classes))
@@ -207,14 +207,14 @@ def first_index(found) -> int:
 # Chapter 5: training
 
 
-def check_train_batch(X, y, device_params, devices, lr) -> None:
+def check_train_batch(X, y, device_params, devices, lr):
     """Raise TypeError or ValueError unless a step can be taken."""
     check_replicas(device_params, devices)
     check_learning_rate(lr)
     check_batch(X, y)
 
 
-def check_training(num_epochs, lr, data_iter, devices) -> None:
+def check_training(num_epochs, lr, data_iter, devices):
     """Raise TypeError or ValueError unless `train` can begin.
 
     `data_iter`: `Minibatches`, each of which every device takes part in.
@@ -231,7 +231,7 @@ def check_training(num_epochs, lr, data_iter, devices) -> None:
         )
 
 
-def check_finite(params, lr) -> None:
+def check_finite(params, lr):
     """Wait; raise FloatingPointError if a parameter is not finite."""
     if not all(onp.isfinite(param.asnumpy()).all() for param in params):
         raise FloatingPointError(
@@ -240,7 +240,7 @@ def check_finite(params, lr) -> None:
         )
 
 
-def check_not_empty(count, what) -> None:
+def check_not_empty(count, what):
     """Raise ValueError if an iterator gave nothing."""
     if not count:
         raise ValueError(f'no {what}: data_iter is empty')
@@ -249,7 +249,7 @@ def check_not_empty(count, what) -> None:
 # Chapter 6: causes
 
 
-def check_causes(devices, step, device_params, net) -> None:
+def check_causes(devices, step, device_params, net):
     """Raise TypeError or ValueError unless `find_causes` can begin.
 
     All but `devices` are None where the caller gave none.
@@ -271,7 +271,7 @@ def check_causes(devices, step, device_params, net) -> None:
 # Chapter 8: collectives
 
 
-def check_buckets(device_arrays, allreduce) -> None:
+def check_buckets(device_arrays, allreduce):
     """Raise TypeError or ValueError unless `allreduce` can sum the lists."""
     if not callable(allreduce):
         raise TypeError(
@@ -300,7 +300,7 @@ def sizes_of_slices(n, k) -> List[int]:
     return [len(part) for part in onp.array_split(onp.broadcast_to(0, n), k)]
 
 
-def check_parts(parts, data) -> None:
+def check_parts(parts, data):
     """Raise TypeError or ValueError unless part j fits slice j of `data`."""
     check_allreduce_arrays(data)
     if not is_list_of(np.ndarray, parts):
@@ -319,7 +319,7 @@ def check_parts(parts, data) -> None:
 # Chapter 9: time
 
 
-def check_operators(operators) -> None:
+def check_operators(operators):
     """Raise ValueError if there are no operators."""
     if not operators:
         raise ValueError('no operators: give what profile(work) returns')
@@ -328,7 +328,7 @@ def check_operators(operators) -> None:
 # Chapter 11: schedules
 
 
-def check_rate(lr, step=0, power=1, **counts) -> None:
+def check_rate(lr, step=0, power=1, **counts):
     """Raise TypeError or ValueError unless a learning rate can be computed;
     `counts` are from 1."""
     check_learning_rate(lr)
@@ -337,13 +337,13 @@ def check_rate(lr, step=0, power=1, **counts) -> None:
     check_positive_number(power=power)
 
 
-def check_warmup(lr, step, num_warmup, start) -> None:
+def check_warmup(lr, step, num_warmup, start):
     """Raise TypeError or ValueError unless a warm-up can be computed."""
     check_rate(lr, step, num_warmup=num_warmup)
     check_number(lambda s: 0 <= s <= lr, f'from 0 to {lr}', start=start)
 
 
-def check_warmup_and_decay(step, num_warmup, num_steps) -> None:
+def check_warmup_and_decay(step, num_warmup, num_steps):
     """Raise TypeError or ValueError unless the warm-up leaves a step."""
     check_integer(0, step=step)
     check_positive_int(num_warmup=num_warmup, num_steps=num_steps)
@@ -354,7 +354,7 @@ def check_warmup_and_decay(step, num_warmup, num_steps) -> None:
         )
 
 
-def check_update(params, grads, state, lr, shapes=()) -> None:
+def check_update(params, grads, state, lr, shapes=()):
     """Raise TypeError or ValueError unless there is a gradient for each
     parameter, and a `state` that is empty or has these `shapes`."""
     check_learning_rate(lr)
@@ -376,16 +376,14 @@ def check_update(params, grads, state, lr, shapes=()) -> None:
         )
 
 
-def check_momentum(
-    params, grads, state, lr, momentum, trust_coefficient=1
-) -> None:
+def check_momentum(params, grads, state, lr, momentum, trust_coefficient=1):
     """Raise TypeError or ValueError unless momentum can update anything."""
     check_update(params, grads, state, lr, shapes_of(params))
     check_fraction(momentum=momentum)
     check_positive_number(trust_coefficient=trust_coefficient)
 
 
-def check_adam(params, grads, state, lr, beta1, beta2, epsilon) -> None:
+def check_adam(params, grads, state, lr, beta1, beta2, epsilon):
     """Raise TypeError or ValueError unless Adam can update anything."""
     check_fraction(beta1=beta1, beta2=beta2)
     check_positive_number(epsilon=epsilon)
@@ -395,7 +393,7 @@ def check_adam(params, grads, state, lr, beta1, beta2, epsilon) -> None:
     check_update(params, grads, state, lr, shapes)
 
 
-def check_weight_decay(params, grads, lr, update, weight_decay) -> None:
+def check_weight_decay(params, grads, lr, update, weight_decay):
     """Raise TypeError or ValueError unless `update` can have this decay."""
     if not callable(update):
         raise TypeError(f'update must be a function, not {update!r:.60}')
@@ -404,7 +402,7 @@ def check_weight_decay(params, grads, lr, update, weight_decay) -> None:
     check_fraction(**{'lr * weight_decay': lr * weight_decay})
 
 
-def check_rule(update, states, device_params) -> None:
+def check_rule(update, states, device_params):
     """Raise TypeError or ValueError unless `update` keeps its contract; try
     it on other numbers before the first step."""
     if update is None and states is not None:
@@ -421,9 +419,7 @@ def check_rule(update, states, device_params) -> None:
         check_moves(update, device_params[0])
 
 
-def check_accumulation(
-    X, y, device_params, devices, lr, num_micro_batches
-) -> None:
+def check_accumulation(X, y, device_params, devices, lr, num_micro_batches):
     """Raise TypeError or ValueError unless each device gets an example."""
     check_train_batch(X, y, device_params, devices, lr)
     check_positive_int(num_micro_batches=num_micro_batches)
@@ -437,7 +433,7 @@ def check_accumulation(
 # Chapter 12: batch normalization
 
 
-def check_batch_norm(shards, gammas, betas, sync) -> None:
+def check_batch_norm(shards, gammas, betas, sync):
     """Raise TypeError or ValueError unless all shards can be normalized."""
     lengths = [len(shards), len(gammas), len(betas)]
     if not shards or len(set(lengths)) > 1:
@@ -465,7 +461,7 @@ def check_batch_norm(shards, gammas, betas, sync) -> None:
 
 def check_gradients_bn(
     X_shards, y_shards, device_params, device_averages, num_layers, momentum
-) -> None:
+):
     """Raise TypeError or ValueError unless each shard has all it needs."""
     check_fraction(momentum=momentum)
     lists = X_shards, y_shards, device_params, device_averages
@@ -487,7 +483,7 @@ def check_gradients_bn(
 # Chapter 13: heterogeneous devices
 
 
-def check_shares(shares, num_rows, k, name='shares', who='device') -> None:
+def check_shares(shares, num_rows, k, name='shares', who='device'):
     """Raise TypeError or ValueError unless each of `k` can get a row."""
     check_num_rows(num_rows, k, who)
     if not all(map(is_number, shares)):
@@ -502,7 +498,7 @@ def check_shares(shares, num_rows, k, name='shares', who='device') -> None:
         )
 
 
-def check_split_by_shares(X, y, devices, shares) -> None:
+def check_split_by_shares(X, y, devices, shares):
     """Raise TypeError or ValueError unless the shares fit the rows."""
     check_batch(X, y)
     check_split(X, devices)
@@ -537,7 +533,7 @@ def as_capacities(capacities, batch_size, num_devices) -> Tuple[float, ...]:
     return filled
 
 
-def check_adapt(shares, recent, margin) -> None:
+def check_adapt(shares, recent, margin):
     """Raise TypeError or ValueError unless each step has a cost per device."""
     check_fraction(margin=margin)
     check_positive_int(**numbered('shares', shares))
@@ -554,7 +550,7 @@ def check_adapt(shares, recent, margin) -> None:
 # Chapter 14: tokens
 
 
-def check_mask_words(tokens, vocab_size, fraction) -> None:
+def check_mask_words(tokens, vocab_size, fraction):
     """Raise TypeError or ValueError unless words can be hidden in `tokens`."""
     if not isinstance(tokens, onp.ndarray) or tokens.dtype.kind not in 'iu':
         raise TypeError(
@@ -574,7 +570,7 @@ def check_mask_words(tokens, vocab_size, fraction) -> None:
     check_fraction(fraction=fraction)
 
 
-def check_transformer(X, params, num_heads) -> None:
+def check_transformer(X, params, num_heads):
     """Raise TypeError or ValueError unless `params` fit the tokens `X`."""
     check_positive_int(num_heads=num_heads)
     if len(params) < 5 or (len(params) - 5) % 12:
@@ -599,14 +595,14 @@ def check_transformer(X, params, num_heads) -> None:
 # Chapter 15: pipelines and tensor parallelism
 
 
-def check_costs(costs, k) -> None:
+def check_costs(costs, k):
     """Raise TypeError or ValueError unless `costs` can be cut for k stages."""
     check_positive_int(**{'k, the number of stages,': k})
     check_not_negative(**numbered('costs', costs))
     check_enough(len(costs), 'layer', k, 'stage')
 
 
-def check_layers(params, devices, layers, costs) -> None:
+def check_layers(params, devices, layers, costs):
     """Raise ValueError unless the layers can be split over the devices."""
     check_devices(devices)
     needed = len(layers)
@@ -615,7 +611,7 @@ def check_layers(params, devices, layers, costs) -> None:
     check_count(f'{needed} layers', needed, costs=costs)
 
 
-def check_schedule(orders, num_stages, m) -> None:
+def check_schedule(orders, num_stages, m):
     """Raise ValueError unless each stage runs the forward and the backward
     pass of each of `m` micro-batches once, and none waits forever."""
     lists = {'lists of instructions': orders}
@@ -633,7 +629,7 @@ def check_schedule(orders, num_stages, m) -> None:
     check_progress(orders)
 
 
-def check_progress(orders) -> None:
+def check_progress(orders):
     """Raise ValueError if a stage of a schedule would wait forever."""
     before, behind = -1, len(orders)  # as if there were two more stages
     done = {(before, 'forward', i) for _, i in orders[0]}
@@ -661,13 +657,13 @@ def check_progress(orders) -> None:
         done |= ready
 
 
-def check_micro_batches(num_examples, num_micro_batches) -> None:
+def check_micro_batches(num_examples, num_micro_batches):
     """Raise TypeError or ValueError unless every part gets an example."""
     check_positive_int(num_micro_batches=num_micro_batches)
     check_enough(num_examples, 'example', num_micro_batches, 'micro-batch')
 
 
-def check_outputs(num_outputs, devices) -> None:
+def check_outputs(num_outputs, devices):
     """Raise ValueError unless each device gets an output of every layer."""
     check_devices(devices)
     for count in num_outputs:
@@ -677,7 +673,7 @@ def check_outputs(num_outputs, devices) -> None:
 # Chapter 16: sharded training
 
 
-def check_states(states, devices) -> None:
+def check_states(states, devices):
     """Raise TypeError or ValueError unless each device has its own state."""
     if not is_list_of(list, states):
         raise TypeError(
@@ -695,7 +691,7 @@ def check_states(states, devices) -> None:
 
 def check_replicated(
     X, y, device_params, devices, lr, states, update, shards=False
-) -> None:
+):
     """Raise TypeError or ValueError unless a step can be taken.
 
     `shards`: the rule gets parts of parameters.
@@ -704,7 +700,7 @@ def check_replicated(
     check_step(X, y, device_params, devices, lr, states, update, shards)
 
 
-def check_step(X, y, arrays, devices, lr, states, update, shards=True) -> None:
+def check_step(X, y, arrays, devices, lr, states, update, shards=True):
     """Raise TypeError or ValueError unless `update` can take a step."""
     check_learning_rate(lr)
     check_batch(X, y)
@@ -714,7 +710,7 @@ def check_step(X, y, arrays, devices, lr, states, update, shards=True) -> None:
         check_elementwise(update, arrays[0])
 
 
-def check_layer_arrays(device_arrays, devices, layers, name) -> None:
+def check_layer_arrays(device_arrays, devices, layers, name):
     """Raise ValueError unless each device has two arrays for each layer."""
     check_devices(devices)
     lists = {f'lists in {name}': device_arrays}
@@ -730,15 +726,13 @@ def check_layer_arrays(device_arrays, devices, layers, name) -> None:
                 )
 
 
-def check_zero2(
-    X, y, device_params, devices, lr, states, layers, update
-) -> None:
+def check_zero2(X, y, device_params, devices, lr, states, layers, update):
     """Raise TypeError or ValueError unless a step can be taken."""
     check_layer_arrays(device_params, devices, layers, 'device_params')
     check_step(X, y, device_params, devices, lr, states, update)
 
 
-def check_shards(device_shards, shapes) -> None:
+def check_shards(device_shards, shapes):
     """Raise ValueError unless part j of each parameter is on device j."""
     k = len(device_shards)
     sizes = [sizes_of_slices(math.prod(shape), k) for shape in shapes]
@@ -754,14 +748,14 @@ def check_shards(device_shards, shapes) -> None:
 
 def check_zero3(
     X, y, device_shards, devices, lr, states, shapes, layers, update
-) -> None:
+):
     """Raise TypeError or ValueError unless a step can be taken."""
     check_layer_arrays(device_shards, devices, layers, 'device_shards')
     check_shards(device_shards, shapes)
     check_step(X, y, device_shards, devices, lr, states, update)
 
 
-def check_recomputed(X, y, params, num_segments, layers) -> None:
+def check_recomputed(X, y, params, num_segments, layers):
     """Raise TypeError or ValueError unless every segment gets a layer."""
     check_batch(X, y)
     check_replicas([params], [X.ctx])
@@ -773,12 +767,12 @@ def check_recomputed(X, y, params, num_segments, layers) -> None:
 # Chapter 19: several machines
 
 
-def check_worker_shares(num_rows, shares, num_workers) -> None:
+def check_worker_shares(num_rows, shares, num_workers):
     """Raise TypeError or ValueError unless every worker can get a row."""
     check_shares(shares, num_rows, num_workers, who='worker')
 
 
-def check_scalar(name, value) -> float:
+def as_scalar(name, value) -> float:
     """Return a number, or an array with a single one, as a float; raise
     TypeError for anything else."""
     if isinstance(value, (np.ndarray, onp.ndarray)) and value.size == 1:
@@ -788,15 +782,15 @@ def check_scalar(name, value) -> float:
     return float(value)
 
 
-def check_weight(value, name='count(y)') -> float:
+def as_weight(value, name='count(y)') -> float:
     """Return what a function has returned as a float; raise TypeError or
     ValueError unless it is a finite number of at least 0."""
-    number = check_scalar(name, value)
+    number = as_scalar(name, value)
     check_not_negative(**{name: number})
     return number
 
 
-def check_optimizer_state(state) -> None:
+def check_optimizer_state(state):
     """Raise TypeError unless a checkpoint can hold and restore the state."""
     for entry in state:
         if not isinstance(entry, np.ndarray):
@@ -809,7 +803,7 @@ def check_optimizer_state(state) -> None:
 
 def check_cluster(
     counts, speed, num_micro_batches=1, max_norm=None, **functions
-) -> None:
+):
     """Raise TypeError or ValueError unless `train_on_cluster` can begin."""
     check_positive_int(**counts, num_micro_batches=num_micro_batches)
     check_positive_number(**given(speed=speed, max_norm=max_norm))
@@ -833,7 +827,7 @@ def check_cluster(
 # Chapters 21 and 22: other frameworks
 
 
-def check_installed(module) -> None:
+def check_installed(module):
     """Raise ImportError unless another framework's package is installed."""
     if importlib.util.find_spec(module) is None:
         raise ImportError(
@@ -849,7 +843,7 @@ ALGORITHMS = ('star', 'direct', 'ring', 'tree', 'halving-doubling', 'servers')
 
 def check_exchange(
     algorithm, k, num_bytes, alpha, beta, num_servers=1, group=1
-) -> None:
+):
     """Raise TypeError or ValueError unless an allreduce can be computed."""
     if algorithm not in ALGORITHMS:
         raise ValueError(
@@ -865,7 +859,7 @@ def check_exchange(
         )
 
 
-def check_simulated(algorithm, k) -> None:
+def check_simulated(algorithm, k):
     """Raise ValueError unless an allreduce of `k` devices can be simulated."""
     if algorithm == 'halving-doubling' and k & (k - 1):
         raise ValueError(
@@ -874,7 +868,7 @@ def check_simulated(algorithm, k) -> None:
         )
 
 
-def check_machine(batch_size, k, machine) -> None:
+def check_machine(batch_size, k, machine):
     """Raise TypeError or ValueError unless a step can be predicted."""
     check_positive_int(batch_size=batch_size, k=k)
     check_num_rows(batch_size, k)
@@ -888,9 +882,7 @@ def check_machine(batch_size, k, machine) -> None:
     )
 
 
-def check_failures(
-    work, mtbf, interval, checkpoint_seconds, restart_seconds
-) -> None:
+def check_failures(work, mtbf, interval, checkpoint_seconds, restart_seconds):
     """Raise TypeError or ValueError unless a run with failures can end."""
     check_positive_number(work=work, mtbf=mtbf, interval=interval)
     check_not_negative(

@@ -12,7 +12,7 @@ import zlib
 import mxnet as mx
 import numpy as onp
 from mxnet import np, npx
-from .checks import check_cluster, check_weight, check_worker_shares
+from .checks import as_weight, check_cluster, check_worker_shares
 from .collectives import bucket_allreduce
 from .data import Minibatches, read_fashion_mnist, split_batch
 from .devices import split_slices, try_devices
@@ -96,7 +96,7 @@ def cluster_step(rows, minibatches, device_params, devices, lr, store,
     npx.waitall()  # the time that counts is our own
     numbers = [np.zeros(1 + store.num_workers, ctx=device)
                for device in devices]
-    numbers[0][0] = check_weight(count(y))
+    numbers[0][0] = as_weight(count(y))
     numbers[0][1 + store.rank] = (time.perf_counter() - start) / len(y)
     grads = [[param.grad for param in params] for params in device_params]
     bucket_allreduce([[*own, extra] for own, extra in zip(grads, numbers)],

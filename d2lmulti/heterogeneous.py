@@ -45,7 +45,8 @@ def shard_sizes(num_rows, shares):
 def split_by_shares(X, y, devices, shares):
     """Return (X_shards, y_shards), with rows in proportion to `shares`.
 
-    `shares`: one number per device; see `shard_sizes` for the rounding.
+    `shares`: one number per device. A share of less than a row gets one,
+    taken from the others; else each is within a row of its exact share.
     Raises TypeError or ValueError for shares that are not finite numbers
     above 0, and what `split_batch` raises.
     """
@@ -119,8 +120,9 @@ def balanced_shares(speeds, batch_size, capacities=None):
 
     `speeds`: examples per second, or any numbers in that proportion.
     `capacities`: how many examples fit into each device's memory, or None
-    where all do. Rounded as by `shard_sizes`. Raises TypeError or ValueError
-    for invalid speeds, too few examples, and examples that do not fit.
+    where all do. Rounded as in `split_by_shares`. Raises TypeError or
+    ValueError for invalid speeds, too few examples, and examples that do
+    not fit.
     """
     check_positive_int(batch_size=batch_size)
     check_shares(speeds, batch_size, len(speeds), 'speeds')

@@ -25,11 +25,11 @@ from .checkpoint import (
     seed_random,
 )
 from .checks import (
+    as_scalar,
+    as_weight,
     check_optimizer_state,
     check_positive_int,
-    check_scalar,
     check_training,
-    check_weight,
 )
 from .data import Minibatches
 from .devices import split_slices
@@ -159,7 +159,7 @@ class Training:
         if self.plan.schedule is None:
             return self.plan.lr
         step = self.state.epoch * len(self.batches) + self.state.step
-        return check_weight(self.plan.schedule(step), f'schedule({step})')
+        return as_weight(self.plan.schedule(step), f'schedule({step})')
 
     def rows_left(self) -> Iterator[Any]:
         """Yield the rows of each minibatch that is left of this epoch;
@@ -233,8 +233,8 @@ class Training:
         if len(y):
             batches, net = Minibatches(X, y, 256), options.get('net', lenet)
             found = evaluate(replicas, batches, workers.devices, net)
-            mean = check_scalar('evaluate', found)
-            weight = check_weight(options.get('count', len)(y))
+            mean = as_scalar('evaluate', found)
+            weight = as_weight(options.get('count', len)(y))
         table = workers.gather('accuracy', [mean, weight]).astype('float64')
         return float(onp.average(table[:, 0], weights=table[:, 1]))
 
@@ -258,7 +258,7 @@ def schedule_sums(plan: Plan, num_steps: int) -> Optional[List[int]]:
     if plan.schedule is None:
         return None
     rates = [
-        f'{check_weight(plan.schedule(step), f"schedule({step})"):.5e}'
+        f'{as_weight(plan.schedule(step), f"schedule({step})"):.5e}'
         for step in range(plan.num_epochs * num_steps)
     ]
     return [
@@ -287,7 +287,7 @@ def try_functions(
             total = loss(net(X, replica), y).sum()
         total.backward()
         size = norm([param.grad for param in replica])
-        tried = [total.item(), size, check_weight(count(y))]
+        tried = [total.item(), size, as_weight(count(y))]
         if update:  # a copy, as the rule may count its steps
             found = try_rule(copy.deepcopy(update), params, num_steps=3)
             moves = [float(sum(abs(move).sum() for move in found))]

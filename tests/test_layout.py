@@ -1,7 +1,9 @@
 """The house: taught code on top, machinery below, each short."""
 
 import ast
+import inspect
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -40,6 +42,10 @@ FLOORS = [
     {'__init__', '__main__'},
 ]
 
+
+# What chapters import of what is written by hand, and what one alone does.
+BY_HAND = {'check_basics', 'checks', 'plots', 'prepare', 'datasets'}
+ALSO = {'causes': 'findings', 'cluster': 'resume'}
 
 OTHER = ROOT.parent / 'd2lrun'  # the house below: jobs and the doctor
 # What of ours may use it: chapters show how to run jobs, but need none.
@@ -95,6 +101,8 @@ def test_no_import_runs_upward(path):
         assert floor(other) <= floor(module), f'{module} imports {other}'
         if floor(other) == floor(module) and {module, other} <= set(TAUGHT):
             assert TAUGHT.index(other) < TAUGHT.index(module)
+        if module in TAUGHT and other not in TAUGHT:
+            assert other in BY_HAND | {ALSO.get(module)}, module
         if module == 'checks':
             assert other in ('check_basics', 'check_rules')  # its own parts
         elif module == 'check_rules':
@@ -170,7 +178,7 @@ def test_a_function_fits_a_cell(path):
 
 def test_the_public_names_are_those_that_modules_export():
     names = d2lmulti.__all__
-    assert len(set(names)) == len(names) and 45 <= len(names) <= 82
+    assert len(set(names)) == len(names) and 45 <= len(names) <= 80
     for name in names:
         assert callable(getattr(d2lmulti, name))
         assert not (ROOT / name).exists()
@@ -179,6 +187,22 @@ def test_the_public_names_are_those_that_modules_export():
         exported = sys.modules[f'd2lmulti.{module}'].__all__
         first = names.index(exported[0])
         assert names[first : first + len(exported)] == exported
+
+
+def test_what_docstrings_name_is_public():
+    """Operator is what `profile` returns; nobody needs to make one."""
+    known = {
+        name
+        for module in TAUGHT + ['checkpoint', 'plots']
+        for name, thing in vars(sys.modules[f'd2lmulti.{module}']).items()
+        if getattr(thing, '__module__', '').startswith('d2lmulti')
+    }
+    public = {*d2lmulti.__all__, 'Operator'}
+    for name in d2lmulti.__all__:
+        thing = getattr(d2lmulti, name)
+        named = {*re.findall(r'`(\w+)`', inspect.getdoc(thing))}
+        named -= {*inspect.signature(thing).parameters}
+        assert not named & known - public, name
 
 
 def retyped():

@@ -64,7 +64,8 @@ def read_fashion_mnist(
     bundled part (10,240 and 2,048 examples), or with `full` or a `folder`
     the full set (60,000 and 10,000).
 
-    Raises what `find_full_set` and `read_idx` raise.
+    Raises FileNotFoundError if a named folder lacks a file, ConnectionError
+    if none can be downloaded, ValueError if one is not the expected file.
     """
     whole = full or folder is not None
     source = find_full_set(folder) if whole else BUNDLED_FOLDER

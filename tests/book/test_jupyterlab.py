@@ -1,7 +1,8 @@
-"""Two chapters of the student edition in a real JupyterLab."""
+"""The list of the chapters and two of them in a real JupyterLab."""
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import urllib.request
@@ -18,6 +19,7 @@ from browsing import wait_until
 from make_student import is_machinery
 
 ROOT = pathlib.Path(__file__).parents[2]
+MAKEFILE = ROOT / 'book' / 'student' / 'Makefile'
 CHAPTERS = ['02_network', '04_data']  # they run in seconds, and draw
 OPEN = 'const panel = window.jupyterapp.shell.currentWidget;'
 LOOK = (
@@ -174,6 +176,22 @@ def test_a_student_opens_runs_and_solves(chapter):
     wait_until(lambda: not page.evaluate(LOOK)['dirty'])
     saved = nbformat.read(path, 4).cells[stub]
     assert saved.source in solution and saved.metadata.nbgrader.solution
+
+
+def test_the_first_page_lists_the_parts_and_opens_a_chapter(lab, browser):
+    address, _ = lab
+    context = browser.new_context(viewport={'width': 1280, 'height': 900})
+    page = context.new_page()
+    start = re.search('default_url=(.*README.md)', MAKEFILE.read_text())[1]
+    page.goto(f'{address}{start}?reset', timeout=100_000)
+    shown = page.locator('.jp-MarkdownViewer')
+    shown.get_by_text('III. Learning on many devices').wait_for(timeout=60_000)
+    shown.get_by_role('link', name='2. LeNet from raw arrays').click()
+    page.wait_for_selector('.jp-Notebook', timeout=60_000)
+    path = f'() => {{ {OPEN} return panel.context.path; }}'
+    wait_until(lambda: page.evaluate(path) == 'notebooks/02_network.ipynb')
+    wait_until(lambda: page.evaluate(LOOK)['kernel'] == 'idle', seconds=100)
+    context.close()
 
 
 def finished(page):

@@ -397,12 +397,12 @@ def test_a_weight_that_is_none_is_refused(count, error):
 STEP_BUGS = {
     'weighted by worker': (
         cluster.cluster_step,
-        'check_weight(count(y))',
+        'as_weight(count(y))',
         '1',
     ),
     'weighted by example': (
         cluster.cluster_step,
-        'check_weight(count(y))',
+        'as_weight(count(y))',
         'len(y)',
     ),
     'only the last part counts': (
