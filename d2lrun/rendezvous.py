@@ -219,8 +219,6 @@ def in_time(path: pathlib.Path, work: Callable[[], Any]) -> Any:
             f'the file system of {path} has not answered for {FILE_TIMEOUT} '
             f'seconds: {remedy}'
         ) from None
-    if isinstance(error, FileNotFoundError):
-        raise error
     if error:
         raise ValueError(
             f'{path} cannot be used ({error.strerror}): make room or get '
@@ -236,11 +234,11 @@ def read_note(path: pathlib.Path) -> tuple[str, int, str] | None:
     """
     try:
         text = in_time(path, functools.partial(read_start, path))
+        if text is None:
+            return None
         note = json.loads(text)
         host, port = note['address']
         return str(host), int(port), str(note['job'])
-    except FileNotFoundError:
-        return None
     except (json.JSONDecodeError, KeyError, TypeError, RecursionError):
         raise ValueError(
             f'{path} is not a rendezvous file: name one that does not exist '
@@ -248,10 +246,14 @@ def read_note(path: pathlib.Path) -> tuple[str, int, str] | None:
         ) from None
 
 
-def read_start(path: pathlib.Path) -> str:
-    """Return what a short file holds, and the beginning of a long one."""
-    with open(path, encoding='utf-8', errors='replace') as file:
-        return file.read(MAX_HELLO)
+def read_start(path: pathlib.Path) -> str | None:
+    """Return what a short file holds, and the beginning of a long one; None
+    without a file."""
+    try:
+        with open(path, encoding='utf-8', errors='replace') as file:
+            return file.read(MAX_HELLO)
+    except FileNotFoundError:
+        return None
 
 
 def explain_file(path: pathlib.Path) -> str:

@@ -61,6 +61,76 @@ def test_what_follows_the_script_is_for_the_script(
     assert job[:2] == ([first, *rest.split()], workers)
 
 
+def test_a_script_that_is_here_runs_after_two_hyphens_too(
+    launched, tmp_path, monkeypatch
+):
+    """No shell would find it; a program of that name on PATH comes first."""
+    monkeypatch.chdir(tmp_path)
+    main(['--', 'train.py', '--lr', '1'])
+    (tmp_path / 'train.py').touch()
+    main(['--', 'train.py', '--lr', '1'])
+    (tmp_path / 'train.py').chmod(0o755)
+    monkeypatch.setenv('PATH', str(tmp_path))
+    main(['--', 'train.py', '--lr', '1'])
+    found = [job[0] for job in launched]
+    script = ['train.py', '--lr', '1']
+    assert found == [script, [sys.executable, *script], script]
+
+
+@pytest.mark.parametrize(
+    'text, hosts',
+    [
+        ('a:2,b:2', [('a', 2), ('b', 2)]),
+        ('a,b:1:4', [('a', 1), ('b', 1, 4)]),
+        ('10.0.0.7:3', [('10.0.0.7', 3)]),
+        ('hosts:1', [('far', 5)]),  # a file of that name
+        ('hosts', [('far', 5)]),
+    ],
+)
+def test_hosts_are_named_in_the_option_or_in_a_file(
+    text, hosts, launched, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ('hosts', 'hosts:1'):
+        (tmp_path / name).write_text('far 5')
+    assert main(['--hosts', text, 'train.py']) == 0
+    assert launched[0][3] == hosts
+
+
+@pytest.mark.parametrize(
+    'text, message',
+    [
+        ('a:2,', "'' in the hosts 'a:2,' is not a host"),
+        ('a:two', 'name and slots, node1:2'),
+        ('a:1:2:3', 'is not a host'),
+        ('a:1,-oProxy:1', 'is not a host'),
+        ('no-such-file', 'No such file'),
+    ],
+)
+def test_hosts_that_cannot_be_read_are_named(text, message, launched, capsys):
+    assert main(['--hosts', text, 'train.py']) == 1 and not launched
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    'words, message',
+    [
+        (['D2L_NOT_SET'], 'D2L_NOT_SET is not set here: set it, or write'),
+        (['1A=2'], 'write a variable as NAME or NAME=VALUE'),
+        (['=2'], 'write a variable as'),
+    ],
+)
+def test_a_variable_that_cannot_be_passed_is_named(words, message, capsys):
+    assert main(['--env', *words, 'train.py']) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_the_help_says_what_only_timeout_ends(capsys):
+    words = ' '.join(help_of(capsys).split())
+    assert 'Only this ends a job that hangs in a way that looks like' in words
+    assert 'uses 2 % of a core' in words
+
+
 @pytest.mark.parametrize('option', ['--wrokers', '--work'])
 def test_an_option_that_is_not_ours_is_refused(option, launched, capsys):
     with pytest.raises(SystemExit) as caught:

@@ -1,0 +1,302 @@
+"""Who may take part in a job, and what is done with words from outside."""
+
+import json
+import os
+import pathlib
+import socket
+import stat
+import time
+
+import pytest
+from helpers import put_in_method, wait_until
+from test_rendezvous import Guest
+
+from d2lrun import Node, channel, join, launch, rendezvous
+from d2lrun.agent import free_port
+from d2lrun.events import FIELDS, MAX_EVENT, parse_event, read_lines
+from d2lrun.rendezvous import Rendezvous, announced, parse_rendezvous, prove
+from d2lrun.secret import SECRET, find_secret
+
+pytestmark = pytest.mark.timeout(60)
+GOOD = {
+    'worker': 1,
+    'workers': 2,
+    'devices': None,
+    'host': 'far',
+    'at': '10.0.0.7',
+    'challenge': 'a',
+    'proof': 'b',
+}
+
+
+@pytest.fixture
+def place(monkeypatch):
+    """A first node that waits for a worker, and the lines that it prints."""
+    lines = []
+    node = Node(f'tcp://127.0.0.1:{free_port(0)}')
+    with rendezvous.open_rendezvous(node, 2, lines.append) as place:
+        place.url, place.lines = node.rendezvous, lines
+        place.port = parse_rendezvous(place.url).port
+        yield place
+
+
+def say(port, words):
+    """Connect, say something, and return all that is answered; who is let
+    in hears a ping each second."""
+    with socket.create_connection(('127.0.0.1', port), 10) as connection:
+        connection.sendall(words)
+        connection.shutdown(socket.SHUT_WR)
+        answer = b''
+        while b'ping' not in answer:
+            part = connection.recv(999)
+            answer += part
+            if not part:
+                break
+    return answer
+
+
+def assert_turned_away(place, words, reason):
+    """A stranger gets no slot; the job has one line, and goes on."""
+    answer = say(place.port, words)
+    assert answer.count(b'\n') <= 2 and place.job.encode() not in answer
+    wait_until(lambda: place.lines)
+    (line,) = place.lines
+    assert line.startswith('launch: turned away 127.0.0.1 at the rendezvous')
+    assert reason in line and not place.channels
+    with Guest(place.url, worker=1, workers=2) as guest:
+        assert guest.answer['is_ours']
+        wait_until(lambda: place.has_joined(1))
+
+
+@pytest.mark.parametrize(
+    'words',
+    [
+        b'',
+        b'GET / HTTP/1.1\r\n\r\n',
+        b'\x16\x03\x01\x02\x00\x01\x00',
+        b'{"event":"alive"}\n',
+        b'[]\n',
+        b'1e999\n',
+        b'[' * 4000 + b'\n',
+        b'x' * 100_000,
+        json.dumps({**GOOD, 'worker': '1'}).encode() + b'\n',
+        json.dumps({**GOOD, 'worker': True}).encode() + b'\n',
+        json.dumps({**GOOD, 'worker': 1e400}).encode() + b'\n',
+        json.dumps({**GOOD, 'devices': -1}).encode() + b'\n',
+        json.dumps({**GOOD, 'host': ['a']}).encode() + b'\n',
+        json.dumps({**GOOD, 'host': 'a' * 999}).encode() + b'\n',
+        json.dumps({**GOOD, 'more': 1}).encode() + b'\n',
+        json.dumps({'worker': 1, 'workers': 2}).encode() + b'\n',
+        json.dumps(GOOD).encode() + b'\nand more',
+    ],
+    ids=lambda words: repr(words[:20]),
+)
+def test_who_does_not_speak_as_a_node_gets_no_slot(place, words):
+    assert_turned_away(place, words, 'it does not speak as a node does')
+
+
+def test_who_does_not_have_the_secret_gets_no_slot(place):
+    words = json.dumps(GOOD).encode() + b'\n'
+    assert_turned_away(place, words, 'it does not have the secret')
+
+
+def test_a_recorded_hello_is_of_no_use(place):
+    """What a node has said cannot be said again: each time, the first node
+    asks for another proof."""
+    hello = {**GOOD, 'proof': prove(place.job, 'join', 'x' * 32, 'a')}
+    words = json.dumps(hello).encode() + b'\n'
+    assert_turned_away(place, words, 'it does not have the secret')
+
+
+def test_a_node_with_another_secret_says_what_to_do(place, monkeypatch):
+    monkeypatch.setenv(SECRET, 'another')
+    with Guest(place.url, worker=1, workers=2) as guest:
+        assert not guest.answer['is_ours']
+        assert 'all nodes the same secret' in guest.answer['end']
+
+
+def test_a_first_node_without_the_secret_commands_nobody(monkeypatch):
+    """A stranger listens where the first node should."""
+    started = []
+    monkeypatch.setattr(join, 'start_process', started.append)
+    monkeypatch.setattr(join, 'HEARTBEAT_TIMEOUT', 1)
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        member = join.Member(
+            socket.create_connection(server.getsockname()), ['true'], None
+        )
+        stranger = server.accept()[0]
+        member.start(1, 2, find_secret())
+        order = {'variables': {'DMLC_ROLE': 'worker'}, 'ports': [1, 9]}
+        for words in ({'challenge': 'a'}, {'proof': 'b'}, order):
+            stranger.sendall(json.dumps(words).encode() + b'\n')
+        member.thread.join(10)
+        assert not member.thread.is_alive() and not started
+        stranger.close()
+
+
+def test_who_is_slow_or_one_of_many_does_not_keep_others_out(
+    place, monkeypatch
+):
+    """They hold a place for a moment, and nothing else."""
+    monkeypatch.setattr(rendezvous, 'ANSWER_TIMEOUT', 0.5)
+    crowd = [
+        socket.create_connection(('127.0.0.1', place.port), 10)
+        for _ in range(rendezvous.MAX_VISITORS + 20)
+    ]
+    began = time.monotonic()
+    while time.monotonic() < began + 1:
+        for visitor in crowd[:5]:
+            try:
+                visitor.sendall(b' ')
+            except OSError:
+                break
+        time.sleep(0.1)
+    with Guest(place.url, worker=1, workers=2) as guest:
+        assert guest.answer['is_ours']
+    for visitor in crowd:
+        visitor.close()
+    wait_until(lambda: len(place.lines) == rendezvous.MAX_STRANGERS)
+    assert place.lines[-1].endswith('no more of them are reported')
+
+
+def test_a_secret_that_is_not_asked_for_is_noticed(place, monkeypatch):
+    put_in_method(
+        monkeypatch,
+        Rendezvous,
+        'admit',
+        "not is_proof(hello['proof'], self.job, 'join', *nonces)",
+        'False',
+    )
+    with pytest.raises(AssertionError):
+        test_who_does_not_have_the_secret_gets_no_slot(place)
+
+
+# Files
+
+
+def test_the_rendezvous_file_is_for_this_user_alone(tmp_path):
+    before = os.umask(0)
+    try:
+        with announced(tmp_path / 'meet', ('127.0.0.1', 9), 'the secret'):
+            mode = (tmp_path / 'meet').stat().st_mode
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(mode) == 0o600
+
+
+def test_a_secret_is_made_once_and_for_this_user_alone(tmp_path, monkeypatch):
+    monkeypatch.delenv(SECRET)
+    monkeypatch.setenv('HOME', str(tmp_path))
+    secret = find_secret()
+    assert find_secret() == secret and len(secret) == 32
+    path = tmp_path / '.d2lrun' / 'secret'
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert list(path.parent.iterdir()) == [path]
+    path.chmod(0o640)
+    with pytest.raises(ValueError, match='others may read .*chmod 600'):
+        find_secret()
+
+
+def test_without_a_home_the_variable_is_named(monkeypatch):
+    monkeypatch.delenv(SECRET)
+    monkeypatch.setenv('HOME', '/dev/null')
+    with pytest.raises(ValueError, match=f'set {SECRET}, to the same'):
+        find_secret()
+
+
+@pytest.mark.parametrize('offset', [0, 1])
+def test_a_file_system_that_does_not_answer_is_named(
+    tmp_path, monkeypatch, offset
+):
+    """Here, the file is a pipe to which nobody writes."""
+    monkeypatch.setattr(rendezvous, 'FILE_TIMEOUT', 0.5)
+    os.mkfifo(tmp_path / 'meet')
+    with pytest.raises(ValueError, match='meet has not answered for 0.5'):
+        launch(['true'], node=Node(f'file://{tmp_path}/meet', offset))
+    os.close(os.open(tmp_path / 'meet', os.O_RDWR | os.O_NONBLOCK))
+
+
+@pytest.mark.parametrize('folder', ['/sys', '/proc/self'])
+def test_a_folder_that_cannot_be_written_is_named(folder):
+    """Not even by root."""
+    with pytest.raises(ValueError, match=f'{folder}/meet|folder of'):
+        launch(['true'], node=Node(f'file://{folder}/meet'))
+
+
+def test_a_full_disk_at_the_rendezvous_is_named(tmp_path, monkeypatch):
+    def write_new(path, text):
+        raise OSError(28, 'No space left on device')
+
+    monkeypatch.setattr(rendezvous, 'write_new', write_new)
+    with pytest.raises(ValueError) as caught:
+        launch(['true'], node=Node(f'file://{tmp_path}/meet'))
+    assert f'{tmp_path}/meet cannot be used (No space left' in str(
+        caught.value
+    )
+    assert 'make room' in str(caught.value)
+
+
+# What agents say
+
+
+@pytest.mark.parametrize(
+    'line',
+    [
+        '{"event":"alive"}',
+        '{"event":"gone"}',
+        '{"event":["output"]}',
+        '{"event":"output","line":7,"stream":"stdout"}',
+        '{"event":"output","line":"a","stream":"other"}',
+        '{"event":"output","line":"a","stream":["stdout"]}',
+        '{"event":"started","port":"80"}',
+        '{"event":"started","port":99999}',
+        '{"event":"rank","rank":1.5}',
+        '{"event":"rank","rank":true}',
+        '{"event":"killed","process":1}',
+        '{"event":"stacks","stacks":"abc"}',
+        '{"event":"stacks","stacks":[1]}',
+        '{"event":"ended","status":"0"}',
+        '{"event":"alive","cpu":NaN,"joined":true,"stopped":false,'
+        '"exiting":false,"still":0}',
+        '[]',
+        '7',
+        '[' * 100_000,
+        'ssh: connect to host: No route',
+    ],
+    ids=lambda line: line[:60],
+)
+def test_what_is_no_event_is_output(line):
+    assert parse_event(line + '\n') == {
+        'event': 'output',
+        'line': line,
+        'stream': 'stdout',
+    }
+
+
+def test_each_event_of_an_agent_is_one():
+    activity = dict(cpu=1, joined=True, stopped=False, exiting=False, still=-1)
+    events = [
+        {'event': 'started', 'port': 9091},
+        {'event': 'refused', 'reason': 'no'},
+        {'event': 'output', 'line': 'a', 'stream': 'stderr'},
+        {'event': 'rank', 'rank': 0},
+        {'event': 'killed', 'process': 7, 'signal': 9},
+        {'event': 'stacks', 'stacks': ['a']},
+        {'event': 'alive', **activity},
+        {'event': 'ended', 'status': None},
+        {'event': 'ended', 'status': -9},
+    ]
+    assert {event['event'] for event in events} == set(FIELDS)
+    for event in events:
+        assert parse_event(json.dumps(event)) == event
+
+
+def test_a_line_without_an_end_ends_the_conversation(tmp_path, monkeypatch):
+    path = pathlib.Path(tmp_path / 'words')
+    path.write_text('one\n' + 'x' * (MAX_EVENT + 5))
+    with open(path) as file:
+        lines = list(read_lines(file))
+    assert lines[0] == 'one\n' and len(lines) == 2
+    assert len(lines[1]) == MAX_EVENT
+    assert channel.MAX_HELLO < MAX_EVENT
