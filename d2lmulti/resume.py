@@ -25,7 +25,6 @@ from .checkpoint import (
     seed_random,
 )
 from .checks import (
-    check_optimizer_state,
     check_positive_int,
     check_scalar,
     check_training,
@@ -324,6 +323,17 @@ def check_same_start(workers: Any, state: Checkpoint, plan: Plan) -> None:
 def checksum(value: Any) -> int:
     """Return a checksum of a value's text, whole in float32."""
     return zlib.crc32(str(value).encode()) % WHOLE
+
+
+def check_optimizer_state(state) -> None:
+    """Raise TypeError unless a checkpoint can hold and restore the state."""
+    for entry in state:
+        if not isinstance(entry, np.ndarray):
+            raise TypeError(
+                'the state of update must be a list of MXNet arrays, so that '
+                f'training resumes exactly; it has {type(entry).__name__}, '
+                f'{entry!r:.60}: make it an array, and update it in place'
+            )
 
 
 def check_init(params: Any) -> None:
