@@ -755,6 +755,23 @@ def check_zero3(
     check_step(X, y, device_shards, devices, lr, states, update)
 
 
+def check_layout(device_arrays, layout):
+    """Return how often the arrays of each device have the shapes of its part
+    of `layout`, one after the other. Raise ValueError unless they do, but for
+    one more array that is the same everywhere, and every place is there."""
+    held = [[place.shape for place in own] for own in layout]
+    times, more = divmod(len(device_arrays[0]), len(layout[0]))
+    found = [shapes_of(a)[: len(a) - more] for a in device_arrays]
+    row = onp.concatenate([p.ravel() for own in layout for p in own])
+    whole = len(onp.unique(row)) > row.max(initial=-1)
+    if not whole or more > 1 or found != [times * own for own in held]:
+        raise ValueError(
+            f'arrays of shapes {found} do not fit the layout, which has '
+            f'{held}: give find_places the function and devices of the split'
+        )
+    return times
+
+
 def check_recomputed(X, y, params, num_segments, layers):
     """Raise TypeError or ValueError unless every segment gets a layer."""
     check_batch(X, y)
@@ -788,17 +805,6 @@ def as_weight(value, name='count(y)') -> float:
     number = as_scalar(name, value)
     check_not_negative(**{name: number})
     return number
-
-
-def check_optimizer_state(state):
-    """Raise TypeError unless a checkpoint can hold and restore the state."""
-    for entry in state:
-        if not isinstance(entry, np.ndarray):
-            raise TypeError(
-                'the state of update must be a list of MXNet arrays, so that '
-                f'training resumes exactly; it has {type(entry).__name__}, '
-                f'{entry!r:.60}: make it an array, and update it in place'
-            )
 
 
 def check_cluster(

@@ -19,7 +19,7 @@ from .devices import split_slices, try_devices
 from .heterogeneous import shard_sizes
 from .large_batch import accumulate_gradients
 from .network import init_params, lenet, loss
-from .replicas import allreduce
+from .replicas import allreduce, get_params
 from .resume import WHOLE, Plan, Training, find_num_devices
 from .prepare.runtime import uninterrupted
 from .training import TrainResult, evaluate_accuracy, sgd
@@ -197,20 +197,23 @@ def train_job(job, test_set, evaluate):
     """Take all steps that are left, on this worker."""
     Minibatches(*test_set, 256)  # an invalid one raises now, not later
     broadcast_params(job.state.params, job.workers)
-    replicas, states = job.make_replicas()
-    devices = job.workers.devices
+    state, devices = job.state, job.workers.devices
+    replicas = [get_params(state.params, device) for device in devices]
+    states = [[array.copyto(device) for array in state.optimizer]
+              for device in devices]
+    state.params, state.optimizer = replicas[0], states[0]  # to be saved
     allreduce = cluster_allreduce(replicas[0], job.workers,
                                   job.plan.deterministic)
-    while job.state.epoch < job.plan.num_epochs:
+    while state.epoch < job.plan.num_epochs:
         for rows in job.rows_left():  # of each minibatch in this epoch
             costs = cluster_step(
                 rows, job.batches, replicas, devices, job.rate(),
-                job.workers, allreduce, job.state.shares, states,
+                job.workers, allreduce, state.shares, states,
                 **job.plan.options)
             npx.waitall()
             job.finish_step(costs)  # a checkpoint, every few steps
         job.finish_epoch(job.accuracy(replicas, test_set, evaluate))
-    return TrainResult(devices, **job.state.history,
+    return TrainResult(devices, **state.history,
                        device_params=replicas)
 
 # %% ../notebooks/19_cluster.ipynb #27

@@ -9,7 +9,7 @@ import json
 import os
 import time
 import zlib
-from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 
 import numpy as onp
 from mxnet import autograd, np
@@ -27,7 +27,6 @@ from .checkpoint import (
 from .checks import (
     as_scalar,
     as_weight,
-    check_optimizer_state,
     check_positive_int,
     check_training,
 )
@@ -140,20 +139,6 @@ class Training:
             **try_functions(params, batches, **plan.options),
         }
 
-    def make_replicas(self) -> Tuple[List[list], List[list]]:
-        """Return (replicas, optimizer states), one of each for every device.
-
-        The first ones are what checkpoints hold from now on.
-        """
-        state, devices = self.state, self.workers.devices
-        replicas = [get_params(state.params, device) for device in devices]
-        states = [
-            [array.copyto(device) for array in state.optimizer]
-            for device in devices
-        ]
-        state.params, state.optimizer = replicas[0], states[0]
-        return replicas, states
-
     def rate(self) -> float:
         """Return the learning rate of the next step."""
         if self.plan.schedule is None:
@@ -196,24 +181,27 @@ class Training:
         before, self.last_norm = self.last_norm, norm(params)
         if onp.isfinite(self.last_norm):
             return
-        for i, param in enumerate(params):
-            if onp.isfinite(param.asnumpy()).all():
-                continue
-            if before > 1000 * max(1, self.start_norm):
-                cause = f'they had grown: the rate, {rate:g}, is too large'
-            elif onp.isfinite(norm([param.grad for param in params])):
-                cause = f'the gradients are finite: the rate, {rate:g}, is '
-                cause += 'far too large, or the update divides by 0'
-            else:
-                cause = 'the gradients are not finite: the loss of this '
-                cause += 'minibatch divides by 0 or takes the logarithm of 0'
+        bad = [
+            f'params[{i}], of shape {param.shape},'
+            for i, param in enumerate(params)
+            if not onp.isfinite(param.asnumpy()).all()
+        ]
+        if before > 1000 * max(1, self.start_norm):
+            cause = f'they had grown: the rate, {rate:g}, is too large'
+        elif onp.isfinite(norm([param.grad for param in params])):
+            cause = f'the gradients are finite: the rate, {rate:g}, is far '
+            cause += 'too large, or the update divides by 0'
+        else:
+            cause = 'the gradients are not finite: the loss of this '
+            cause += 'minibatch divides by 0 or takes the logarithm of 0'
+        if bad:  # else only the norm overflows
             raise FloatingPointError(
                 f'training diverged in step {self.state.step} of epoch '
-                f'{self.state.epoch}, counted from 0: params[{i}], of shape '
-                f'{param.shape}, is not finite. The norm of all parameters '
-                f'was {self.start_norm:.3g} when this run began and '
-                f'{before:.3g} before this step. Likely, {cause}. Nothing of '
-                'this step was saved; earlier checkpoints stay'
+                f'{self.state.epoch}, counted from 0: {bad[0]} is not finite. '
+                f'The norm of all parameters was {self.start_norm:.3g} when '
+                f'this run began and {before:.3g} before this step. Likely, '
+                f'{cause}. Nothing of this step was saved; earlier '
+                'checkpoints stay'
             )
 
     def finish_epoch(self, accuracy: float) -> None:
@@ -326,33 +314,39 @@ def checksum(value: Any) -> int:
     return zlib.crc32(str(value).encode()) % WHOLE
 
 
+def check_optimizer_state(state) -> None:
+    """Raise TypeError unless a checkpoint can hold and restore the state."""
+    for entry in state:
+        if not isinstance(entry, np.ndarray):
+            raise TypeError(
+                'the state of update must be a list of MXNet arrays, so that '
+                f'training resumes exactly; it has {type(entry).__name__}, '
+                f'{entry!r:.60}: make it an array, and update it in place'
+            )
+
+
 def check_init(params: Any) -> None:
-    """Raise TypeError unless `init` has returned a list of float32 arrays."""
+    """Raise TypeError unless `init` has returned a list of float32 arrays,
+    as workers exchange them."""
     if not isinstance(params, (list, tuple)) or not all(
-        isinstance(param, np.ndarray) for param in params or [None]
+        isinstance(param, np.ndarray) and onp.dtype(param.dtype) == 'float32'
+        for param in params or [None]
     ):
         raise TypeError(
-            f'init must return a list of MXNet arrays, not {params!r:.60}'
+            'init must return a list of MXNet arrays of float32, not '
+            f'{params!r:.60}'
         )
-    for param in params:
-        if onp.dtype(param.dtype) != 'float32':
-            raise TypeError(
-                'the parameters must be float32, as what workers exchange '
-                f'is, not {param.dtype}'
-            )
 
 
 def find_num_devices(num_devices: Optional[int]) -> int:
     """Return how many devices this worker has: as given, or else as
     D2LMULTI_NUM_DEVICES in the environment says, or else 1."""
-    if num_devices is not None:
-        check_positive_int(num_devices=num_devices)
-        return num_devices
     text = os.environ.get('D2LMULTI_NUM_DEVICES', '1')
-    if not text.isdecimal() or int(text) < 1:
+    if num_devices is None and not text.isdecimal():
         raise ValueError(
             'D2LMULTI_NUM_DEVICES must be the number of devices of this '
-            f'worker, at least 1, not {text!r}: leave out a worker without '
-            'devices'
+            f'worker, not {text!r}'
         )
-    return int(text)
+    num_devices = int(text) if num_devices is None else num_devices
+    check_positive_int(num_devices=num_devices)
+    return num_devices

@@ -3,6 +3,8 @@
 import mxnet as mx
 from compare import assert_same, is_close
 
+from d2lmulti.devices import record_copies
+
 
 def hidden_devices_needed(rng, answer, solution):
     for _ in range(12):
@@ -16,7 +18,7 @@ def hidden_zero1_step(rng, answer, solution):
         size, n = int(rng.randint(4, 30)), int(rng.randint(k, 40))
         start = rng.randn(size).astype('float32')
         history = rng.randn(3, k, size).astype('float32')
-        results = []
+        results, sent = [], []
         for step in (answer, solution):
             params = [mx.np.array(start, ctx=mx.cpu(i)) for i in range(k)]
             states = [[] for _ in range(k)]
@@ -24,14 +26,26 @@ def hidden_zero1_step(rng, answer, solution):
                 arrays = [
                     mx.np.array(g, ctx=p.ctx) for g, p in zip(grads, params)
                 ]
-                step(params, arrays, states, 0.1, n)
+                arguments = (params, arrays, states, 0.1, n)
+                sent.append(num_sent(step, *arguments))
             results.append(params)
         assert is_close(*results), (
             f'hidden check: {size} parameters on {k} devices'
         )
+        assert sent[:3] == sent[3:], (
+            f'hidden check: {k} devices send {sent[0]} bytes, not {sent[3]}'
+        )
+
+
+def num_sent(step, *arguments):
+    """Return how many bytes devices send to each other in a step."""
+    copies = record_copies(lambda: step(*arguments))
+    return sum(number for _, _, number in copies)
 
 
 def hidden_next_scale(rng, answer, solution):
+    large = rng.uniform(35_000, 60_000, 9).astype('float16')
+    assert_same(answer, solution, 4, [large], 1, 5)
     for bad in (None, float('inf'), float('nan')):
         for num_good in (0, 3, 4):
             grads = [rng.randn(2, 3), rng.randn(4)]

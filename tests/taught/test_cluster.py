@@ -33,7 +33,7 @@ from hypothesis import strategies as st
 from mxnet import autograd, np, npx
 
 import d2lmulti
-from d2lmulti import cluster, large_batch, resume
+from d2lmulti import checkpoint, cluster, large_batch, resume
 from d2lmulti.checkpoint import (
     Checkpoint,
     load_checkpoint,
@@ -1348,12 +1348,6 @@ RESUME_BUGS = {
         'self.state.epoch * len(self.batches) + self.state.step',
         'len(self.recent)',
     ),
-    "the optimizer's state is not saved": (
-        resume.Training,
-        'make_replicas',
-        'state.params, state.optimizer = replicas[0], states[0]',
-        'state.params = replicas[0]',
-    ),
     'the shares are not saved': (
         resume.Training,
         'load_or_init',
@@ -1413,6 +1407,30 @@ def test_an_interruption_changes_nothing_with_adam_and_shares(
 ):
     assert_any_interruption_changes_nothing(
         tmp_path / 'folder', monkeypatch, step
+    )
+
+
+def test_a_state_that_is_not_saved_is_caught(monkeypatch, tmp_path):
+    put_in(
+        monkeypatch,
+        cluster.train_job,
+        'state.params, state.optimizer = replicas[0], states[0]',
+        'state.params = replicas[0]',
+    )
+    with pytest.raises(AssertionError):
+        assert_any_interruption_changes_nothing(
+            tmp_path / 'folder', monkeypatch, 4
+        )
+
+
+def test_a_second_job_in_a_folder_is_refused(tmp_path):
+    entry = checkpoint.claim_folder(tmp_path)  # as the first one does
+    with pytest.raises(OSError, match='another job writes there'):
+        train_little(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    os.close(entry)
+    assert train_little(tmp_path, num_epochs=1) == train_little(
+        tmp_path, num_epochs=1
     )
 
 

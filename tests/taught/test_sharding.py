@@ -13,13 +13,25 @@ from mxnet import autograd, np
 
 import d2lmulti
 from d2lmulti import sharding
+from d2lmulti.checkpoint import (
+    Checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+)
 from d2lmulti.collectives import direct_allreduce
 from d2lmulti.devices import record_copies, split_slices
 from d2lmulti.large_batch import adam, sgd_momentum
-from d2lmulti.model_parallel import dense_layer, output_layer
+from d2lmulti.model_parallel import (
+    dense_layer,
+    output_layer,
+    shard_params,
+    split_layers,
+)
 from d2lmulti.sharding import (
     backward_recomputed,
+    find_places,
     gather_params,
+    reshard,
     scatter_params,
     train_batch_replicated,
     train_batch_zero1,
@@ -285,6 +297,255 @@ def test_shards_make_the_parameters_again(k):
     for param, found in zip(start(), gather_params(shards, SHAPES)):
         assert param.shape == found.shape
         assert (param.asnumpy() == found.asnumpy()).all()
+
+
+# Another number of devices
+
+
+def copies(params, devices):
+    return [[param.copyto(device) for param in params] for device in devices]
+
+
+def pipeline(params, devices):
+    stages = split_layers(params, devices, LAYERS)
+    return [
+        [param for _, W, b in stage for param in (W, b)] for stage in stages
+    ]
+
+
+def tensor(params, devices):
+    return [
+        [part for part in parts if part is not None]
+        for parts in shard_params(params, devices)
+    ]
+
+
+SPLITS = {
+    'replicated': copies,
+    'shards': scatter_params,
+    'tensor': tensor,
+    'pipeline': pipeline,
+}
+LAYOUTS = [
+    (name, k)
+    for name in SPLITS
+    for k in (1, 2, 3, 4)
+    if name != 'pipeline' or k <= len(LAYERS)
+]
+
+
+@functools.lru_cache(maxsize=None)
+def held_in(layout):
+    """Return parameters in a layout, and the states of rules that have taken
+    three steps there, from gradients that depend on the place alone."""
+    name, k = layout
+    devices = [mx.cpu(i) for i in range(k)]
+    arrays = SPLITS[name](start(), devices)
+    states = {rule: [[] for _ in devices] for rule in (sgd_momentum, adam)}
+    for rule, own_states in states.items():
+        for seed in (1, 2, 3):
+            grads = SPLITS[name](start(seed), devices)
+            for params, own, state in zip(arrays, grads, own_states):
+                rule(params, own, state, 0.05)
+    return devices, arrays, [[[] for _ in devices], *states.values()]
+
+
+def bits(device_arrays):
+    return [
+        [(array.shape, array.ctx, array.asnumpy().tobytes()) for array in own]
+        for own in device_arrays
+    ]
+
+
+def places_of(layout):
+    name, k = layout
+    devices = [mx.cpu(i) for i in range(k)]
+    return find_places(SPLITS[name], SHAPES, devices)
+
+
+def assert_resharded(before, after):
+    """As if it had been in the other layout from the first step on."""
+    _, params, states = held_in(before)
+    devices, right_params, right_states = held_in(after)
+    old, new = places_of(before), places_of(after)
+    for held, right in zip([params, *states], [right_params, *right_states]):
+        assert bits(reshard(held, old, new, devices)) == bits(right)
+
+
+@pytest.mark.parametrize('before', LAYOUTS, ids=str)
+def test_any_layout_becomes_any_other_bit_for_bit(before):
+    for after in LAYOUTS:
+        assert_resharded(before, after)
+
+
+def test_what_was_loaded_has_the_bits_that_were_saved(tmp_path):
+    """ZeRO 3 on four devices, a file, the pipeline on three; the file holds
+    what one device would."""
+    _, params, states = held_in(('shards', 4))
+    one, old = places_of(('replicated', 1)), places_of(('shards', 4))
+    (whole,) = reshard(params, old, one, [mx.cpu(0)])
+    (state,) = reshard(states[2], old, one, [mx.cpu(0)])
+    save_checkpoint(tmp_path, Checkpoint(whole, optimizer=state))
+    saved = load_checkpoint(tmp_path)
+    assert [param.shape for param in saved.params] == SHAPES
+    assert saved.optimizer[-1] == [3]
+    devices, right_params, right_states = held_in(('pipeline', 3))
+    for array, right in (
+        (saved.params, right_params),
+        (saved.optimizer, right_states[2]),
+    ):
+        found = reshard([array], one, places_of(('pipeline', 3)), devices)
+        assert bits(found) == bits(right)
+
+
+def continued(update, stages, ks, dtype='float64'):
+    """Return parameters and state of one device after two steps on some
+    devices, and three on others."""
+    rate, state, step = RATES[update.__name__], [], 0
+    params = as_type(start(), dtype)
+    while step < 5:
+        stage, k = stages[step > 1], ks[step > 1]
+        devices = [mx.cpu(i) for i in range(k)]
+        one = places_of(('replicated', 1))
+        whole, parts = places_of(('replicated', k)), places_of(('shards', k))
+        layouts = [parts if stage == 3 else whole, parts if stage else whole]
+        arrays = reshard([params], one, layouts[0], devices)
+        if stage < 3:
+            arrays = [
+                d2lmulti.get_params(own, device)
+                for own, device in zip(arrays, devices)
+            ]
+        states = reshard([state], one, layouts[1], devices)
+        for X, y in batches(13)[step : 2 if step < 2 else 5]:
+            STEPS[stage](
+                *(X.astype(dtype), y, arrays, devices, rate, states),
+                *([SHAPES] if stage == 3 else []),
+                update=update,
+                **({'net': net} if stage < 2 else {'layers': LAYERS}),
+            )
+            step += 1
+        (params,) = reshard(arrays, layouts[0], one, [mx.cpu(0)])
+        (state,) = reshard(states, layouts[1], one, [mx.cpu(0)])
+    return params, state
+
+
+@pytest.mark.parametrize('update', [descend, sgd_momentum, adam])
+@pytest.mark.parametrize(
+    'stages, ks',
+    [((0, 1), (4, 2)), ((1, 2), (2, 3)), ((2, 3), (3, 1)), ((3, 0), (1, 4))]
+    + [((2, 2), (4, 3)), ((3, 3), (4, 2))],
+)
+def test_training_goes_on_with_other_devices_as_on_one(update, stages, ks):
+    assert_goes_on(update, stages, ks)
+
+
+def assert_goes_on(update, stages, ks):
+    empty = functools.partial(np.empty, dtype='float64')
+    with mock.patch.object(np, 'empty', empty):
+        params, state = continued(update, stages, ks)
+    assert roundings(params, by_hand(update, 13)) <= 1
+    if update is adam:
+        assert state[-1].item() == 5
+
+
+@pytest.mark.parametrize('stages', [(1, 2), (2, 3), (3, 1), (3, 3)])
+def test_where_sums_have_the_same_order_no_bit_changes(stages):
+    """Three devices, as before, in another layout."""
+    right = run(0, adam, 13, 3, allreduce=direct_allreduce)
+    params, state = continued(adam, stages, (3, 3), 'float32')
+    assert bits([params])[0] == bits(right[0])[0]
+    assert bits([state])[0] == bits(right[1])[0]
+
+
+def test_a_state_of_two_dimensions_and_empty_shards_goes_on():
+    """Some devices hold no number of some parameters."""
+    shapes, devices = [(1,), (2, 1)], [mx.cpu(i) for i in range(4)]
+    params = [np.ones(shape) for shape in shapes]
+    four = find_places(scatter_params, shapes, devices)
+    one = find_places(copies, shapes, devices[:1])
+    shards = reshard([params], one, four, devices)
+    assert [[array.size for array in own] for own in shards] == [
+        [1, 1],
+        [0, 1],
+        [0, 0],
+        [0, 0],
+    ]
+    (found,) = reshard(shards, four, one, devices[:1])
+    assert bits([found]) == bits([params])
+
+
+def drop_device(arrays):
+    return arrays[:-1]
+
+
+def drop_array(arrays):
+    return [arrays[0][:-1], *arrays[1:]]
+
+
+@pytest.mark.parametrize('drop', [drop_device, drop_array])
+@pytest.mark.parametrize('layout', [('shards', 3), ('tensor', 2)])
+def test_a_shard_that_is_missing_is_refused(drop, layout):
+    devices, params, states = held_in(layout)
+    old, new = places_of(layout), places_of(('replicated', 1))
+    for held in (params, states[1], states[2]):
+        with pytest.raises(ValueError, match='do not fit the layout'):
+            reshard(drop(held), old, new, [mx.cpu(0)])
+    if drop is drop_device:  # and its places with it
+        with pytest.raises(ValueError, match='do not fit the layout'):
+            reshard(params[:-1], old[:-1], new, [mx.cpu(0)])
+
+
+def test_a_layout_of_other_devices_is_refused():
+    _, params, _ = held_in(('shards', 3))
+    with pytest.raises(ValueError, match='give find_places the function'):
+        reshard(
+            params,
+            places_of(('shards', 4)),
+            places_of(('replicated', 1)),
+            [mx.cpu(0)],
+        )
+
+
+RESHARD_BUGS = {
+    'the shards in another order': (
+        'numbers = onp.concatenate([',
+        'device_arrays = device_arrays[::-1]; numbers = onp.concatenate([',
+    ),
+    'a shard is dropped': (
+        'row[places] = numbers',
+        'row[places] = numbers; row[old[-1][0]] = 0',
+    ),
+    "Adam's count starts over": (
+        'np.array(to_numpy(array), ctx=device)',
+        'np.array(0 * to_numpy(array), ctx=device)',
+    ),
+    'the means are taken for the squares': (
+        'arrays[kind * len(own):(kind + 1) * len(own)]',
+        'arrays[:len(own)]',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', RESHARD_BUGS)
+def test_bug_in_resharding_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, reshard, *RESHARD_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_resharded(('shards', 4), ('replicated', 2))
+    with pytest.raises((AssertionError, ValueError)):
+        assert_goes_on(adam, (3, 3), (4, 2))
+
+
+@pytest.mark.parametrize(
+    'old, new',
+    [
+        ('zip(ends, ends[1:], shapes)', 'zip([0] * 9, ends[1:], shapes)'),
+        ('[0, *onp', '[1, *onp'),
+    ],
+)
+def test_bug_in_the_places_is_caught(old, new, monkeypatch):
+    put_in(monkeypatch, find_places, old, new)
+    with pytest.raises((AssertionError, ValueError, mx.MXNetError)):
+        assert_resharded(('shards', 4), ('replicated', 2))
 
 
 # Recomputation

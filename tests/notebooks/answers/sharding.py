@@ -73,6 +73,33 @@ WRONG = [
             'part j alone',
         ),
         (
+            'def zero1_step(params, grads, states, lr, num_examples):\n'
+            '    k = len(params)\n'
+            '    parts = [split_views(params[j], k)[j].copy() '
+            'for j in range(k)]\n'
+            '    d2lmulti.allreduce(grads)\n'
+            '    for j in range(k):\n'
+            '        grad = split_views(grads[j], k)[j] / num_examples\n'
+            '        sgd_momentum([parts[j]], [grad], states[j], lr)\n'
+            '    all_gather(parts, params)\n',
+            'as by allreduce',
+        ),
+        (
+            'def zero1_step(params, grads, states, lr, num_examples):\n'
+            '    total = sum(grad.asnumpy() for grad in grads)\n'
+            '    whole = params[0].asnumpy()\n'
+            '    slices = split_slices(len(whole), len(params))\n'
+            '    for part, state, param in zip(slices, states, params):\n'
+            '        own = np.array(whole[part], ctx=param.ctx)\n'
+            '        grad = np.array(total[part] / num_examples, '
+            'ctx=param.ctx)\n'
+            '        sgd_momentum([own], [grad], state, lr)\n'
+            '        whole[part] = own.asnumpy()\n'
+            '    for param in params:\n'
+            '        param[:] = whole\n',
+            'as in NumPy',
+        ),
+        (
             'reduce_scatter(grads)',
             '[split_views(g, len(params))[j] for j, g in enumerate(grads)]',
             'summed over all devices',
@@ -94,6 +121,13 @@ WRONG = [
         ('.all() for grad', '.any() for grad', 'scale is wrong'),
         ('if not all(onp.isfinite(grad)', 'if not all(~onp.isnan(grad)', ''),
         ('in grads)', 'in grads[:1])', 'scale is wrong'),
+        ('isfinite(grad)', 'isfinite(grad.sum())', 'scale is wrong'),
+        (
+            'isfinite(grad)',
+            'isfinite(onp.linalg.norm(grad.astype("float16")))',
+            'scale is wrong',
+        ),
+        ('isfinite(grad)', 'isfinite((grad**2).sum())', 'scale is wrong'),
         (
             'def next_scale(scale, grads, num_good, interval):\n'
             '    return scale',
@@ -132,13 +166,14 @@ RIGHT = [
             '    for part, grad, state in zip(parts, sums, states):',
         ),
         'def zero1_step(params, grads, states, lr, num_examples):\n'
-        '    k = len(params)\n'
-        '    parts = [split_views(params[j], k)[j].copy() for j in range(k)]\n'
-        '    d2lmulti.allreduce(grads)\n'
-        '    for j in range(k):\n'
-        '        grad = split_views(grads[j], k)[j] / num_examples\n'
-        '        sgd_momentum([parts[j]], [grad], states[j], lr)\n'
-        '    all_gather(parts, params)\n',
+        '    k, devices = len(params), [param.ctx for param in params]\n'
+        '    slices = split_slices(params[0].size, k)\n'
+        '    for j, part in enumerate(slices):\n'
+        '        grad = sum(g[part].as_in_ctx(devices[j]) for g in grads)\n'
+        '        own = params[j][part]\n'
+        '        sgd_momentum([own], [grad / num_examples], states[j], lr)\n'
+        '        for param, device in zip(params, devices):\n'
+        '            param[part] = own.as_in_ctx(device)\n',
     ],
     [
         ('return scale / 2, 0, False', 'return [scale * 0.5, 0, False]'),
@@ -147,8 +182,8 @@ RIGHT = [
             'return onp.float32(scale), onp.int64(num_good + 1), onp.bool_(1)',
         ),
         'def next_scale(scale, grads, num_good, interval):\n'
-        '    total = sum(onp.sum(abs(grad)) for grad in grads)\n'
-        '    if not total < onp.inf:\n'
+        '    largest = onp.max([onp.max(abs(grad)) for grad in grads])\n'
+        '    if not largest < onp.inf:\n'
         '        return scale / 2, 0, False\n'
         '    double = num_good + 1 >= interval\n'
         '    return ((2 * scale, 0, True) if double\n'
