@@ -167,6 +167,7 @@ WRONG = [
         ('total - sent', 'sent - total', 'all that there was'),
         ('threshold * onp.sign(total)', 'total', 'or 0'),
         ('threshold * onp.sign', 'onp.sign', 'or 0'),
+        ('threshold * onp.sign', 'threshold / onp.sign', 'or 0'),
         ('>= threshold', '> threshold', 'MXNet sends other numbers'),
         ('abs(total) >= threshold', 'total > threshold', 'MXNet sends'),
         ('abs(total) >= threshold', 'total == total', 'MXNet sends'),

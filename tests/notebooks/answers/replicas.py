@@ -111,6 +111,7 @@ WRONG = [
         (TRIED, 'changed = a.ctx == b.ctx\n', ': False, not True'),
         (TRIED, 'changed = True\n', ': False, not True'),
         (TRIED, 'changed = False\n', 'an array and itself: True'),
+        ('    a[()] = 0  # everything', '    # everything', 'of ones'),
         (
             TRIED,
             'changed = a.shape == b.shape and bool((a.asnumpy() == '

@@ -131,6 +131,7 @@ def idle_fractions(operators, names):
             'next(batches)\n        wait',
             'next was called after the last of 3',
         ),
+        ('    batches = iter(batches)\n', '', 'any iterable must do'),
         (
             """def train_prefetched(batches, step, wait):
     batches = iter(batches)

@@ -1,0 +1,59 @@
+"""Mutants of solutions that are as right as ours, and why."""
+
+import collections
+
+EQUIVALENT = collections.defaultdict(
+    dict,
+    {
+        '01_devices 1': dict.fromkeys(
+            (
+                'np.ones(shape, ctx=mx.cpu(i)) * 0.01 -> '
+                'np.ones(shape, ctx=mx.cpu(i)) / 0.01',
+                'np.ones(shape, ctx=mx.cpu(i)) * 0.01 -> '
+                'np.ones(shape, ctx=mx.cpu(i))',
+                *('0.01 -> -0.99', '0.01 -> 1.01', '0.01 -> 0.02'),
+            ),
+            'only the time is asked for, whatever the numbers are',
+        ),
+        '03_replicas 1': {
+            'for array in data: -> for array in list(data)[:1]:': (
+                'allreduce refuses arrays of more than one dtype'
+            )
+        },
+        '03_replicas 3': dict.fromkeys(
+            ('0 -> -1', '0 -> 1', '1 -> 2', '1 -> 0'),
+            'any two different numbers show a change',
+        ),
+        '05_training 3': {
+            'param.asnumpy() - right -> right - param.asnumpy()': (
+                'only the absolute value is used'
+            )
+        },
+        '07_gluon 2': {
+            ' for param in net.collect_params().values() if param.grad_req != '
+            "'null' ->  for param in net.collect_params().values()": (
+                'LeNet has no running statistics'
+            ),
+            **dict.fromkeys(
+                ('0 -> 1', '0 -> -1'),
+                'after allreduce_grads, all devices hold the sum',
+            ),
+            **dict.fromkeys(
+                (
+                    '1e-12 -> 2e-12',
+                    '1e-12 -> 1.000000000001',
+                    '1e-12 -> -0.999999999999',
+                ),
+                'it is there for gradients of zero; norms of sums exceed 1',
+            ),
+        },
+        '08_collectives 1': {
+            '(i - 1 - step) % k -> i - 1 - step': (
+                'an index below 0 counts from the end of k slices'
+            )
+        },
+        '08_collectives 2': {
+            'first // gap -> first / gap': 'first is a multiple of gap'
+        },
+    },
+)
