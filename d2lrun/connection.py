@@ -134,28 +134,28 @@ def is_agent_stopped(role: Role) -> bool:
 
 
 @contextlib.contextmanager
-def pinging(roles: list[Role]) -> Iterator[list[float]]:
-    """Tell all agents each second that this process is there. Yield a list
-    that gets for how many seconds this process has stood still.
+def pinging(roles: list[Role], stops: list[float]) -> Iterator[None]:
+    """Tell all agents each second that this process is there; `stops` gets
+    for how many seconds it has stood still.
 
     In a thread: if you page through the output, the main one is stopped.
     """
     done = threading.Event()
-    stops: list[float] = []
 
     def ping() -> None:
-        before = time.monotonic()
-        while not done.wait(1):
+        before, is_over = time.monotonic(), False
+        while not is_over:
+            is_over = done.wait(1)
             before, still = time.monotonic(), time.monotonic() - before
             if still > STOOD_STILL:
                 stops.append(still)
-            for role in roles:
+            for role in roles if not is_over else ():
                 send(role, 'ping')
 
     thread = threading.Thread(target=ping, daemon=True)
     thread.start()
     try:
-        yield stops
+        yield
     finally:
         done.set()
         thread.join(1)

@@ -138,6 +138,7 @@ class Job:
         self.on_line, self.on_error = on_line, on_error
         self.rendezvous: Rendezvous | None = None  # with other nodes
         self.launched = time.monotonic()
+        self.stops: list[float] = []  # seconds in which this process stood
 
     def run(self, restarts: int) -> None:
         """Run the job, again if it fails; raise the last JobFailed."""
@@ -163,10 +164,10 @@ class Job:
             self.rendezvous.assign(roles, self.limits.startup)
         events: queue.Queue[tuple[Role, Event]] = queue.Queue(10_000)
         with contextlib.ExitStack() as stack:
-            for role in roles:
-                self.logs.write(role.name, [])  # so that each has one
+            self.logs.begin(role.name for role in roles)
             stack.callback(end_roles, roles, events)
-            stops = stack.enter_context(pinging(roles))
+            stack.callback(self.tell_stops)
+            stack.enter_context(pinging(roles, self.stops))
             watch = Watch(roles, self.limits, self.launched)
             start_agent(roles[0], events, self.port, self.ssh)
             while not watch.is_finished():
@@ -177,7 +178,7 @@ class Job:
                 watch.extend_deadlines()
                 for role in watch.workers_to_ask():
                     send(role, 'stacks')
-                self.tell_remarks(watch, stops)
+                self.tell_remarks(watch)
                 failure = watch.find_failure()
                 if failure and failure.is_hang:
                     self.collect_stacks(watch, events)
@@ -185,14 +186,18 @@ class Job:
                     folder = self.logs.folder
                     raise JobFailed(explain_failure(failure, roles, folder))
 
-    def tell_remarks(self, watch: Watch, stops: list[float]) -> None:
-        """Say what is strange, but no failure."""
-        while stops:
+    def tell_stops(self) -> None:
+        """Say for how long this process has stood still."""
+        while self.stops:
             self.on_line(
-                f'launch: this launcher stood still for {stops.pop():.0f} '
+                f'launch: stood still for {self.stops.pop():.0f} '
                 'seconds: stopped by Ctrl-Z or a signal, or without a turn '
                 'on a busy machine. The job goes on if its processes live'
             )
+
+    def tell_remarks(self, watch: Watch) -> None:
+        """Say what is strange, but no failure."""
+        self.tell_stops()
         while watch.remarks:
             self.on_line(f'launch: {watch.remarks.pop(0)}')
         problem = self.logs.find_problem()

@@ -13,7 +13,7 @@ import pathlib
 import queue
 import threading
 import time
-from typing import IO, Sequence
+from typing import IO, Iterable, Sequence
 
 STALLED = 10  # seconds in which a disk should take a line
 WAITING = 100_000  # lines that may wait for it; more are dropped
@@ -45,6 +45,11 @@ class Logs:
             )
         if self.error:
             raise OSError(self.explain())
+
+    def begin(self, names: Iterable[str]) -> None:
+        """Make a log of each role, which may stay empty."""
+        for name in names:
+            self.write(name, [])
 
     def write(self, name: str, lines: Sequence[str]) -> None:
         """Append lines to the log of a role, soon."""

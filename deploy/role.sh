@@ -69,7 +69,7 @@ wait_until find_root ||
     fail "no address for $SCHEDULER after $STARTUP_TIMEOUT seconds"
 if [ "$role" = node ]; then
     exec python -m d2lrun --workers "$WORKERS" --servers "$SERVERS" \
-        --rendezvous "tcp://$root:$SCHEDULER_PORT" --first-worker "$index" \
+        --rendezvous "tcp://$root:$SCHEDULER_PORT" --worker-offset "$index" \
         --devices "${D2LMULTI_NUM_DEVICES:-1}" --timeout "$JOB_TIMEOUT" \
         --startup-timeout "$STARTUP_TIMEOUT" --restarts "${RESTARTS:-0}" \
         -- "$@"

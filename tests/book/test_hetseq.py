@@ -65,6 +65,7 @@ def run(folder, commands, **variables):
                     **os.environ,
                     'D2LMULTI_TEST': str(folder),
                     'D2LMULTI_DEVICES': 'cpu',
+                    'D2LRUN_SECRET': 'of the test',
                     **variables,
                 },
             )

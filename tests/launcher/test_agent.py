@@ -163,7 +163,7 @@ def test_a_launcher_and_agents_that_were_stopped_go_on(command, tmp_path):
     assert command.wait(30) == 0, [
         line for line in lines if 'xxxxx' not in line
     ]
-    assert 'this launcher stood still for' in output
+    assert 'launch: stood still for' in output
     assert 'the agent of ' in output
     assert output.count('step 189') == 2
 

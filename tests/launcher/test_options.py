@@ -266,3 +266,21 @@ sys.exit(main(['train.py']))
     assert result.returncode == 1 and not result.stdout
     assert result.stderr.startswith("error: No module named 'psutil'")
     assert result.stderr.endswith(' -m d2lrun doctor\n')
+
+
+def test_the_table_of_torchruns_options_names_ours(capsys):
+    page = (FOLDER.parent / 'book' / 'running.md').read_text()
+    _, _, table = page.partition('| `torchrun` | `d2lrun` |')
+    rows = table.partition('\n\n')[0].splitlines()[2:]
+    ours = {
+        option
+        for row in rows
+        for option in re.findall(r'`(--[a-z][\w-]*)', row.split(' | ')[1])
+    }
+    shown = help_of(capsys)
+    assert len(ours) > 12
+    assert not [option for option in ours if option not in shown]
+    offered = set(re.findall(r'^ +(--[a-z-]+)', shown, re.MULTILINE))
+    assert offered - ours <= {
+        *('--servers', '--devices', '--port', '--root', '--print-env')
+    }
