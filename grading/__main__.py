@@ -10,6 +10,7 @@ page for each student.
 """
 
 import argparse
+import collections
 import pathlib
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ from tqdm import tqdm
 from .exercises import read_chapters
 from .grading import ROOT, best_of, grade_file
 from .report import write_report
-from .sandbox import can_isolate
+from .sandbox import VERDICTS, can_isolate
 from .submissions import find_files
 
 NOT_ISOLATED = (
@@ -52,11 +53,13 @@ def main():
     graded = [result for result in results if result.exercise]
     if options.student:
         for result in graded:
-            print(f'{result.exercise}: {result.message or "passed"}')
+            said = f': {result.message}' if result.message else ''
+            print(f'{result.exercise}: {result.verdict}{said}')
+    counts = collections.Counter(result.verdict for result in results)
+    verdicts = ', '.join(f'{counts[v]} {v}' for v in VERDICTS)
     print(
         f'{len(files)} notebooks, {len({r.student for r in results})} '
-        f'students: {sum(r.passed for r in graded)} of {len(graded)} answers '
-        f'passed; {len(results) - len(graded)} files could not be graded\n'
+        f'students, {len(graded)} exercises: {verdicts}\n'
         f'The report is in {options.out}/index.html'
     )
 
