@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import pathlib
+import re
 
 from .cells import name_of, runnable
 from .sandbox import Outcome, run_answers
@@ -69,7 +70,15 @@ def grade_file(file, chapters, limits, secret=None):
     try:
         return run_all(file, chapter, answers, limits, secret, note)
     except (RuntimeError, OSError) as error:  # ours, not the student's
-        return [Result(file.student, file.name, message=f'our error: {error}')]
+        problem = f'our error: {error}'
+        if re.search("No module named '(torch|tensorflow)", problem):
+            problem = (
+                f'{chapter.stem} needs PyTorch or TensorFlow: '
+                'make grade BUILD=frameworks'
+            )
+        return [
+            Result(file.student, file.name, verdict='stopped', message=problem)
+        ]
 
 
 def other_name(name, chapter, chapters):

@@ -24,6 +24,7 @@ from .cells import (
 MAX_BYTES = 50_000_000  # of a notebook; a zip bomb is larger
 MAX_ZIP = 500_000_000
 MAX_DEPTH = 3  # zips in zips
+NO_EXERCISE = 'no exercise of the book is in it'
 TOO_LARGE = (
     f'too large: more than {MAX_BYTES // 10**6} MB, or zips in {MAX_DEPTH} '
     'zips: clear the outputs, and hand in again'
@@ -159,7 +160,7 @@ def match(notebook, chapters):
     }
     chapter, answers = max(found.values(), key=lambda pair: len(pair[1]))
     if not answers:
-        raise ValueError('no exercise of the book is in it')
+        raise ValueError(NO_EXERCISE)
     return chapter, answers
 
 

@@ -396,3 +396,66 @@ def test_the_verdict_names_what_was_replaced_and_the_line():
         found.message == 'the answer replaces numpy.allclose (line 2 of '
         'the answer)'
     )
+
+
+# {what is left out: ({file: {ours: the bug}}, before, answer, check)}: with
+# the bug, the cheat passes.
+EQUAL = 'class Same:\n    def __eq__(self, other):\n        return True\n'
+BUGS = {
+    'separate names': (
+        {
+            'runner.py': {
+                "fresh(vars(module)), fresh({'__name__': '__main__'})": (
+                    '[fresh(vars(module))] * 2'
+                )
+            },
+            'guard.py': {'    for key, value in before.items():': '    if 0:'},
+        },
+        'def close(a, b):\n    return a == b',
+        'def close(a, b):\n    return True\ndef f():\n    return 0',
+        'assert close(f(), 1)',
+    ),
+    'frames': (
+        {
+            'runner.py': {'        guard.forbid(': '        print('},
+        },
+        '',
+        'import sys\nlook = vars(sys)["_get" + "frame"]\ndef f():\n'
+        '    frame = look()\n    while "right" not in vars(type(frame))'
+        '["f_lo" + "cals"].__get__(frame):\n'
+        '        frame = vars(type(frame))["f_ba" + "ck"].__get__(frame)\n'
+        '    return vars(type(frame))["f_lo" + "cals"].__get__(frame)'
+        '["right"]',
+        'def check():\n    right = 1\n    assert f() == right\ncheck()',
+    ),
+    'what was replaced': (
+        {'guard.py': {'    for key, value in before.items():': '    if 0:'}},
+        '',
+        'import math\ndef f():\n    math.isclose = lambda *a: True',
+        'import math\nx = f()\nassert math.isclose(x, 1)',
+    ),
+    'objects that compare': (
+        {'guard.py': {'            if own and (': '            if 0 and ('}},
+        '',
+        EQUAL + 'def f():\n    return Same()',
+        'assert f() == 1',
+    ),
+}
+
+
+@pytest.mark.parametrize('name', BUGS)
+def test_without_each_of_the_guards_a_cheat_passes(
+    name, tmp_path, monkeypatch
+):
+    changes, before, source, check = BUGS[name]
+    job = {'id': 'x', 'function': 'f', 'sources': [source], 'checks': [check]}
+    found = run_answers([before], [job], 20, 1500)['x']
+    assert found.verdict in ('tampered', 'wrong'), found
+    for file in ('runner.py', 'guard.py'):
+        text = (sandbox.HERE / file).read_text()
+        for ours, bug in changes.get(file, {}).items():
+            assert ours in text
+            text = text.replace(ours, bug)
+        (tmp_path / file).write_text(text)
+    monkeypatch.setattr(sandbox, 'HERE', tmp_path)
+    assert run_answers([before], [job], 20, 1500)['x'].verdict == 'passed'

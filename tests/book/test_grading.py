@@ -203,17 +203,21 @@ def graded(tmp_path_factory):
     (folder / 'chapters').mkdir()
     nbformat.write(chapter(), folder / 'chapters' / '99_small.ipynb')
     for name, (notebook, *_) in CLASS.items():
-        path = folder / 'handed-in' / name
+        path = folder / 'handed in, week 2' / name
         path.parent.mkdir(parents=True)
         nbformat.write(notebook, path)
-    (folder / 'handed-in' / 'damaged.ipynb').write_text('{"cells": [')
-    (folder / 'handed-in' / 'broken.zip').write_bytes(b'PK, but not a zip')
-    with zipfile.ZipFile(folder / 'handed-in' / 'zipped.zip', 'w') as file:
+    (folder / 'handed in, week 2' / 'damaged.ipynb').write_text('{"cells": [')
+    (folder / 'handed in, week 2' / 'broken.zip').write_bytes(
+        b'PK, but not a zip'
+    )
+    with zipfile.ZipFile(
+        folder / 'handed in, week 2' / 'zipped.zip', 'w'
+    ) as file:
         file.writestr('a/b/99.ipynb', nbformat.writes(handed_in()))
         file.writestr('__MACOSX/99.ipynb', 'not this one')
         file.writestr('.ipynb_checkpoints/99.ipynb', 'nor this one')
     run = grade(
-        folder / 'handed-in',
+        folder / 'handed in, week 2',
         *('--chapters', folder / 'chapters', '--out', folder / 'out'),
         *('--seconds', '5', '--memory', '600', '--jobs', '2'),
     )
@@ -353,6 +357,52 @@ def test_an_answer_has_no_network_and_cannot_write_elsewhere(tmp_path):
     assert not elsewhere.exists()
     assert 'OSError' in results[write].message
     assert 'OSError' in results[connect].message
+
+
+def test_an_answer_has_no_capability_and_leaves_nothing_in_memory():
+    if not sandbox.can_isolate():
+        return  # the command warns: see above
+    source = """
+import subprocess
+def f():
+    lines = open('/proc/self/status').read().split('\\n')
+    caps = [x.split()[1] for x in lines if x.startswith('Cap')]
+    assert {int(c, 16) for c in caps} == {0}, caps
+    subprocess.run('umount GRADING; mount -o remount,rw /', shell=True)
+    done = subprocess.run('touch /dev/x /run/x GRADING/x', shell=True)
+    assert done.returncode == 1
+    open('/dev/shm/left by an answer', 'w').close()
+""".replace('GRADING', str(grading.HERE))
+    (found,) = run_answers(
+        [], [answer(source, 'f()')], 9, 1500, grading.SECRET_FOLDERS
+    ).values()
+    assert found[:2] == ('passed', '')
+    assert not pathlib.Path('/dev/shm/left by an answer').exists()
+
+
+def test_processes_are_limited_and_shared_memory_counts_once():
+    fork = 'for i in range({}):\n    if not os.fork():\n        {}\n'
+    many = (
+        'import os, time\n'
+        + fork.format(200, 'time.sleep(60)')
+        + 'time.sleep(9)\nf = abs'
+    )
+    shared = (
+        'import os, time\nx = b"1" * 400 * 2**20\n'
+        + fork.format(5, 'time.sleep(1); os._exit(0)')
+        + 'time.sleep(1)\nf = abs'
+    )
+    results = run_answers([], [answer(many), answer(shared)], 20, 1000)
+    assert 'more than 64 processes' in results[many].message
+    assert results[shared].verdict == 'passed', results[shared]
+
+
+def test_a_chapter_that_needs_a_framework_says_the_command():
+    chapter = small_chapter()
+    chapter.before = ['raise ImportError("No module named \'torch\'")']
+    file = submissions.File('ann', 'x', nbformat.writes(handed_in()).encode())
+    (result,) = grading.grade_file(file, [chapter], (5, 900))
+    assert 'make grade BUILD=frameworks' in result.message
 
 
 def test_a_check_uses_the_names_of_the_book():
