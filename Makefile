@@ -172,8 +172,10 @@ student: env  ## the edition without solutions: build/student and a zip
 	@$(python) book/make_student.py build/student
 	@echo 'The edition is in build/student and build/student.zip'
 
+# The folder may have spaces in its name.
+grade: export SUBMISSIONS := $(SUBMISSIONS)
 grade: env  ## grade the notebooks in SUBMISSIONS=folder into build/grades
-	@$(python) -m grading $(SUBMISSIONS) $(ARGS)
+	@$(python) -m grading "$$SUBMISSIONS" $(ARGS)
 
 figures: env  ## draw the figures in img/
 	@for script in img/*.py; do \

@@ -6,10 +6,12 @@
 Each answer runs in a separate process, with the book's own check, limits on
 time and memory, and, where the system allows it, without a network and with
 everything else read-only. Writes build/grades: grades.csv, index.html and a
-page for each student.
+page for each student, and gradebook.csv, a row for each student.
 """
 
 import argparse
+import collections
+import os
 import pathlib
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -17,10 +19,11 @@ from concurrent.futures import ThreadPoolExecutor
 from tqdm import tqdm
 
 from .exercises import read_chapters
+from .gradebook import add_earlier, read_roster, write_gradebook
 from .grading import ROOT, best_of, grade_file
 from .report import write_report
-from .sandbox import can_isolate
-from .submissions import find_files
+from .sandbox import VERDICTS, can_isolate
+from .submissions import NO_EXERCISE, find_files
 
 NOT_ISOLATED = (
     'This system does not allow namespaces, so the answers had a network and '
@@ -32,6 +35,10 @@ def main():
     """Parse the command line, grade, and write the report."""
     options = parse_options()
     chapters = read_chapters(options.chapters)
+    if options.only:
+        chapters = [c for c in chapters if options.only in c.stem]
+        if not chapters:
+            sys.exit(f'no chapter is called {options.only}')
     files = list(find_files(options.submissions))
     if options.student:
         for file in files:
@@ -40,25 +47,41 @@ def main():
         sys.exit(f'there is no notebook in {options.submissions}')
     if not can_isolate():
         print(NOT_ISOLATED, file=sys.stderr)
-    limits = options.seconds, options.memory
+    results = best_of(grade_files(files, chapters, options))
+    if options.add:
+        results = add_earlier(results, options.out / 'results.json')
+    write_report(results, options.out, '' if can_isolate() else NOT_ISOLATED)
+    write_gradebook(
+        results, chapters, options.roster, options.out / 'gradebook.csv'
+    )
+    counts = collections.Counter(result.verdict for result in results)
+    print(
+        f'{len(files)} notebooks, {len({r.student for r in results})} '
+        f'students, {sum(bool(r.exercise) for r in results)} exercises: '
+        + ', '.join(f'{counts[v]} {v}' for v in VERDICTS)
+        + f'\nThe report is in {options.out}/index.html'
+    )
+
+
+def grade_files(files, chapters, options):
+    """Return the results of all files; print a student's at once."""
+    results, limits = [], (options.seconds, options.memory)
     with ThreadPoolExecutor(options.jobs) as pool:
-        results = pool.map(
+        found = pool.map(
             lambda file: grade_file(file, chapters, limits, options.secret),
             files,
         )
-        progress = tqdm(results, total=len(files), disable=None)
-        results = best_of([r for some in progress for r in some])
-    write_report(results, options.out, '' if can_isolate() else NOT_ISOLATED)
-    graded = [result for result in results if result.exercise]
-    if options.student:
-        for result in graded:
-            print(f'{result.exercise}: {result.message or "passed"}')
-    print(
-        f'{len(files)} notebooks, {len({r.student for r in results})} '
-        f'students: {sum(r.passed for r in graded)} of {len(graded)} answers '
-        f'passed; {len(results) - len(graded)} files could not be graded\n'
-        f'The report is in {options.out}/index.html'
-    )
+        for some in tqdm(found, total=len(files), disable=None):
+            # With one chapter asked for, other chapters are no mistake.
+            if options.only and not any(r.exercise for r in some):
+                some = [r for r in some if r.message != NO_EXERCISE]
+            results += some
+            for result in some if options.student else []:
+                said = f': {result.message}' if result.message else ''
+                tqdm.write(
+                    f'{result.exercise or result.file}: {result.verdict}{said}'
+                )
+    return results
 
 
 def parse_options():
@@ -85,7 +108,24 @@ def parse_options():
         '--student', help='all notebooks are of this student; print results'
     )
     parser.add_argument(
-        '--secret', help='also check on hidden cases, drawn from this text'
+        '--only', help='one chapter: a part of its name, such as network'
+    )
+    parser.add_argument(
+        '--secret',
+        default=os.environ.get('D2LMULTI_SECRET'),
+        help='also check on hidden cases, drawn from this text; by default '
+        'the variable D2LMULTI_SECRET, which other users cannot see',
+    )
+    parser.add_argument(
+        '--roster',
+        type=roster,
+        default={},
+        help='a CSV file with a line for each student: student,name',
+    )
+    parser.add_argument(
+        '--add',
+        action='store_true',
+        help='to the results that are in --out, of earlier weeks',
     )
     parser.add_argument(
         '--seconds', type=positive, default=60, help='for each answer: 60'
@@ -99,7 +139,16 @@ def parse_options():
     options = parser.parse_args()
     if not options.submissions.exists():
         parser.error(f'{options.submissions} does not exist')
+    options.out = options.out.resolve()
     return options
+
+
+def roster(path):
+    """Return the students in a file from the command line."""
+    try:
+        return read_roster(path)
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def positive(text):

@@ -1,5 +1,7 @@
 """The code cells of a notebook: which define the names that others use."""
 
+import ast
+import functools
 import re
 import symtable
 
@@ -33,13 +35,38 @@ def plain(source):
     return re.sub('^[%!].*', '', source, flags=re.MULTILINE)
 
 
+@functools.lru_cache(maxsize=1000)
+def runnable(source):
+    """Return a cell as Python: IPython rewrites its magics and questions."""
+    if is_python(source):
+        return source
+    source = re.sub(r'^%%(time|timeit|capture)\b.*\n', '', source)
+    try:
+        from IPython.core.inputtransformer2 import TransformerManager
+    except ImportError:
+        return plain(source)
+    try:
+        return TransformerManager().transform_cell(source)
+    except SyntaxError:
+        return source
+
+
+def is_python(source):
+    """Return whether Python can read a source."""
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
 def names_in(source):
     """Return the names that a cell leaves behind, and others that it uses.
 
     A cell that is not Python leaves and uses none.
     """
     try:
-        tables = [symtable.symtable(plain(source), 'cell', 'exec')]
+        tables = [symtable.symtable(runnable(source), 'cell', 'exec')]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set(), set()
     left = {
@@ -56,6 +83,31 @@ def names_in(source):
             if symbol.is_global() and symbol.is_referenced()
         }
     return left, used - left
+
+
+def changed_in(source):
+    """Return the names whose objects a cell changes: tables that it fills."""
+    if not is_python(runnable(source)):
+        return set()
+    found = set()
+    for node in outside_functions(ast.parse(runnable(source))):
+        stored = isinstance(getattr(node, 'ctx', None), (ast.Store, ast.Del))
+        call = isinstance(node, ast.Call) and node.func
+        for target in (stored and node, call):
+            while isinstance(target, (ast.Subscript, ast.Attribute)):
+                target = target.value
+                if isinstance(target, ast.Name):
+                    found.add(target.id)
+    return found
+
+
+def outside_functions(tree):
+    """Yield the nodes that run when the cell does."""
+    for node in ast.iter_child_nodes(tree):
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+        if not isinstance(node, kinds):
+            yield node
+            yield from outside_functions(node)
 
 
 def needed_for(sources, others):

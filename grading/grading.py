@@ -3,9 +3,10 @@
 import dataclasses
 import hashlib
 import pathlib
+import re
 
-from .cells import name_of, names_in, plain
-from .sandbox import run_answers
+from .cells import name_of, runnable
+from .sandbox import Outcome, run_answers
 from .submissions import match, read_notebook
 
 HERE = pathlib.Path(__file__).parent
@@ -34,16 +35,26 @@ _hidden_check(globals())
 
 @dataclasses.dataclass
 class Result:
-    """What came of one answer; `exercise` is '' for an unreadable file."""
+    """What came of one answer; `exercise` is '' for a damaged file.
+
+    `verdict`: one of `sandbox.VERDICTS`. `note`: what the grader did with the
+    answer before it ran.
+    """
 
     student: str
     file: str
     chapter: str = ''
     exercise: str = ''
     points: float = 0
-    passed: bool = False
+    verdict: str = 'damaged'
     message: str = ''
     seconds: float = 0
+    note: str = ''
+
+    @property
+    def passed(self):
+        """Whether the checks accept the answer."""
+        return self.verdict == 'passed'
 
 
 def grade_file(file, chapters, limits, secret=None):
@@ -53,25 +64,51 @@ def grade_file(file, chapters, limits, secret=None):
     """
     try:
         chapter, answers = match(read_notebook(file), chapters)
+        note = other_name(file.name, chapter, chapters)
     except ValueError as error:
         return [Result(file.student, file.name, message=str(error))]
     try:
-        return run_all(file, chapter, answers, limits, secret)
+        return run_all(file, chapter, answers, limits, secret, note)
     except (RuntimeError, OSError) as error:  # ours, not the student's
-        return [Result(file.student, file.name, message=f'our error: {error}')]
+        problem = f'our error: {error}'
+        if re.search("No module named '(torch|tensorflow)", problem):
+            problem = (
+                f'{chapter.stem} needs PyTorch or TensorFlow: '
+                'make grade BUILD=frameworks'
+            )
+        return [
+            Result(file.student, file.name, verdict='stopped', message=problem)
+        ]
 
 
-def run_all(file, chapter, answers, limits, secret):
+def other_name(name, chapter, chapters):
+    """Return a note if a file has the name of another chapter, or ''."""
+    for other in chapters:
+        if other is not chapter and name_of(other.stem) in name:
+            if name_of(chapter.stem) not in name:
+                return f'its answers are those of {chapter.stem}'
+    return ''
+
+
+def run_all(file, chapter, answers, limits, secret, note=''):
     """Return a `Result` for each exercise of a chapter."""
     found = run_answers(
-        [plain(source) for source in chapter.before],
-        [to_job(answer, chapter, secret) for answer in answers],
+        [runnable(source) for source in chapter.before],
+        [
+            to_job(answer, chapter, secret)
+            for answer in answers
+            if answer.is_changed()
+        ],
         *limits,
         SECRET_FOLDERS,
     )
+    notes = {answer.exercise.id: answer.note for answer in answers}
     results = []
     for exercise in chapter.exercises:
-        message, seconds = found.get(exercise.id, ('the answer is missing', 0))
+        none = Outcome('not answered', 'the stub is as it was', 0)
+        if exercise.id not in notes:
+            none = Outcome('not answered', 'the answer is missing', 0)
+        verdict, message, seconds = found.get(exercise.id, none)
         results.append(
             Result(
                 file.student,
@@ -79,9 +116,10 @@ def run_all(file, chapter, answers, limits, secret):
                 chapter.stem,
                 exercise.id,
                 exercise.points,
-                not message,
+                verdict,
                 message,
                 seconds,
+                '; '.join(filter(None, [note, notes.get(exercise.id)])),
             )
         )
     return results
@@ -96,9 +134,8 @@ def to_job(answer, chapter, secret):
     return {
         'id': exercise.id,
         'function': exercise.function,
-        'sources': [plain(source) for source in answer.sources],
+        'sources': [runnable(source) for source in answer.sources],
         'checks': checks,
-        'used': sorted(names_in(exercise.check)[1] - {exercise.function}),
     }
 
 
@@ -124,12 +161,18 @@ def hidden_checks(exercise, chapter, secret):
 
 def best_of(results):
     """Return one result per student and exercise: the best, if there are
-    several files; and those of files that could not be read."""
+    several files; and those of files that could not be read.
+
+    One that tampered counts before all others.
+    """
+    order = ('damaged', 'not answered', 'stopped', 'wrong', 'passed')
     best = {}
     for result in results:
         key = result.student, result.exercise or result.file
-        if key not in best or result.passed > best[key].passed:
-            best[key] = result
+        rank = (*order, 'tampered').index(result.verdict)
+        if key not in best or rank > best[key][0]:
+            best[key] = rank, result
     return sorted(
-        best.values(), key=lambda r: (r.student.lower(), r.exercise, r.file)
+        (result for _, result in best.values()),
+        key=lambda r: (r.student.lower(), r.exercise, r.file),
     )

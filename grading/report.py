@@ -8,6 +8,8 @@ import re
 
 import jinja2
 
+from .sandbox import VERDICTS
+
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto;
     max-width: 60rem; padding: 0 1rem; color: #222; }
@@ -38,8 +40,8 @@ STUDENT = """{% extends 'page' %}{% block body %}
 <td class="number">{{ '%g' % (r.points if r.passed else 0) }} of
 {{ '%g' % r.points }}
 <td class="{{ 'passed' if r.passed else 'failed' }}">
-{{ 'passed' if r.passed else 'not passed' }}
-<td>{{ r.message }}
+{{ r.verdict }}
+<td>{{ r.message }}{% if r.note %} ({{ r.note }}){% endif %}
 {% endfor %}
 </table></div>
 {% endblock %}"""
@@ -58,9 +60,11 @@ CLASS = """{% extends 'page' %}{% block body %}
 </table></div>
 <h2>Exercises</h2>
 <div class="scroll"><table>
-<tr><th>exercise<th class="number">passed<th>most frequent message
+<tr><th>exercise{% for verdict in verdicts %}<th class="number">
+{{ verdict }}{% endfor %}<th>most frequent message of wrong answers
 {% for e in exercises %}
-<tr><td>{{ e.id }}<td class="number">{{ e.passed }} of {{ e.answers }}
+<tr><td>{{ e.id }}{% for verdict in verdicts %}<td class="number">
+{{ e.counts[verdict] }}{% endfor %}
 <td>{{ e.message }}
 {% endfor %}
 </table></div>
@@ -98,6 +102,7 @@ def write_report(results, folder, warning=''):
         'Grades',
         rows=rows,
         exercises=per_exercise(results),
+        verdicts=VERDICTS[:-1],  # a damaged file has no exercise
         warning=warning,
     )
 
@@ -128,12 +133,13 @@ def per_exercise(results):
     rows = []
     graded = [result for result in results if result.exercise]
     for name, own in sorted(group(graded, lambda r: r.exercise).items()):
-        messages = collections.Counter(r.message for r in own if not r.passed)
+        messages = collections.Counter(
+            r.message for r in own if r.verdict == 'wrong'
+        )
         rows.append(
             {
                 'id': name,
-                'passed': sum(r.passed for r in own),
-                'answers': len(own),
+                'counts': collections.Counter(r.verdict for r in own),
                 'message': messages.most_common(1)[0][0] if messages else '',
             }
         )

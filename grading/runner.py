@@ -1,82 +1,154 @@
-"""Run answers and their checks; read a job from stdin, write what happened.
+"""Run one answer and its checks; read a job from stdin, write what happened.
 
-It runs alone, where nothing else of the grader can be seen.
+It runs alone, where nothing else of the grader can be seen. The answer, with
+the book's cells, is in one namespace, `__main__`; the check and our solution
+are in another one, where the book's cells have run, too. Of the answer only
+its function is there, through a guard.
 """
 
+import builtins
+import importlib
 import json
 import linecache
 import os
+import re
 import resource
 import sys
-import time
 import traceback
 import types
 
+PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 4, 24, 38
 
-def main():
-    """Run each answer of the job, and write a line for it."""
-    job, job_pid = json.load(sys.stdin), os.getpid()
-    results = os.fdopen(os.dup(1), 'w')  # answers print elsewhere
+
+def main(job):
+    """Run the answer of a job, and write a line about it."""
+    job_pid, dumps, exit_now = os.getpid(), json.dumps, os._exit
+    write, key = os.write, job.pop('secret')
+    pipe = os.dup(1)  # answers print elsewhere
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
-    limit = 2 * job['seconds'] * (1 + len(job['answers']))
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    module = types.ModuleType('__main__')
-    sys.modules['__main__'] = module
-    names = vars(module)
+    set_limits(job)
 
     def tell(*what):
         if os.getpid() != job_pid:  # a process that an answer forked
-            os._exit(0)
-        results.write(json.dumps([job['secret'], *what]) + '\n')
-        results.flush()
+            exit_now(0)
+        write(pipe, (dumps([key, *what]) + '\n').encode())
 
+    guard = types.ModuleType('guard')
+    code = compile(job.pop('guard'), '<guard>', 'exec')
+    vars(guard)['__builtins__'] = dict(vars(builtins))
+    exec(code, vars(guard))
+    module = sys.modules['__main__'] = types.ModuleType('__main__')
     try:
-        for source in job['before']:
-            run(source, names)
+        theirs, ours = fresh(vars(module)), fresh({'__name__': '__main__'})
+        for names in (theirs, ours):
+            for source in job['before']:
+                run(source, names)
+        import_for(job['checks'])
     except BaseException as error:
-        tell('', explain(error), 0)
-        os._exit(1)
-    tell('', '', 0)
-    ours = dict(names)
-    for answer in job['answers']:
-        start = time.monotonic()
-        message = grade(answer, names, ours)
-        tell(answer['id'], message, round(time.monotonic() - start, 1))
-    os._exit(0)  # whatever threads an answer has left behind
+        tell('', explain(error))
+        exit_now(1)
+    tell('', '')
 
-
-def grade(answer, names, ours):
-    """Return '' if the checks accept an answer, else what they say."""
-    names.update(ours)  # whatever an earlier answer has overwritten
-    names.pop(answer['function'], None)
-    try:
-        for source in answer['sources']:
-            run(source, names)
-        if answer['function'] not in names:
-            return f'{answer["function"]} is not defined'
-        # A check uses the book's names, whatever an answer has overwritten.
-        names.update(
-            {name: ours[name] for name in answer['used'] if name in ours}
+    def tampered(what, line=0):
+        line = line or guard.line_that_sets(
+            job['sources'], what.split('.')[-1]
         )
-        for check in answer['checks']:
-            run(check, names)
+        where = f' (line {line} of the answer)' if line else ''
+        tell('tampered', f'the answer {what}{where}')
+        exit_now(0)
+
+    # Whatever an answer has left behind, threads or finalizers, ends here.
+    tell(*grade(job, theirs, ours, guard, tampered))
+    exit_now(0)
+
+
+def import_for(checks):
+    """Import what checks will: else an answer could, under its name."""
+    for name in re.findall(
+        r'^\s*(?:from|import) ([\w.]+)', '\n'.join(checks), re.MULTILINE
+    ):
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            continue
+
+
+def fresh(names):
+    """Return a namespace with separate builtins, and what a notebook has."""
+    names['__builtins__'] = dict(vars(builtins))
+    names['display'] = lambda *args, **kwargs: None
+    names['get_ipython'] = Notebook
+    return names
+
+
+class Notebook:
+    """What stands for IPython: its magics do nothing."""
+
+    def run_line_magic(self, *args, **kwargs):
+        """Do nothing."""
+
+    run_cell_magic = system = getoutput = set_next_input = run_line_magic
+
+
+def set_limits(job):
+    """Limit the time of the processor; drop all capabilities."""
+    limit = 2 * (job['seconds'] + 60)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if not job['isolated']:
+        return
+    import ctypes
+
+    call = ctypes.CDLL(None)
+    for capability in range(64):
+        call.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    call.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    call.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    call.capset(header, (ctypes.c_uint32 * 6)())
+
+
+def grade(job, theirs, ours, guard, tampered):
+    """Return (verdict, what the checks say) of an answer.
+
+    `theirs`, `ours`: namespaces of the answer and of the check.
+    """
+    name, sources = job['function'], job['sources']
+
+    def replaced(what):
+        tampered(f'replaces {what}' if '.' in what else f'leaves {what}')
+
+    try:
+        what, line = guard.suspicious(sources)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return 'wrong', explain(error)
+    if what:
+        tampered(what, line)
+    theirs['__builtins__']['getattr'] = guard.checked_getattr(tampered)
+    try:
+        watch = guard.Guard(ours, replaced, tuple(job['trusted']))
+        guard.forbid(tampered, tuple(job['trusted']), tuple(job['hidden']))
+        for source in sources:
+            watch.call(lambda: run(source, theirs, guard.ANSWER))  # noqa: B023
+        if name not in theirs:
+            return 'wrong', f'{name} is not defined'
+        watch.compare(watch.before, watch.all())
+        ours[name] = watch.function(theirs[name])
+        for check in job['checks']:
+            run(check, ours)
+        verdict = 'passed', ''
     except BaseException as error:
-        return explain(error)
-    return ''
+        verdict = 'wrong', explain(error)
+    watch.compare(watch.before, watch.all())
+    return verdict
 
 
-def run(source, names):
+def run(source, names, file='<cell>'):
     """Execute a cell, so that a traceback shows its lines."""
-    linecache.cache['<cell>'] = (
-        len(source),
-        None,
-        source.splitlines(True),
-        '<cell>',
-    )
-    exec(compile(source, '<cell>', 'exec'), names)
+    linecache.cache[file] = len(source), None, source.splitlines(True), file
+    exec(compile(source, file, 'exec'), names)
 
 
 def explain(error):
@@ -88,11 +160,7 @@ def explain(error):
     last = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == '<cell>'
+        if frame.filename == '<answer>'
     ]
-    where = f' (line {last[-1]} of the cell)' if last else ''
+    where = f' (line {last[-1]} of the answer)' if last else ''
     return f'{kind}: {text}'[:500] + where
-
-
-if __name__ == '__main__':
-    main()

@@ -1,5 +1,6 @@
 """What students handed in: notebooks of any name, in folders and zips."""
 
+import ast
 import dataclasses
 import io
 import os
@@ -9,11 +10,25 @@ import zipfile
 
 import nbformat
 
-from .cells import code_cells, names_in, needed_for, tags
+from .cells import (
+    changed_in,
+    code_cells,
+    is_python,
+    names_in,
+    needed_for,
+    runnable,
+    tags,
+    without_marks,
+)
 
 MAX_BYTES = 50_000_000  # of a notebook; a zip bomb is larger
 MAX_ZIP = 500_000_000
 MAX_DEPTH = 3  # zips in zips
+NO_EXERCISE = 'no exercise of the book is in it'
+TOO_LARGE = (
+    f'too large: more than {MAX_BYTES // 10**6} MB, or zips in {MAX_DEPTH} '
+    'zips: clear the outputs, and hand in again'
+)
 NOTEBOOKS = re.compile(r'\.(ipynb|zip)$', re.IGNORECASE)
 IGNORED = re.compile(r'(^|/)(\.ipynb_checkpoints|__MACOSX|\.[^/]*)(/|$)')
 
@@ -32,11 +47,20 @@ class File:
 class Answer:
     """What a student wrote for an exercise: the sources of cells, in order.
 
-    The last one is the answer; those before define names that it uses.
+    The first define names that the answer uses; then comes the answer, and
+    what fills its tables. `own` is the answer itself.
     """
 
     exercise: object
     sources: list
+    own: str = ''
+    note: str = ''
+
+    def is_changed(self):
+        """Return whether there is more than the stub."""
+        return without_marks(self.own).strip() != (
+            without_marks(self.exercise.stub).strip()
+        )
 
 
 def find_files(folder):
@@ -74,7 +98,7 @@ def from_path(path, name):
     """Yield the `File`s in a file on the disk."""
     try:
         if path.stat().st_size > MAX_ZIP:
-            yield File(student_of(name), name, problem='too large')
+            yield File(student_of(name), name, problem=TOO_LARGE)
         else:
             yield from from_file(name, path.read_bytes())
     except OSError as error:
@@ -102,7 +126,7 @@ def from_zip(content, student, name, depth):
                     continue
                 inside = f'{student}/{info.filename}'.lstrip('/')
                 if info.file_size > MAX_BYTES or depth >= MAX_DEPTH:
-                    yield File(student, inside, problem='too large')
+                    yield File(student, inside, problem=TOO_LARGE)
                     continue
                 yield from from_file(inside, archive.read(info), depth + 1)
     except Exception as error:  # a password, damage, an unknown method
@@ -114,7 +138,7 @@ def read_notebook(file):
     if file.problem:
         raise ValueError(file.problem)
     if len(file.content) > MAX_BYTES:
-        raise ValueError('too large')
+        raise ValueError(TOO_LARGE)
     try:
         notebook = nbformat.reads(file.content.decode(), 4)
         nbformat.validate(notebook)
@@ -136,7 +160,7 @@ def match(notebook, chapters):
     }
     chapter, answers = max(found.values(), key=lambda pair: len(pair[1]))
     if not answers:
-        raise ValueError('no exercise of the book is in it')
+        raise ValueError(NO_EXERCISE)
     return chapter, answers
 
 
@@ -150,12 +174,65 @@ def find_answers(notebook, chapter):
     for exercise in chapter.exercises:
         own = [c['source'] for c in theirs if is_answer(c, exercise)]
         stubs = [c['source'] for c in cells if is_answer(c, exercise)]
-        if stubs:
+        note = ''
+        if not own:
+            own = [c for c in map(in_check(exercise), theirs) if c]
+            note = 'the answer stood in the cell of its check' if own else ''
+        if own or stubs:
             last = (own or stubs)[-1]
             others = [c['source'] for c in theirs if c['source'] not in own]
-            sources = [*needed_for([last], others), last]
-            answers.append(Answer(exercise, sources))
+            sources = with_tables(last, others)
+            answers.append(Answer(exercise, sources, last, note))
     return answers
+
+
+def with_tables(last, others):
+    """Return the sources that an answer needs, in the order to run them."""
+    kept = needed_for([last], others)
+    fills = []
+    for other in others:
+        if other in kept:
+            continue
+        left = set().union(*(names_in(s)[0] for s in [last, *kept]))
+        if changed_in(other) & left and not calls_check(other):
+            fills.append(other)
+    before = needed_for([last, *fills], [o for o in others if o not in fills])
+    tables = {name for s in before for name in names_in(s)[0]}
+    first = [f for f in fills if changed_in(f) & tables]
+    rest = [f for f in fills if f not in first]
+    order = [o for o in others if o in before or o in first]
+    return [*order, last, *rest]
+
+
+def calls_check(source):
+    """Return whether a cell calls a check."""
+    return bool(re.search(r'^\s*check_\d+\(', source, re.MULTILINE))
+
+
+def in_check(exercise):
+    """Return a function that finds an answer in the cell of its check."""
+
+    def find(cell):
+        source = runnable(cell['source'])
+        if exercise.function not in names_in(source)[0]:
+            return ''
+        if not is_check(cell) or not is_python(source):
+            return ''
+        lines, kept = source.split('\n'), []
+        for node in ast.parse(source).body:
+            text = lines[first_line(node) - 1 : node.end_lineno]
+            name = getattr(node, 'name', '')
+            if not name.startswith('check_') and not calls_check(text[0]):
+                kept += text
+        return '\n'.join(kept)
+
+    return find
+
+
+def first_line(node):
+    """Return the first line of a statement, with what decorates it."""
+    decorators = getattr(node, 'decorator_list', [])
+    return min(part.lineno for part in [*decorators, node])
 
 
 def is_solution(cell, chapter):
@@ -167,13 +244,21 @@ def is_solution(cell, chapter):
 
 def is_answer(cell, exercise):
     """Return whether a cell is there to answer an exercise."""
-    metadata = cell.get('metadata', {}).get('nbgrader', {})
-    if not isinstance(metadata, dict):
-        metadata = {}
-    if 'check' in tags(cell) or metadata.get('grade'):
+    if is_check(cell):
         return False
     return (
-        metadata.get('grade_id') == exercise.id
+        nbgrader_of(cell).get('grade_id') == exercise.id
         or exercise.function in names_in(cell['source'])[0]
         or f'def {exercise.function}(' in cell['source']  # not Python, yet
     )
+
+
+def is_check(cell):
+    """Return whether a cell is there to check an answer."""
+    return 'check' in tags(cell) or bool(nbgrader_of(cell).get('grade'))
+
+
+def nbgrader_of(cell):
+    """Return the metadata of nbgrader, whatever a file has there."""
+    metadata = cell.get('metadata', {}).get('nbgrader', {})
+    return metadata if isinstance(metadata, dict) else {}

@@ -8,7 +8,7 @@ import pytest
 from helpers import HAS_FRAMEWORKS, needs_frameworks
 
 from grading import grading
-from grading.cells import name_of, plain
+from grading.cells import name_of, runnable
 from grading.exercises import read_chapters
 from grading.sandbox import run_answers
 
@@ -101,13 +101,13 @@ def test_hidden_checks_tell_right_from_learned_by_heart(
         job['id'] = f'{exercise.id} {len(jobs)}'
         jobs.append(job)
         wanted[job['id']] = (source, right)
-    before = [plain(source) for source in chapter.before]
+    before = [runnable(source) for source in chapter.before]
     found = run_answers(before, jobs, 100, 8000)
     mistaken = [
         (name, message, source)
         for name, (source, right) in wanted.items()
-        for message in [found[name][0]]
-        if (message == '') != right
-        or (not right and not message.startswith('hidden check'))
+        for verdict, message, _ in [found[name]]
+        if (verdict == 'passed') != right
+        or verdict not in ('passed', 'wrong', 'tampered')
     ]
     assert not mistaken, '\n\n'.join(map(str, mistaken))

@@ -1,0 +1,381 @@
+"""What keeps an answer away from its check, and notices what it changes.
+
+An answer runs in the process of its check, since many checks watch how it
+works: which arrays it copies, where it waits, what it changes in place. So an
+audit hook, which nothing can remove, ends the process as soon as the answer
+reaches for frames, the collector of garbage or memory; and before and after
+each call of the answer, what a check relies on must be the same objects.
+
+The runner executes this file with separate builtins, and registers no module:
+an answer cannot import it.
+"""
+
+import ast
+import functools
+import os
+import re
+import sys
+import threading
+import time
+import types
+
+ANSWER = '<answer>'  # the file name in the code of an answer
+OURS = '<cell>'  # in that of checks and the book's cells
+# Through these, an answer could reach the check that calls it.
+EVENTS = re.compile(
+    r'sys\.(_getframe$|_current_frames|_current_exceptions|settrace'
+    r'|setprofile|addaudithook|monitoring)|gc\.get_|ctypes\.|code\.__new__'
+    r'|cpython\.run_|object\.__[gs]etattr__|compile$'
+)
+FILES = re.compile(r'/proc/.*/(mem|maps|fd|cwd|root|environ)|/dev/k?mem')
+READ = {'tb_frame', 'gi_frame', 'cr_frame', 'ag_frame'}
+SET = {'__code__', '__defaults__', '__kwdefaults__'}
+# Written anywhere in an answer, as a name, an attribute or a text.
+WORDS = {
+    *('tb_frame', 'gi_frame', 'cr_frame', 'ag_frame', 'f_back', 'f_locals'),
+    *('f_globals', 'f_builtins', '__globals__', '__closure__', '__code__'),
+    *('cell_contents', '__kwdefaults__', '__getattribute__', 'tb_next'),
+    *('__subclasses__', '_getframe', '_current_frames', 'currentframe'),
+    *('get_referrers', 'get_referents', 'get_objects', 'settrace'),
+    *('setprofile', 'addaudithook', 'from_address', 'py_object', 'pythonapi'),
+    *('memmove', 'string_at', 'raise_signal', 'setitimer', 'SIGALRM'),
+    '_testcapi',
+}
+# Standard code that looks at frames for its caller: look further up.
+ON_BEHALF = re.compile(
+    r'(^|/)(inspect|traceback|ctypes/\w+|types|functools|contextlib|copy|bdb'
+    r'|pdb|threading|weakref|operator|trace|importlib/\w+'
+    r'|asyncio/\w+)\.py$|^<frozen '
+)
+# Code that looks at its caller, and gives nothing of it away.
+HARMLESS = re.compile(
+    r'(^|/)(collections/__init__|typing|enum|dataclasses|warnings|abc)\.py$'
+    r'|/(site-packages|dist-packages|d2lmulti|d2lrun)/'
+)
+# What every check relies on; compared around each call of an answer.
+OFTEN = re.compile(
+    r'(builtins|math|numpy|numpy\.(core|_core)\.(numeric|fromnumeric|umath'
+    r'|multiarray)|numpy\.linalg|mxnet|mxnet\.(numpy|numpy_extension'
+    r'|ndarray|autograd|numpy\.multiarray|_numpy_op_doc|ndarray\.ndarray)'
+    r'|torch|torch\.autograd|tensorflow|d2lmulti(\.\w+)*)$'
+)
+# Compared after the answer's cells, and after the checks.
+ALWAYS = re.compile(
+    r'(builtins|math|cmath|time|json(\.\w+)?|random|re|copy|sys|os|types'
+    r'|operator|functools|itertools|collections(\.\w+)?|contextlib|statistics'
+    r'|fractions|decimal|unittest\.mock|numpy(\.\w+)*|mxnet(\.\w+)*'
+    r'|d2lmulti(\.\w+)*|d2lrun(\.\w+)*|torch|torch\.(autograd|distributed'
+    r'|functional|_tensor)|tensorflow)$'
+)
+# Methods with which an object compares, or acts, as it likes.
+COMPARING = {
+    f'__{name}__'
+    for name in (
+        'eq ne lt le gt ge bool float int index complex array array_function '
+        'array_ufunc array_interface array_struct abs neg add radd sub rsub '
+        'mul rmul truediv rtruediv floordiv mod pow contains getattr '
+        'getattribute class instancecheck round del'
+    ).split()
+}
+PLAIN = (int, float, bool, str, bytes, complex, type(None))
+
+
+def suspicious(sources):
+    """Return what an answer's text reaches for that no answer needs, and in
+    which line: ('', 0) if there is nothing."""
+    for source in sources:
+        for node in ast.walk(ast.parse(source)):
+            for key in ('attr', 'id', 'value', 's', 'name', 'module'):
+                word = getattr(node, key, None)
+                if isinstance(word, str) and word.split('.')[-1] in WORDS:
+                    return f'uses {word}', getattr(node, 'lineno', 0)
+    return '', 0
+
+
+def line_that_sets(sources, name):
+    """Return the line of an answer in which `name` is set, or 0."""
+    for source in sources:
+        for node in ast.walk(ast.parse(source)):
+            stored = isinstance(getattr(node, 'ctx', None), ast.Store)
+            if (stored and getattr(node, 'attr', '') == name) or (
+                isinstance(node, ast.Constant) and node.value == name
+            ):
+                return node.lineno
+    return 0
+
+
+def forbid(report, trusted, hidden):
+    """Call report(what, line), which must not return, as soon as the answer
+    does what no answer needs.
+
+    `trusted`: folders of Python, its packages and the book: all other code
+    is the answer's. `hidden`: folders that have solutions.
+    """
+    busy = threading.local()
+
+    def hook(event, arguments):
+        if event != 'open' and not EVENTS.match(event):
+            return
+        if getattr(busy, 'now', False):
+            return
+        busy.now = True
+        try:
+            what = meaning(event, arguments, hidden, trusted)
+            frame = sys._getframe(1) if what else None
+            line = frame and answers_line(frame, trusted, event == 'open')
+        finally:
+            busy.now = False
+        if line:
+            report(what, line)
+
+    sys.addaudithook(hook)
+
+
+def meaning(event, arguments, hidden, trusted):
+    """Return what an event does that an answer may not do, or None."""
+    if event == 'open':
+        path = arguments[0]
+        if not isinstance(path, (str, bytes)):
+            return None
+        path = os.path.abspath(os.fsdecode(path))
+        if FILES.match(path) or path.startswith(hidden):
+            return f'opens {path}'
+        return None
+    if event == 'compile':
+        name = arguments[1]
+        name = os.fsdecode(name) if isinstance(name, (str, bytes)) else ''
+        known = name == OURS or name.startswith(trusted)
+        return f'compiles code as {name}' if known else None
+    if event.startswith('object.'):
+        name = str(arguments[1])
+        forbidden = READ if event == 'object.__getattr__' else SET
+        return f'uses {name}' if name in forbidden else None
+    return f'uses {event}'
+
+
+def answers_line(frame, trusted, far=False):
+    """Return the line of the answer that called for this, or 0.
+
+    `far`: however far up it is.
+    """
+    delegated = False
+    while frame:
+        name = frame.f_code.co_filename
+        if name.startswith('<frozen importlib') and not far:
+            return 0  # a module that is being imported
+        if not (
+            name.startswith(('<frozen', '<__array', OURS, '<guard>'))
+            or name.startswith(trusted)
+        ):
+            return frame.f_lineno or 1
+        if not far and not ON_BEHALF.search(name):
+            # one function of a library, called by the answer
+            if delegated or HARMLESS.search(name) or name in (OURS, '<guard>'):
+                return 0
+            delegated = True
+        frame = frame.f_back
+    return 0
+
+
+class Guard:
+    """Calls an answer for its check, and reports what the answer replaces.
+
+    `names`: those of the check. `report(name)` must not return.
+    """
+
+    def __init__(self, names, report, trusted):
+        self.names, self.report, self.trusted = names, report, trusted
+        self.classes = {id(kind) for kind in subclasses(object)}
+        self.threads = set(sys._current_frames())
+        self.before = self.all()
+
+    def all(self):
+        """Return what an answer's cells, and all its calls, must leave."""
+        return {**watched(ALWAYS, True), **arithmetic()}
+
+    def compare(self, before, after):
+        """Report what was replaced."""
+        what = difference(before, after)
+        if what:
+            self.report(what)
+
+    def call(self, work, *arguments):
+        """Return work(), having compared what it must not change."""
+        before = {**watched(OFTEN), **identities(self.names)}
+        try:
+            value = work()
+        finally:
+            self.compare(before, {**watched(OFTEN), **identities(self.names)})
+            self.refuse_threads()
+        for one in (value, *arguments):
+            self.refuse(one)
+        return value
+
+    def function(self, answer):
+        """Return the answer as the check may use it."""
+        if not callable(answer):
+            self.refuse(answer)
+            return answer
+
+        def guarded(*args, **kwargs):
+            value = self.call(
+                lambda: answer(*args, **kwargs), *args, *kwargs.values()
+            )
+            if isinstance(value, types.GeneratorType):
+                return self.iterate(value)
+            return value
+
+        try:
+            functools.update_wrapper(guarded, answer)
+            del guarded.__wrapped__
+        except Exception:  # an object may refuse everything
+            pass
+        name = getattr(answer, '__name__', None)
+        guarded.__name__ = name if type(name) is str else 'answer'
+        return guarded
+
+    def iterate(self, generator):
+        """Yield what a generator yields, which runs while the check does."""
+        done = object()
+        while True:
+            value = self.call(lambda: next(generator, done))
+            if value is done:
+                return
+            yield value
+
+    def refuse_threads(self):
+        """Report a thread that goes on after the answer has returned."""
+        end = time.monotonic() + 2
+        while self.busy_threads():
+            if time.monotonic() > end:
+                self.report('a thread that goes on after the call')
+            time.sleep(0.01)
+
+    def busy_threads(self):
+        """Return whether a thread that the answer started does something."""
+        for number, frame in sys._current_frames().items():
+            code = frame.f_code
+            idle = code.co_name == '_worker' and (
+                code.co_filename.endswith('concurrent/futures/thread.py')
+            )
+            ours = number in self.threads or number == threading.get_ident()
+            if not ours and not idle:
+                return True
+        return False
+
+    def refuse(self, value, depth=0):
+        """Raise TypeError if a value, or one in it, compares as it likes."""
+        kind = type(value)
+        if kind in PLAIN:
+            return
+        if depth < 4 and issubclass(kind, (list, tuple, set, dict)):
+            inside = list(value)
+            if issubclass(kind, dict):
+                inside += value.values()
+            for one in inside[:1000]:
+                self.refuse(one, depth + 1)
+        if kind.__name__ == 'ndarray' and value.dtype == object:
+            self.refuse(value.ravel().tolist(), depth + 1)
+        for base in kind.__mro__:
+            module = str(vars(base).get('__module__'))
+            own = COMPARING & vars(base).keys()
+            if own and (
+                not (id(base) in self.classes or is_known(base, self.trusted))
+                or module.startswith('unittest')
+                or 'Masked' in base.__name__
+            ):
+                raise TypeError(
+                    f'the answer gives a {base.__name__}, whose '
+                    f'{sorted(own)[0]} is its own: return numbers, lists or '
+                    'arrays'
+                )
+
+
+def is_known(kind, trusted):
+    """Return whether a class is one of Python's or of its packages'."""
+    module = sys.modules.get(kind.__module__)
+    file = getattr(module, '__file__', None) or ''
+    found = vars(module).get(kind.__name__) if module else None
+    return file.startswith(trusted) and found is kind
+
+
+def subclasses(kind):
+    """Return all classes that exist."""
+    found, rest = {kind}, [kind]
+    while rest:
+        new = set(type.__subclasses__(rest.pop())) - found
+        found |= new
+        rest += new
+    return found
+
+
+def identities(names):
+    """Return {('the check', name): the identity of its value}."""
+    return {
+        ('the check', name): id(value)
+        for name, value in list(names.items())
+        if name != '_'
+    }
+
+
+def watched(pattern, tables=False):
+    """Return {(where, name): an identity} for functions and classes that a
+    check relies on; with `tables`, what small ones of the book hold."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        if tables:
+            found['sys.modules', name] = id(module)
+        if isinstance(module, types.ModuleType) and pattern.match(name):
+            found['sys.modules', name] = id(module)
+            for key, value in list(vars(module).items()):
+                if callable(value):
+                    found[name, key] = id(value)
+                    if isinstance(value, type) and is_watched(value):
+                        for method, what in list(vars(value).items()):
+                            found[f'{name}.{key}', method] = id(what)
+                elif (
+                    tables
+                    and name.startswith('d2lmulti')
+                    and (
+                        type(value) in (list, tuple, dict, set)
+                        and len(value) < 100
+                        and not key.startswith('_')
+                    )
+                ):
+                    found[name, key] = repr(value)[:2000]
+    return found
+
+
+def is_watched(kind):
+    """Return whether the methods of a class are compared, too."""
+    module = str(kind.__module__)
+    return 'array' in kind.__name__.lower() or module.startswith('d2lmulti')
+
+
+def arithmetic():
+    """Return what computes with arrays, which NumPy 1 lets programs set."""
+    try:
+        from numpy.core.multiarray import set_numeric_ops
+    except ImportError:
+        return {}
+    return {('numpy', name): id(f) for name, f in set_numeric_ops().items()}
+
+
+def difference(before, after):
+    """Return the name of something that was replaced, or ''."""
+    for key, value in before.items():
+        if after.get(key) != value:
+            return '.'.join(key)
+    return ''
+
+
+def checked_getattr(report):
+    """Return a getattr for answers that does not lead to a check."""
+
+    def get(thing, name, *default):
+        if name in WORDS:
+            report(f'uses {name}', 0)
+        return getattr(thing, name, *default)
+
+    get.__name__ = 'getattr'
+    return get

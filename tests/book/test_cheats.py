@@ -1,0 +1,461 @@
+"""Answers written to pass: none does; and right ones of unusual form do."""
+
+import pathlib
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from grading import grading, sandbox
+from grading.sandbox import run_answers
+
+ROOT = pathlib.Path(__file__).parents[2]
+BEFORE = [
+    'import builtins, collections, math\nimport numpy as onp\nimport numpy',
+    'def scale(values, by):\n    return [by * value for value in values]',
+]
+CHECK = """def check_1():
+    for values, seen in (([1.0, 2.0], []), ([3.0], []), ([4.0, 5.0], [])):
+        right = sum(scale(values, 2))
+        answer = total(values, seen.append)
+        assert hasattr(answer, '__float__'), f'a number, not {answer!r:.40}'
+        assert abs(answer - right) < 1e-9, f'{right}, not {answer}'
+        assert onp.allclose(answer, right), 'not the total'
+        assert float(answer) == right and not answer != right
+        assert seen == values, 'call note with each value'
+    print('Exercise 1: passed')
+
+check_1()"""
+HIDDEN = grading.HIDDEN_CHECK.format(
+    compare=(ROOT / 'grading' / 'hidden' / 'compare.py')
+    .read_text()
+    .replace(
+        'import mxnet as mx',
+        'import types\nmx = types.SimpleNamespace('
+        'np=types.SimpleNamespace(ndarray=()))',
+    ),
+    solution='def total(values, note):\n    for value in values:\n'
+    '        note(value)\n    return sum(scale(values, 2))',
+    checks='from compare import assert_same\n'
+    'def hidden_total(rng, answer, solution):\n'
+    '    for n in (1, 5):\n        assert_same(answer, solution, '
+    'rng.rand(n).tolist(), [].append)\n',
+    seed=1,
+    name='total',
+)
+SOLUTION = """for value in values:
+        note(value)
+    return sum(scale(values, 2))"""
+WRONG = '    for value in values:\n        note(value)\n    return 0.0\n'
+TOTAL = 'def total(values, note):\n'
+ALWAYS_EQUAL = """class Always(float):
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    def __sub__(self, other): return 0.0
+    def __abs__(self): return 0.0
+"""
+FRAME = """import sys
+def total(values, note):
+    for value in values:
+        note(value)
+    {}
+    while frame:
+        if 'right' in frame.f_locals:
+            return frame.f_locals['right']
+        frame = frame.f_back
+    return 0.0
+"""
+# {what it tries: (source, verdict)}; 'wrong' where it changes nothing.
+CHEATS = {
+    'numpy.allclose': (
+        'numpy.allclose = lambda *a, **k: True\n' + TOTAL + WRONG,
+        'tampered',
+    ),
+    'abs of builtins': (
+        'builtins.abs = lambda x: 0.0\n' + TOTAL + WRONG,
+        'tampered',
+    ),
+    'setattr': (
+        'setattr(numpy.core.numeric, "isclose", lambda *a, **k: True)\n'
+        + TOTAL
+        + WRONG,
+        'tampered',
+    ),
+    'in a call': (
+        TOTAL + '    builtins.abs = lambda x: 0.0\n' + WRONG,
+        'tampered',
+    ),
+    'exec': ('builtins.exec = lambda *a: None\n' + TOTAL + WRONG, 'tampered'),
+    'print': (
+        'builtins.print = lambda *a: None\n' + TOTAL + WRONG,
+        'tampered',
+    ),
+    'AssertionError': (
+        'class Quiet(Exception): pass\nbuiltins.AssertionError = Quiet\n'
+        + TOTAL
+        + WRONG,
+        'tampered',
+    ),
+    'callable and id': (
+        'builtins.callable = lambda x: False\nbuiltins.id = lambda x: 0\n'
+        'builtins.abs = lambda x: 0.0\n' + TOTAL + WRONG,
+        'tampered',
+    ),
+    'sys.modules': (
+        'import sys, types\nsys.modules["numpy"] = types.ModuleType("numpy")\n'
+        + TOTAL
+        + WRONG,
+        'tampered',
+    ),
+    'vars of a module': (
+        'vars(numpy)["allclose"] = lambda *a, **k: True\n' + TOTAL + WRONG,
+        'tampered',
+    ),
+    'shadows': (
+        'abs = lambda x: 0.0\nfloat = lambda x: x\nsum = lambda x: 0.0\n'
+        'def hasattr(*a): return True\n' + TOTAL + WRONG,
+        'wrong',
+    ),
+    'a helper': (
+        'def scale(values, by):\n    return [0.0]\n' + TOTAL + WRONG,
+        'wrong',
+    ),
+    'its own check': (
+        'def check_1():\n    pass\nfor _ in range(3):\n    pass\n'
+        + TOTAL
+        + WRONG,
+        'wrong',
+    ),
+    'an object always equal': (
+        ALWAYS_EQUAL + TOTAL + WRONG.replace('return 0.0', 'return Always(0)'),
+        'wrong',
+    ),
+    'such an object in its argument': (
+        ALWAYS_EQUAL + TOTAL + '    values[:] = [Always(0)]\n    return 0.0',
+        'wrong',
+    ),
+    'mock.ANY': (
+        'from unittest import mock\n'
+        + TOTAL
+        + WRONG.replace('return 0.0', 'return mock.MagicMock()'),
+        'wrong',
+    ),
+    'a masked array': (
+        TOTAL + WRONG.replace('return 0.0', 'return onp.ma.masked'),
+        'wrong',
+    ),
+    'an array of such objects': (
+        ALWAYS_EQUAL
+        + TOTAL
+        + WRONG.replace('return 0.0', 'return onp.array([Always(0)], object)'),
+        'wrong',
+    ),
+    'sys._getframe': (FRAME.format('frame = sys._getframe(1)'), 'tampered'),
+    'a frame by another name': (
+        'look = vars(__import__("sys"))["_get" + "frame"]\n'
+        + TOTAL
+        + '    look(1)\n'
+        + WRONG,
+        'tampered',
+    ),
+    'inspect': (
+        'import inspect\n' + TOTAL + '    inspect.stack()\n' + WRONG,
+        'tampered',
+    ),
+    'the frame of an error': (
+        TOTAL + '    try:\n        1 / 0\n    except ZeroDivisionError as e:'
+        '\n        getattr(e.__traceback__, "tb_" + "frame")\n' + WRONG,
+        'tampered',
+    ),
+    'in eval': (
+        TOTAL + '    eval("__import__(\'sys\')._get" + "frame(1)")\n' + WRONG,
+        'tampered',
+    ),
+    'gc': (
+        'import gc\n'
+        + TOTAL
+        + '    getattr(gc, "get_" + "objects")()\n'
+        + WRONG,
+        'tampered',
+    ),
+    'settrace': (
+        'import sys\ngetattr(sys, "set" + "trace")(lambda *a: None)\n'
+        + TOTAL
+        + WRONG,
+        'tampered',
+    ),
+    'the code of a function': (
+        'setattr(numpy.allclose, "__co" + "de__", '
+        '(lambda *a, **k: True).__code__)\n' + TOTAL + WRONG,
+        'tampered',
+    ),
+    'names of a callback': (
+        TOTAL + '    getattr(note, "__glo" + "bals__", None)\n' + WRONG,
+        'tampered',
+    ),
+    'memory': (
+        'import ctypes\n'
+        + TOTAL
+        + '    ctypes.cast(id(values), ctypes.c_void_p)\n'
+        + '    ctypes.c_char.'
+        + 'from_address(id(values))\n'
+        + WRONG,
+        'tampered',
+    ),
+    'a thread': (
+        'import threading, time\ndef later():\n    time.sleep(3)\n'
+        '    numpy.allclose = lambda *a, **k: True\n'
+        + TOTAL
+        + '    threading.Thread(target=later, daemon=True).start()\n'
+        + WRONG,
+        'tampered',
+    ),
+    'a timer': (
+        'import threading\nthreading.Timer(3, setattr, (numpy, "allclose", '
+        'max)).start()\n' + TOTAL + WRONG,
+        'tampered',
+    ),
+    'atexit': (
+        'import atexit, os\natexit.register(os._exit, 0)\n' + TOTAL + WRONG,
+        'wrong',
+    ),
+    'leaving': ('import os\nos._exit(0)\n' + TOTAL + WRONG, 'stopped'),
+    'sys.exit': (TOTAL + '    raise SystemExit(0)', 'wrong'),
+    'a finalizer': (
+        'class Late(float):\n    def __del__(self):\n'
+        '        numpy.allclose = max\n'
+        + TOTAL
+        + WRONG.replace('0.0', 'Late(0)'),
+        'tampered',
+    ),
+    'writing for the grader': (
+        'import os\n'
+        + TOTAL
+        + '    for fd in range(3, 99):\n        try:\n            os.write('
+        'fd, b\'["x", "passed", ""]\\n\')\n        except OSError:\n'
+        '            pass\n' + WRONG,
+        'wrong',
+    ),
+    'our solutions': (
+        f'text = open({str(ROOT / "notebooks" / "02_network.ipynb")!r})'
+        '.read()\n' + TOTAL + WRONG,
+        'tampered',
+    ),
+    'our solutions, by pathlib': (
+        'import pathlib\n'
+        f'text = pathlib.Path({str(ROOT)!r}, ".git", "HEAD").read_text()\n'
+        + TOTAL
+        + WRONG,
+        'tampered',
+    ),
+    '/proc/self/mem': (
+        TOTAL + '    open("/proc/self/mem", "rb")\n' + WRONG,
+        'tampered',
+    ),
+    'the grader': (
+        'from grading import guard\n' + TOTAL + WRONG,
+        'wrong',
+    ),
+    'numbers from the check': (
+        'def total(values, note):\n    for value in values:\n'
+        '        note(value)\n    return {2: 6.0, 1: 6.0}[len(values)]',
+        'wrong',
+    ),
+}
+if not sandbox.can_isolate():
+    del CHEATS['the grader']  # the command has warned
+RIGHT = {
+    'plain': TOTAL + '    ' + SOLUTION,
+    'a partial': (
+        'import functools\ndef general(by, values, note):\n'
+        '    for value in values:\n        note(value)\n'
+        '    return sum(scale(values, by))\n'
+        'total = functools.partial(general, 2)'
+    ),
+    'an object': (
+        'class Total:\n    def __call__(self, values, note):\n        '
+        + SOLUTION.replace('\n', '\n    ')
+        + '\ntotal = Total()'
+    ),
+    'a method': (
+        'class Total:\n    def run(self, values, note):\n        '
+        + SOLUTION.replace('\n', '\n    ')
+        + '\ntotal = Total().run'
+    ),
+    'a lambda': (
+        'total = lambda values, note: ([note(v) for v in values], '
+        'sum(scale(values, 2)))[1]'
+    ),
+    'decorated': (
+        'import functools\n@functools.lru_cache(maxsize=None)\n'
+        'def two():\n    return 2\n'
+        + TOTAL
+        + '    '
+        + SOLUTION.replace('2)', 'two())')
+    ),
+    'recursive': (
+        TOTAL + '    if not values:\n        return 0\n    note(values[0])\n'
+        '    return 2 * values[0] + total(values[1:], note)'
+    ),
+    'shadows that are right': (
+        'def sum(values):\n    return math.fsum(values)\n'
+        + TOTAL
+        + '    '
+        + SOLUTION
+    ),
+    'its own scale': (
+        'def scale(values):\n    return [2 * v for v in values]\n'
+        + TOTAL
+        + '    '
+        + SOLUTION.replace('values, 2', 'values')
+    ),
+    'library code': (
+        'import collections, dataclasses, enum, logging, typing, warnings\n'
+        'import colorsys, fractions, sched, unittest.mock\n'
+        'Pair = collections.namedtuple("Pair", "a b")\n'
+        '@dataclasses.dataclass\nclass Box:\n    x: float = 0\n'
+        'class P(typing.NamedTuple):\n    a: int = 1\n'
+        'E = enum.Enum("E", "a b")\n'
+        'numpy.set_printoptions(precision=3)\n'
+        + TOTAL
+        + '    warnings.warn("slow")\n    logging.warning("x")\n'
+        '    assert Pair(1, 2).a == Box(1).x == P().a\n    ' + SOLUTION
+    ),
+    'threads that end': (
+        'from concurrent.futures import ThreadPoolExecutor\n'
+        'pool = ThreadPoolExecutor(2)\n'
+        + TOTAL
+        + '    for value in values:\n        note(value)\n'
+        '    return sum(pool.map(lambda v: 2 * v, values))'
+    ),
+    'an array': (
+        TOTAL + '    for value in values:\n        note(value)\n'
+        '    return onp.array(2 * onp.sum(values))'
+    ),
+    'a fraction': (
+        'from fractions import Fraction\n'
+        + TOTAL
+        + '    for value in values:\n        note(value)\n'
+        '    return float(sum(map(Fraction, values)) * 2)'
+    ),
+    'much printed, a magic, gc': (
+        "get_ipython().run_line_magic('timeit', '1')\ndisplay(3)\n"
+        'import gc\ngc.collect()\nprint("x" * 10**6)\n'
+        + TOTAL
+        + '    '
+        + SOLUTION
+    ),
+}
+
+
+def graded(sources, checks):
+    """Return {name: outcome} of sources."""
+
+    def run(item):
+        job = {'id': item[0], 'function': 'total', 'sources': [item[1]]}
+        return run_answers(
+            BEFORE,
+            [{**job, 'checks': checks}],
+            20,
+            1500,
+            grading.SECRET_FOLDERS,
+        )
+
+    found = {}
+    with ThreadPoolExecutor(2) as pool:
+        for one in pool.map(run, sources.items()):
+            found.update(one)
+    return found
+
+
+SECRETS = [
+    pytest.param([CHECK], id='visible'),
+    pytest.param([CHECK, HIDDEN], id='secret', marks=pytest.mark.long),
+]
+
+
+@pytest.mark.parametrize('checks', SECRETS)
+def test_no_cheat_passes(checks):
+    found = graded({k: source for k, (source, _) in CHEATS.items()}, checks)
+    wrong = {
+        name: outcome
+        for name, outcome in found.items()
+        if outcome.verdict != CHEATS[name][1]
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize('checks', SECRETS)
+def test_no_right_answer_of_unusual_form_fails(checks):
+    found = graded(RIGHT, checks)
+    assert not {k: v for k, v in found.items() if v.verdict != 'passed'}
+
+
+def test_the_verdict_names_what_was_replaced_and_the_line():
+    found = graded({'x': '\n' + CHEATS['numpy.allclose'][0]}, [CHECK])['x']
+    assert (
+        found.message == 'the answer replaces numpy.allclose (line 2 of '
+        'the answer)'
+    )
+
+
+# {what is left out: ({file: {ours: the bug}}, before, answer, check)}: with
+# the bug, the cheat passes.
+EQUAL = 'class Same:\n    def __eq__(self, other):\n        return True\n'
+BUGS = {
+    'separate names': (
+        {
+            'runner.py': {
+                "fresh(vars(module)), fresh({'__name__': '__main__'})": (
+                    '[fresh(vars(module))] * 2'
+                )
+            },
+            'guard.py': {'    for key, value in before.items():': '    if 0:'},
+        },
+        'def close(a, b):\n    return a == b',
+        'def close(a, b):\n    return True\ndef f():\n    return 0',
+        'assert close(f(), 1)',
+    ),
+    'frames': (
+        {
+            'runner.py': {'        guard.forbid(': '        print('},
+        },
+        '',
+        'import sys\nlook = vars(sys)["_get" + "frame"]\ndef f():\n'
+        '    frame = look()\n    while "right" not in vars(type(frame))'
+        '["f_lo" + "cals"].__get__(frame):\n'
+        '        frame = vars(type(frame))["f_ba" + "ck"].__get__(frame)\n'
+        '    return vars(type(frame))["f_lo" + "cals"].__get__(frame)'
+        '["right"]',
+        'def check():\n    right = 1\n    assert f() == right\ncheck()',
+    ),
+    'what was replaced': (
+        {'guard.py': {'    for key, value in before.items():': '    if 0:'}},
+        '',
+        'import math\ndef f():\n    math.isclose = lambda *a: True',
+        'import math\nx = f()\nassert math.isclose(x, 1)',
+    ),
+    'objects that compare': (
+        {'guard.py': {'            if own and (': '            if 0 and ('}},
+        '',
+        EQUAL + 'def f():\n    return Same()',
+        'assert f() == 1',
+    ),
+}
+
+
+@pytest.mark.parametrize('name', BUGS)
+def test_without_each_of_the_guards_a_cheat_passes(
+    name, tmp_path, monkeypatch
+):
+    changes, before, source, check = BUGS[name]
+    job = {'id': 'x', 'function': 'f', 'sources': [source], 'checks': [check]}
+    found = run_answers([before], [job], 20, 1500)['x']
+    assert found.verdict in ('tampered', 'wrong'), found
+    for file in ('runner.py', 'guard.py'):
+        text = (sandbox.HERE / file).read_text()
+        for ours, bug in changes.get(file, {}).items():
+            assert ours in text
+            text = text.replace(ours, bug)
+        (tmp_path / file).write_text(text)
+    monkeypatch.setattr(sandbox, 'HERE', tmp_path)
+    assert run_answers([before], [job], 20, 1500)['x'].verdict == 'passed'
