@@ -178,7 +178,7 @@ def test_a_function_fits_a_cell(path):
 
 def test_the_public_names_are_those_that_modules_export():
     names = d2lmulti.__all__
-    assert len(set(names)) == len(names) and 45 <= len(names) <= 82
+    assert len(set(names)) == len(names) and 45 <= len(names) <= 76
     for name in names:
         assert callable(getattr(d2lmulti, name))
         assert not (ROOT / name).exists()
