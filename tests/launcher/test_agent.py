@@ -182,7 +182,11 @@ time.sleep(80)
 """)
     launcher = subprocess.Popen(
         [sys.executable, '-m', 'd2lrun', str(script)],
-        env={**os.environ, 'D2LMULTI_TEST': str(tmp_path)},
+        env={
+            **os.environ,
+            'D2LMULTI_TEST': str(tmp_path),
+            'TMPDIR': str(tmp_path),  # for what nobody can remove
+        },
         cwd=tmp_path,
     )
 

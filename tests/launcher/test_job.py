@@ -314,18 +314,16 @@ if store.rank == 0:
 
 @pytest.mark.parametrize('mxnet', [False, long(True)])
 def test_a_deadlock_beside_threads_that_poll_is_found(job, mxnet):
-    """Worker 1 waits for a sum that worker 0 does not help to make."""
+    """Worker 1 waits for a sum that it does not help to make, or for worker
+    0 in a barrier; worker 0 waits for what worker 1 should push."""
+    wait = 'store._barrier()' if mxnet else "store.pull('w', out=np.zeros(3))"
     with pytest.raises(JobFailed) as caught:
         job(
-            JOIN
-            + POLL
-            + """
+            f"""{JOIN}{POLL}
 step()
 if store.rank == 1:
-    step()
-    step()
-time.sleep(0.1)
-store.pull('w', out=np.zeros(3)) if 'stand_in' in mx.__file__ else step()
+    {wait}
+step()
 """,
             limits=SHORT._replace(exit=60),
             mxnet=mxnet,
