@@ -45,8 +45,8 @@ IDLE = 0.02  # seconds of processor time in a second that are no progress
 # Below those that a system gives to a program that asks for any port: one of
 # them could be taken before the role has it.
 PORTS = range(10_000, 32_768)
-# Options of Linux's prctl.
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+# An option of Linux's prctl.
+PR_SET_CHILD_SUBREAPER = 36
 F_SETSIG = 10  # which signal says that a pipe has changed (Linux)
 
 
@@ -230,14 +230,14 @@ def before_exec(lifeline: int) -> None:
     """Let Ctrl-C through again, and end the role when the agent ends."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.platform == 'linux':
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         kill_group_with(lifeline)
 
 
 def kill_group_with(lifeline: int) -> None:
     """Let Linux kill the process group of the role, so its children too, when
     the other end of this pipe is closed; it does so even if every process
-    that could is killed at once."""
+    that could is killed at once. (PR_SET_PDEATHSIG would end the role alone,
+    and with it what the children hang on.)"""
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
     fcntl.fcntl(lifeline, F_SETSIG, signal.SIGKILL)
     flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
