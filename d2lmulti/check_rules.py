@@ -1,8 +1,8 @@
-"""Checks of update rules, tried on other numbers before the first step."""
+"""Checks of update rules and networks, tried before the first step."""
 
 import inspect
 import math
-from typing import Any, List
+from typing import Any, List, Optional
 
 import numpy as onp
 from mxnet import np
@@ -77,3 +77,29 @@ def try_rule(update, params, parts=None, num_steps=1) -> List[onp.ndarray]:
 def name_of(update) -> str:
     """Return the name of a function, also of a partial one."""
     return getattr(getattr(update, 'func', update), '__name__', repr(update))
+
+
+def count_classes(net, params, X, y) -> Optional[int]:
+    """Return how many classes a network has scores for, from one example.
+
+    None if `y` are no labels: one number for a whole row of scores. Raises
+    ValueError if `net(X, params)` cannot compute scores.
+    """
+    if not all(
+        isinstance(data, onp.ndarray)
+        and data.size
+        and data.dtype.kind in 'fiu'
+        for data in (X, y)
+    ):
+        return None  # `Minibatches` says what is wrong
+    dtype = 'float32' if X.dtype == 'float64' else X.dtype
+    try:
+        shape = net(np.array(X[:1], dtype=dtype), params).asnumpy().shape
+    except Exception as error:
+        raise ValueError(
+            f'net cannot compute the scores of an example of shape '
+            f'{X.shape[1:]} with parameters of shapes '
+            f'{[param.shape for param in params]}: give net= and init= that '
+            f'fit each other and the data ({type(error).__name__})'
+        ) from error
+    return shape[-1] if len(shape) == y.ndim + 1 and shape[-1] > 1 else None

@@ -37,7 +37,7 @@ from .check_basics import (
     numbered,
     shapes_of,
 )
-from .check_rules import check_elementwise, check_moves
+from .check_rules import check_elementwise, check_moves, count_classes  # noqa: F401
 
 DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
 

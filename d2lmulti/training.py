@@ -7,7 +7,8 @@ __all__ = ['train_batch', 'sgd', 'backward', 'max_difference', 'evaluate_accurac
 import time
 from mxnet import autograd, npx
 from .checks import (check_finite, check_not_empty, check_replicas,
-                             check_train_batch, check_training)
+                             check_train_batch, check_training,
+                             count_classes)
 from .data import Minibatches, read_fashion_mnist, split_batch
 from .devices import try_devices
 from .network import init_params, lenet, loss
@@ -104,7 +105,7 @@ def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None,
     FloatingPointError if the training diverges."""
     devices = try_devices(num_devices)
     X_train, y_train, X_test, y_test = data or read_fashion_mnist()
-    num_classes = 10 if net is lenet else None  # it clips larger labels
+    num_classes = count_classes(net, init(seed), X_train, y_train)
     train_iter = Minibatches(X_train, y_train, batch_size, seed, num_classes)
     test_iter = Minibatches(X_test, y_test, batch_size, None, num_classes)
     check_training(num_epochs, lr, train_iter, devices)

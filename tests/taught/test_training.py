@@ -20,6 +20,7 @@ from helpers import (
 from mxnet import np, npx
 
 import d2lmulti
+from d2lmulti import check_rules
 
 CPUS = [mx.cpu(0), mx.cpu(1)]
 
@@ -317,6 +318,41 @@ def test_lenet_is_given_no_label_that_it_would_clip():
     for data in ((X, y, *examples()), (*examples(), X, y)):
         with pytest.raises(ValueError, match='from 0 to 9.* example 3'):
             d2lmulti.train(1, 8, 0.1, num_epochs=1, data=data)
+
+
+@pytest.mark.parametrize('given', [dict(net=linear), dict(init=init_linear)])
+def test_a_network_without_its_parameters_is_refused(given):
+    X, y = (array.asnumpy() for array in minibatch(8))
+    with pytest.raises(ValueError, match='net= and init= that fit'):
+        d2lmulti.train(1, 4, 0.1, num_epochs=1, data=(X, y, X, y), **given)
+
+
+def test_no_network_is_given_a_label_without_a_score():
+    X, y = (array.asnumpy() for array in minibatch(8))
+    y[5] = 10
+    for part in ((X, y, X, 0 * y), (X, 0 * y, X, y)):
+        with pytest.raises(ValueError, match='from 0 to 9.*example 5 has 10'):
+            d2lmulti.train(
+                1,
+                4,
+                0.1,
+                num_epochs=1,
+                data=part,
+                net=linear,
+                init=init_linear,
+            )
+
+
+@pytest.mark.parametrize('columns', [1, 10])
+def test_targets_that_are_no_labels_may_have_any_values(columns):
+    X, y = (array.asnumpy() for array in minibatch(8))
+    y = onp.repeat(100.0 * y.reshape(-1, 1), columns, axis=1)
+
+    def scores(X, params):
+        return linear(X, params)[:, :columns]
+
+    count = check_rules.count_classes(scores, init_linear(0), X, y)
+    assert count is None
 
 
 def test_training_that_diverges_says_so():
