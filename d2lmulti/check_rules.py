@@ -1,5 +1,4 @@
-"""Trying an update rule before its first step, on other numbers, and a network
-on one example."""
+"""Checks of update rules and networks, tried before the first step."""
 
 import inspect
 import math

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mxnet import np
 
 import d2lmulti
+from d2lmulti.data import on_bytes
 
 CPUS = [mx.cpu(0), mx.cpu(1)]
 few = settings(max_examples=60)
@@ -276,13 +277,13 @@ def pixels(n=14):
 def test_training_on_bytes_is_bit_identical(k):
     images = pixels()
     floats = steps_on(images.astype('float32') / 255, k, d2lmulti.lenet)
-    found = steps_on(images, k, d2lmulti.on_bytes(d2lmulti.lenet))
+    found = steps_on(images, k, on_bytes(d2lmulti.lenet))
     assert d2lmulti.max_difference(floats, found) == 0
 
 
 def test_every_byte_becomes_the_float_of_the_data_set():
     every = onp.arange(256, dtype='uint8')
-    found = d2lmulti.on_bytes(lambda X, params: X)(np.array(every), None)
+    found = on_bytes(lambda X, params: X)(np.array(every), None)
     assert found.dtype == onp.float32
     assert (found.asnumpy() == every.astype('float32') / 255).all()
     X, _, _, _ = d2lmulti.read_fashion_mnist()
@@ -290,7 +291,7 @@ def test_every_byte_becomes_the_float_of_the_data_set():
 
 
 def test_floats_are_not_taken_for_bytes():
-    net = d2lmulti.on_bytes(lambda X, params: X)
+    net = on_bytes(lambda X, params: X)
     for X in (np.ones((2, 3)), np.ones((2, 3), dtype='int32'), [[1, 2]]):
         with pytest.raises(TypeError, match='uint8'):
             net(X, None)
