@@ -28,11 +28,7 @@ _right, _last = {name}, []
 
 def {name}(*args, **kwargs):
     import sys
-    frame, names = sys._getframe(1), []
-    while frame:
-        names.append(frame.f_code.co_name)
-        frame = frame.f_back
-    if {check!r} in names:
+    if 'compare' not in sys.modules:  # which hidden checks use
         _last[:] = [_right(*args, **kwargs)]
     return _last[0]
 """
@@ -57,6 +53,11 @@ def test_every_exercise_has_a_hidden_check(chapters):
         assert names <= {e.function for e in chapter.exercises}, stem
 
 
+def by_heart(source):
+    """Return whether a source is one of `BY_HEART`."""
+    return '_right, _last =' in source
+
+
 def attempts(chapter):
     """Yield (exercise, answer, whether it is right)."""
     table = runpy.run_path(
@@ -73,10 +74,11 @@ def attempts(chapter):
                 ''.join(change) if whole else ours.replace(*change),
                 True,
             )
+        for *change, _ in table['WRONG'][number][:2]:
+            wrong = ours.replace(*change) if len(change) == 2 else change[0]
+            yield exercise, wrong, False
         if exercise.id not in MEASURED:
-            heart = BY_HEART.format(
-                solution=ours, name=exercise.function, check=check
-            )
+            heart = BY_HEART.format(solution=ours, name=exercise.function)
             yield exercise, heart, False
 
 
@@ -108,6 +110,7 @@ def test_hidden_checks_tell_right_from_learned_by_heart(
         for name, (source, right) in wanted.items()
         for verdict, message, _ in [found[name]]
         if (verdict == 'passed') != right
-        or verdict not in ('passed', 'wrong', 'tampered')
+        or (by_heart(source) and not message.startswith('hidden check'))
+        or verdict not in ('passed', 'wrong')
     ]
     assert not mistaken, '\n\n'.join(map(str, mistaken))
