@@ -6,7 +6,7 @@ from compare import assert_same
 def hidden_bytes_in_step(rng, answer, solution):
     for _ in range(6):
         m, d, n = (int(number) for number in rng.randint(1, 9, 3))
-        assert_same(answer, solution, m, d, n, int(rng.randint(1, 10**6)))
+        assert_same(answer, solution, m + 1, d, n, int(rng.randint(1, 10**6)))
 
 
 def hidden_sum_in_rank_order(rng, answer, solution):

@@ -26,9 +26,10 @@ def is_close(value, right):
         value = value.astype(float)
     if value.size == right.size == 1:
         value = value.reshape(right.shape)
-    # Rounding of a few hundred terms in float32, added in any order.
+    # Rounding of a few hundred terms in float32, added in any order; or of
+    # terms of about 1 in float64, all of which cancel.
     largest = abs(right[onp.isfinite(right)]).max(initial=0)
-    bound = 64 * onp.finfo('float32').eps * largest
+    bound = 64 * max(onp.finfo('float32').eps * largest, onp.finfo(float).eps)
     return value.shape == right.shape and bool(
         onp.allclose(value, right, rtol=0, atol=bound)
     )
