@@ -47,7 +47,7 @@ numfig = True  # figures are numbered through the whole book
 nb_execution_mode = 'off'
 nb_merge_streams = True  # one box for the output of a cell
 myst_enable_extensions = ['dollarmath']
-myst_heading_anchors = 2
+myst_heading_anchors = 3
 
 bibtex_bibfiles = ['references.bib']
 bibtex_reference_style = 'author_year_round'

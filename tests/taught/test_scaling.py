@@ -16,7 +16,6 @@ from d2lmulti import (
     Machine,
     allreduce,
     allreduce_seconds,
-    checkpoint_interval,
     direct_allreduce,
     ring_allreduce,
     scaling,
@@ -26,6 +25,7 @@ from d2lmulti import (
 from d2lmulti.checks import ALGORITHMS
 from d2lmulti.devices import record_copies
 from d2lmulti.scaling import (
+    checkpoint_interval,
     expected_slowest,
     fit_relative,
     hierarchical_seconds,
