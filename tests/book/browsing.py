@@ -28,6 +28,11 @@ def wait_until(condition, seconds=60):
     return found
 
 
+# Playwright's 'networkidle' is not waited for: now and then it never comes.
+SETTLED = """() => Promise.all([
+    document.fonts.ready, window.MathJax?.startup?.promise])"""
+
+
 class Visit:
     """A page that is open, and what went wrong on it."""
 
@@ -47,7 +52,7 @@ class Visit:
             ),
         )
         self.page.goto(address, timeout=60_000)
-        self.page.wait_for_load_state('networkidle')
+        self.page.evaluate(SETTLED)
 
     def note_message(self, message):
         if message.type == 'error':
