@@ -19,8 +19,8 @@ notebooks = $(if $(filter frameworks,$(BUILD)),$(with_frameworks),$(filter-out \
 pytest = $(python) -m pytest -q
 # A file or chapter stays together; a crash of MXNet ends the tests.
 side_by_side = --dist loadfile --max-worker-restart=0 -n
-# A job that hangs is ended, and explained, after 120 s: before the cell is.
-nbval = --nbval --nbval-current-env --nbval-cell-timeout=180
+# A job that hangs is ended, and explained, after 300 s: before the cell is.
+nbval = --nbval --nbval-current-env --nbval-cell-timeout=400
 # With these files pytest finds what tests/conftest.py does for chapters.
 chapters = $(nbval) tests/notebooks/test_notebooks.py $(notebooks)
 tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \
@@ -77,7 +77,7 @@ test-all: export D2LMULTI_SMALL = 1
 test-all: env
 	@mkdir -p build; [ $(BUILD) = frameworks ] || \
 	    $(MAKE) lint >build/lint.log 2>&1 & lint=$$!; status=0; \
-	$(pytest) $(side_by_side) 3 --durations=10 $(nbval) $(tests) \
+	$(pytest) $(side_by_side) 4 --durations=10 $(nbval) $(tests) \
 	    $(notebooks) || status=1; \
 	wait $$lint || { cat build/lint.log; status=1; }; \
 	[ $(BUILD) = frameworks ] || \

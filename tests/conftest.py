@@ -50,7 +50,7 @@ def pytest_configure(config):
         config.addinivalue_line('markers', mark)
         if re.search(rf'\b{name_of(stem)}\b', wanted):
             config.option.nbval = config.option.nbval_current_env = True
-            config.option.nbval_cell_timeout = 180
+            config.option.nbval_cell_timeout = 400
             if 'long' not in wanted:  # it replaces pyproject.toml's -m
                 config.option.markexpr = f'({wanted}) and not long'
 

@@ -23,7 +23,14 @@ def collected(*options):
 
 @pytest.mark.slow
 @pytest.mark.skipif(HAS_FRAMEWORKS, reason='these have other chapters')
-@pytest.mark.parametrize('stem', ['08_collectives', '04_data', '24_claims'])
+@pytest.mark.parametrize(
+    'stem',
+    [
+        '08_collectives',
+        pytest.param('04_data', marks=pytest.mark.long),
+        pytest.param('24_claims', marks=pytest.mark.long),  # has no module
+    ],
+)
 def test_a_mark_selects_all_of_a_chapter_and_nothing_else(stem):
     ids = collected('-m', name_of(stem))
     files = {test.split('::')[0] for test in ids}
