@@ -1,5 +1,6 @@
 """README and the pages beside it name what exists."""
 
+import ast
 import pathlib
 import re
 
@@ -34,7 +35,7 @@ def test_every_make_target_exists(page):
     words = {
         word
         for command in commands
-        for word in re.sub("ARGS='.*?'", '', command).split()
+        for word in re.sub("ARGS='.*?'|#.*", '', command).split()
     }
     targets = {word for word in words if '=' not in word}
     assert targets
@@ -44,9 +45,32 @@ def test_every_make_target_exists(page):
         assert suite in MAKEFILE, suite
 
 
-def test_readme_is_a_front_page():
-    assert len(README.splitlines()) <= 75
-    assert '\nmake train\nmake test\n' in README
+def test_the_first_screen_of_readme_fits_one():
+    screen = README[: README.index('\n## All of it')]
+    assert len(screen.splitlines()) <= 35
+    commands = re.findall(r'^(git clone|make \w+)', screen, re.MULTILINE)
+    assert commands == ['git clone', 'make train', 'make lab']
+    assert '\nmake test\n' in README
+
+
+def without_docstring(function):
+    """Return the function's code."""
+    function.body = function.body[1:]
+    return ast.unparse(function)
+
+
+def test_the_lines_in_readme_are_those_of_one_file():
+    shown = ast.parse(re.search('```python\n(.*?)```', README, re.DOTALL)[1])
+    source = (ROOT / 'd2lmulti' / 'one_file.py').read_text()
+    all_of_it = {
+        node.name: without_docstring(node)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node)
+    }
+    assert {node.name: ast.unparse(node) for node in shown.body} == {
+        node.name: all_of_it[node.name] for node in shown.body
+    }
+    assert 'train_batch' in {node.name for node in shown.body}
 
 
 def test_the_speeds_in_readme_are_those_of_the_stored_results():
