@@ -1,6 +1,7 @@
 """What holds for all tests."""
 
 import collections
+import functools
 import os
 import re
 
@@ -62,12 +63,16 @@ def place(item):
     return len(SLOW) + (item.path.suffix != '.ipynb')
 
 
-def chapter_of(item):
-    """Return the name of the chapter that a test or cell is about, or None."""
+@functools.lru_cache(maxsize=None)
+def chapter_of(path, case):
+    """Return the name of the chapter that a test or cell is about, or None.
+
+    `case`: what stands in brackets after the test's name, if anything does.
+    """
     for stem in stems().values():
-        if stem in (item.path.stem, item.nodeid.split('[')[-1].rstrip(']')):
+        if stem in (path.stem, case):
             return name_of(stem)
-        if item.path.match(f'taught/test_{name_of(stem)}.py'):
+        if path.match(f'taught/test_{name_of(stem)}.py'):
             return name_of(stem)
     return None
 
@@ -78,8 +83,9 @@ def pytest_collection_modifyitems(items):
     asked to."""
     items.sort(key=place)
     for item in items:
-        if chapter_of(item):
-            item.add_marker(chapter_of(item))
+        case = item.nodeid.split('[')[-1].rstrip(']')
+        if chapter := chapter_of(item.path, case):
+            item.add_marker(chapter)
     if os.environ.get('D2LMULTI_SMALL') == '1':
         for item in items:
             if hasattr(item, 'cell'):  # of a notebook
