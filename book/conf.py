@@ -29,6 +29,7 @@ extensions = [
     'api_page',
     'chapter_pages',
     'front_page',
+    'glossary_tips',
     'sphinx.ext.viewcode',
 ]
 exclude_patterns = [

@@ -20,6 +20,7 @@ from api_page import PUBLIC
 from browsing import Visit, run, serious_violations
 from bs4 import BeautifulSoup, SoupStrainer
 from front_page import chapter_lines
+from glossary_tips import parts_of
 from make_student import is_machinery
 from pybtex.database import parse_file
 
@@ -122,6 +123,31 @@ def test_a_link_to_another_chapter_lands_on_it(browser, site):
         visit.page.get_by_role('link', name='Chapter 3').first.click()
         visit.page.wait_for_load_state()
         assert visit.page.inner_text('h1').startswith('3. ')
+
+
+def test_a_term_that_another_chapter_explains_shows_its_meaning(browser, site):
+    with Visit(browser, f'{site}/notebooks/05_training.html') as visit:
+        term = visit.page.locator('a.tip', has_text='shard')
+        assert term.count() == 1  # its first use
+        shown = "e => getComputedStyle(e, '::after').content"
+        assert term.evaluate(shown) == 'none'
+        term.focus()  # by keyboard
+        visit.page.keyboard.press('Shift+Tab')
+        visit.page.keyboard.press('Tab')
+        assert 'minibatch' in term.evaluate(shown)
+        term.click()
+        assert visit.page.locator(':target').inner_text() == 'shard'
+
+
+def test_tips_take_whole_words_once_and_in_their_case():
+    missing = {'ring': 'a way', 'ZeRO': 'another', 'all-gather': 'a third'}
+    texts = [
+        node.astext()
+        for node in parts_of('Rings, a ring, zero; a string', missing)
+    ]
+    assert texts[1].startswith('<a class="tip"') and '>Ring</a>' in texts[1]
+    assert texts[2:] == ['s, a ring, zero; a string']
+    assert list(missing) == ['ZeRO', 'all-gather']
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,118 @@
+"""On the site, show a term's meaning where a chapter first uses it.
+
+The first use in a chapter that does not explain the term is a link to the
+glossary's row, with the meaning beside it on hover and by keyboard.
+"""
+
+import functools
+import html
+import pathlib
+import re
+
+from chapters import number_of
+from docutils import nodes
+from sphinx.transforms import SphinxTransform
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+GLOSSARY = pathlib.Path(__file__).parent / 'glossary.md'
+ROW = re.compile(r'^\| \*\*(.+?)\*\* \| (.+?) \| chapter (\d+) \|', re.M)
+
+# Words of every day, too: these would often get a wrong meaning.
+COMMON = {
+    'instruction',
+    'live',
+    'overlap',
+    'schedule',
+    'server',
+    'stage',
+    'view',
+    'worker',
+}
+
+
+@functools.lru_cache
+def rows():
+    """Return {term: (meaning, number of the chapter that explains it)}."""
+    return {
+        term: (re.sub('[*`]', '', meaning), int(chapter))
+        for term, meaning, chapter in ROW.findall(GLOSSARY.read_text())
+    }
+
+
+def anchor(term):
+    """Return the id of a term's row: nodes.make_id has no α and no β."""
+    return 'term-' + re.sub(r'\W+', '-', term.lower()).strip('-')
+
+
+class NameRows(SphinxTransform):
+    """Give each row of the glossary an anchor."""
+
+    default_priority = 800
+
+    def apply(self, **options):
+        """Add the ids."""
+        if self.env.current_document.docname != 'glossary':
+            return
+        for strong in self.document.findall(nodes.strong):
+            if strong.astext() in rows():
+                strong.parent['ids'].append(anchor(strong.astext()))
+
+
+class AddTips(SphinxPostTransform):
+    """Make the first use of a term in a chapter a link with its meaning."""
+
+    default_priority = 900
+    builders = ('html',)  # not the PDF
+
+    def run(self, **kwargs):
+        """Replace the first use of each term."""
+        folder, _, stem = self.env.current_document.docname.partition('/')
+        if folder != 'notebooks':
+            return
+        missing = {
+            term: meaning
+            for term, (meaning, chapter) in rows().items()
+            if number_of(stem) != chapter and term not in COMMON
+        }
+        for text in [*self.document.findall(is_prose)]:
+            parts = parts_of(text.astext(), missing)
+            if len(parts) > 1:
+                text.parent.replace(text, parts)
+
+
+def is_prose(node):
+    """Return whether a node is text of a paragraph, and nothing special."""
+    return isinstance(node, nodes.Text) and isinstance(
+        node.parent, nodes.paragraph
+    )
+
+
+def parts_of(text, missing):
+    """Return nodes for a text; take each term that occurs from `missing`."""
+    forms = {term[0].upper() + term[1:]: term for term in missing}
+    forms.update((term, term) for term in missing)
+    longest_first = sorted(map(re.escape, forms), key=len, reverse=True)
+    pattern = rf'(?<![\w-])({"|".join(longest_first)})(?=e?s?(?![\w-]))'
+    parts, end = [], 0
+    for found in re.finditer(pattern, text) if forms else []:
+        meaning = missing.pop(forms[found[1]], None)
+        if meaning is not None:
+            parts.append(nodes.Text(text[end : found.start()]))
+            parts.append(nodes.raw('', tip(found[1], meaning), format='html'))
+            end = found.end()
+    return [*parts, nodes.Text(text[end:])]
+
+
+def tip(word, meaning):
+    """Return the link."""
+    return (
+        f'<a class="tip" href="../glossary.html#{anchor(word)}" '
+        f'data-tip="{html.escape(meaning)}">{html.escape(word)}</a>'
+    )
+
+
+def setup(app):
+    """Be an extension of Sphinx."""
+    app.add_transform(NameRows)
+    app.add_post_transform(AddTips)
+    return {'parallel_read_safe': True, 'parallel_write_safe': True}
