@@ -181,6 +181,17 @@ def test_nothing_is_wider_than_its_box_or_the_screen(visit, width):
     assert wide <= width and not cut
 
 
+@pytest.mark.parametrize('page', ['glossary', 'notebooks/24_claims'])
+def test_a_phone_has_room_for_the_first_column(browser, site, page):
+    phone = {'width': 390, 'height': 740}
+    with Visit(browser, f'{site}/{page}.html', viewport=phone) as visit:
+        widths = visit.page.evaluate(
+            """() => [...document.querySelectorAll('article td:first-child')]
+            .map(e => e.clientWidth)"""
+        )
+    assert widths and min(widths) > 80
+
+
 def test_a_phone_scrolls_two_panels_that_it_could_not_show(browser, site):
     with Visit(
         browser,
