@@ -1109,14 +1109,15 @@ def test_bug_in_the_settings_is_caught(bug, monkeypatch, tmp_path):
 
 
 class FailAt:
-    """Adam, whose step `step` writes a number."""
+    """Adam, whose step `step` writes a number, on one device."""
 
-    def __init__(self, step, value):
+    def __init__(self, step, value, device=0):
         self.num_left, self.value = step + 1, value
+        self.device = mx.cpu(device)
 
     def __call__(self, params, grads, state, lr):
         d2lmulti.adam(params, grads, state, lr)
-        self.num_left -= 1
+        self.num_left -= params[0].ctx == self.device
         if self.num_left == 0:
             params[0][300, 7] = self.value
 
@@ -1136,7 +1137,7 @@ NOT_FINITE = {
     'nan in an update': (
         7,
         {'lr': 0.01, 'update': FailAt(7, float('nan'))},
-        r'params.0., of shape .784, 10., .* the gradients are finite: the '
+        r'params.0. of cpu.0., .* the gradients are finite: the '
         'rate, 0.01, is far too large, or the update divides by 0',
     ),
     'infinity in an update': (
@@ -1148,6 +1149,11 @@ NOT_FINITE = {
         8,
         {'loss': nan_loss(8)},
         'the gradients are not finite: the loss of this minibatch',
+    ),
+    'nan on another device, in the last step': (
+        9,
+        {'num_devices': 2, 'lr': 0.01, 'update': FailAt(9, float('nan'), 1)},
+        'params.0. of cpu.1., of shape .* the gradients are finite',
     ),
     'a rate that is too large': (
         None,
@@ -1171,9 +1177,13 @@ def assert_ends_with_the_last_good_file(folder, case):
     train = functools.partial(
         small_training,
         folder,
-        num_devices=1,
         checkpoint_every=2,
-        **{'init': tiny_init, 'net': tiny_net, **options},
+        **{
+            'num_devices': 1,
+            'init': tiny_init,
+            'net': tiny_net,
+            **options,
+        },
     )
     with pytest.raises(
         FloatingPointError, match=f'diverged in {where}.*{cause}'
@@ -1187,23 +1197,32 @@ def assert_ends_with_the_last_good_file(folder, case):
 
 NOT_FINITE_BUGS = {
     'looked at after the file': (
+        'nan in an update',
         'finish_step',
-        'self.check_finite()',
+        'self.check_finite(replicas)',
         'pass',
     ),
     'only infinity': (
+        'nan in an update',
         'check_finite',
-        'if onp.isfinite(self.last_norm)',
-        'if not onp.isinf(self.last_norm)',
+        'if onp.isfinite(norms).all()',
+        'if not onp.isinf(norms).any()',
+    ),
+    'only on the first device': (
+        'nan on another device, in the last step',
+        'check_finite',
+        'if onp.isfinite(norms).all()',
+        'if onp.isfinite(norms[0])',
     ),
 }
 
 
 @pytest.mark.parametrize('bug', NOT_FINITE_BUGS)
 def test_bug_in_what_is_not_finite_is_caught(bug, monkeypatch, tmp_path):
-    put_in_method(monkeypatch, resume.Training, *NOT_FINITE_BUGS[bug])
+    case, *mutation = NOT_FINITE_BUGS[bug]
+    put_in_method(monkeypatch, resume.Training, *mutation)
     with pytest.raises((AssertionError, pytest.fail.Exception)):
-        assert_ends_with_the_last_good_file(tmp_path, 'nan in an update')
+        assert_ends_with_the_last_good_file(tmp_path, case)
 
 
 @pytest.mark.parametrize(
