@@ -22,11 +22,13 @@ from helpers import (
     left_behind,
     put_in,
     put_in_method,
+    send_garbage,
     small_training,
     smooth_lenet,
     tiny_init,
     tiny_net,
     tiny_training,
+    wait_until,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -796,6 +798,36 @@ def test_a_job_that_was_killed_and_run_again_ends_with_the_same_parameters(
     assert load_checkpoint('killed').step == 2
     run_job(tmp_path, TRAIN, 'killed', 7, {})
     assert params_in('killed') == params_in(undisturbed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('kind', ['scheduler', 'server', 'worker'])
+def test_a_job_that_garbage_has_ended_goes_on_where_it_was(
+    tmp_path, monkeypatch, undisturbed, kind
+):
+    """At ports, as on several machines, MXNet ends at what it cannot parse;
+    here after the checkpoint of step 4."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv('D2LMULTI_TEST', str(tmp_path))
+    monkeypatch.setenv('DMLC_LOCAL', '0')
+
+    def attack():
+        wait_until(lambda: (tmp_path / 'failed').exists(), seconds=60)
+        send_garbage(tmp_path, DMLC_ROLE=kind)
+
+    script = TRAIN.replace('os.kill(os.getpid(), 9)', 'time.sleep(30)')
+    assert script != TRAIN
+    thread, lines = threading.Thread(target=attack), []
+    thread.start()
+    run_job(
+        *(tmp_path, 'import time\n' + script, 'again', 4, {}),
+        restarts=1,
+        on_line=lines.append,
+    )
+    thread.join()
+    (told,) = [line for line in lines if line.startswith(f'launch: {kind}')]
+    assert 'was killed by SIGABRT' in told
+    assert params_in('again') == params_in(undisturbed)
 
 
 @pytest.mark.timeout(60 + 100 * KILLS)
