@@ -761,6 +761,13 @@ def check_layout(device_arrays, layout):
     one more array that is the same everywhere, and every place is there."""
     held = [[place.shape for place in own] for own in layout]
     times, more = divmod(len(device_arrays[0]), len(layout[0]))
+    if len(layout[0]) == 1 and times > 2:  # is the last one Adam's count?
+        lasts = [arrays[-1] for arrays in device_arrays]
+        more = all(
+            array.shape == (1,) and array.item() == lasts[0].item()
+            for array in lasts
+        )
+        times -= more
     found = [shapes_of(a)[: len(a) - more] for a in device_arrays]
     row = onp.concatenate([p.ravel() for own in layout for p in own])
     whole = len(onp.unique(row)) > row.max(initial=-1)

@@ -211,7 +211,7 @@ def train_job(job, test_set, evaluate):
                 job.workers, allreduce, state.shares, states,
                 **job.plan.options)
             npx.waitall()
-            job.finish_step(costs)  # a checkpoint, every few steps
+            job.finish_step(costs, replicas)  # maybe a checkpoint
         job.finish_epoch(job.accuracy(replicas, test_set, evaluate))
     return TrainResult(devices, **state.history,
                        device_params=replicas)

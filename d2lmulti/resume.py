@@ -155,12 +155,12 @@ class Training:
             yield all_rows[self.state.step]
         self.state.history['seconds'].append(time.perf_counter() - start)
 
-    def finish_step(self, costs: Any) -> None:
+    def finish_step(self, costs: Any, replicas: List[list]) -> None:
         """Count a step, adapt the shares to its costs (each worker's seconds
         per example) if asked to, and every few steps write a checkpoint.
         Raises FloatingPointError if a parameter is no longer finite."""
         state, plan = self.state, self.plan
-        self.check_finite()
+        self.check_finite(replicas)
         self.recent.append(costs.tolist())
         if plan.adapt:
             state.shares = adapt_shares(state.shares, self.recent, MARGIN)
@@ -174,21 +174,22 @@ class Training:
                 save_checkpoint(plan.checkpoints, state, plan.keep_every)
             seed_random(state, self.workers.rank)
 
-    def check_finite(self) -> None:
+    def check_finite(self, replicas: List[list]) -> None:
         """Raise FloatingPointError, with the likely cause, if the last step
-        has made a parameter infinite or nan."""
-        params, rate = self.state.params, self.rate()
-        before, self.last_norm = self.last_norm, norm(params)
-        if onp.isfinite(self.last_norm):
+        has made a parameter infinite or nan, on any device."""
+        norms, rate = list(map(norm, replicas)), self.rate()
+        before, self.last_norm = self.last_norm, norms[0]
+        if onp.isfinite(norms).all():
             return
         bad = [
-            f'params[{i}], of shape {param.shape},'
+            f'params[{i}] of {param.ctx}, of shape {param.shape},'
+            for params in replicas
             for i, param in enumerate(params)
             if not onp.isfinite(param.asnumpy()).all()
         ]
         if before > 1000 * max(1, self.start_norm):
             cause = f'they had grown: the rate, {rate:g}, is too large'
-        elif onp.isfinite(norm([param.grad for param in params])):
+        elif onp.isfinite(norm([param.grad for param in replicas[0]])):
             cause = f'the gradients are finite: the rate, {rate:g}, is far '
             cause += 'too large, or the update divides by 0'
         else:

@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import socket
@@ -45,6 +46,8 @@ IDLE = 0.02  # seconds of processor time in a second that are no progress
 # Below those that a system gives to a program that asks for any port: one of
 # them could be taken before the role has it.
 PORTS = range(10_000, 32_768)
+# Where MXNet's sockets are if DMLC_LOCAL is set, each named by its port.
+SOCKETS = pathlib.Path('/tmp')
 # An option of Linux's prctl.
 PR_SET_CHILD_SUBREAPER = 36
 F_SETSIG = 10  # which signal says that a pipe has changed (Linux)
@@ -99,6 +102,7 @@ def fork_supervised_child(folder: str) -> None:
         signal.signal(number, lambda number, _: os.kill(child, number))
     _, status = os.waitpid(child, 0)
     kill_descendants()
+    remove_sockets(folder)
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(min(status, 1))
 
@@ -153,10 +157,15 @@ def make_environment(role: dict[str, Any], notes: str) -> dict[str, str]:
         **role['variables'],
         'D2LMULTI_NOTES': notes,
     }
+    find_port = free_port
+    if is_local(environment):
+        find_port = functools.partial(reserve_socket, notes)
     if role['port'] is not None:
-        environment['DMLC_PS_ROOT_PORT'] = str(free_port(role['port']))
-    if role.get('ports'):  # so that MXNet's ranks are in the planned order
-        environment['PORT'] = str(free_port(0, range(*role['ports'])))
+        environment['DMLC_PS_ROOT_PORT'] = str(find_port(role['port']))
+    elif role.get('ports'):  # so that MXNet's ranks are in the planned order
+        environment['PORT'] = str(find_port(0, range(*role['ports'])))
+    elif is_local(environment):  # or MXNet would take one, and its file
+        environment['PORT'] = str(find_port(0))
     environment.pop('D2LRUN_SECRET', None)  # not for the script
     gpus = own_gpus_first(
         role.get('first_gpu', 0), environment.get('CUDA_VISIBLE_DEVICES')
@@ -184,9 +193,7 @@ def free_port(port: int, choices: range = PORTS) -> int:
 
     Raises OSError if it is taken.
     """
-    chance = random.SystemRandom()  # a notebook may have seeded the other
-    some = chance.sample(choices, min(100, len(choices)))
-    for candidate in [port] if port else some:
+    for candidate in [port] if port else some_of(choices):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(('', candidate))
@@ -195,6 +202,43 @@ def free_port(port: int, choices: range = PORTS) -> int:
         f'port {port} is taken on this host: choose another, or none, with '
         '--port'
     )
+
+
+def some_of(ports: range) -> list[int]:
+    """Return some of the ports, in any order."""
+    chance = random.SystemRandom()  # a notebook may have seeded the other
+    return chance.sample(ports, min(100, len(ports)))
+
+
+def is_local(environment: dict[str, str]) -> bool:
+    """Return whether MXNet connects through files instead of ports."""
+    return environment.get('DMLC_LOCAL', '0') not in ('', '0')
+
+
+def reserve_socket(notes: str, port: int, choices: range = PORTS) -> int:
+    """Make an empty file named by `port`, or for 0 by one of `choices`, which
+    MXNet replaces by its socket; return the port.
+
+    Raises OSError if there is such a file.
+    """
+    for candidate in [port] if port else some_of(choices):
+        path = SOCKETS / str(candidate)
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+            if notes:  # an empty file, as the disk may be full
+                open(os.path.join(notes, f'socket-{candidate}'), 'w').close()
+            return candidate
+    raise OSError(
+        f'port {port} is taken on this host, as {SOCKETS / str(port)} exists: '
+        'choose another, or none, with --port; if no job has it, remove it'
+    )
+
+
+def remove_sockets(notes: str) -> None:
+    """Remove the files that `reserve_socket` has made for the role."""
+    for note in pathlib.Path(notes or os.devnull).glob('socket-*'):
+        with contextlib.suppress(OSError):
+            (SOCKETS / note.name.partition('-')[2]).unlink()
 
 
 def start_role(
@@ -501,7 +545,8 @@ def measure_activity(
 
 
 def is_connected(process: psutil.Process, port: int) -> bool:
-    """Return whether the process has a connection from or to the port."""
+    """Return whether the process has a connection from or to the port, or
+    a socket of MXNet's, which it makes just before it connects."""
     # Before psutil 6, as on Colab, it has another name.
     old = not hasattr(process, 'net_connections')
     connections = process.connections if old else process.net_connections
@@ -509,6 +554,9 @@ def is_connected(process: psutil.Process, port: int) -> bool:
         connection.status == psutil.CONN_ESTABLISHED
         and port in (connection.raddr.port, connection.laddr.port)
         for connection in connections('tcp')
+    ) or any(
+        re.fullmatch(rf'{SOCKETS}/\d+', str(connection.laddr))
+        for connection in connections('unix')
     )
 
 

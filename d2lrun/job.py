@@ -23,7 +23,7 @@ from .join import join
 from .logs import Logs
 from .rendezvous import Node, Rendezvous, check_node, open_rendezvous
 from .report import JobFailed, explain_failure, plural
-from .roles import Devices, Hosts, Role, make_roles
+from .roles import Devices, Hosts, Role, let_meet_at_files, make_roles
 from .watch import LIMITS, Limits, Watch, exceeds
 
 STACKS_TIMEOUT = 3  # seconds in which agents send where their threads are
@@ -156,12 +156,12 @@ class Job:
                 )
 
     def run_once(self) -> None:
-        """Start the roles and watch them; return when all ended well.
-
-        Raises JobFailed. In every case, no process of theirs remains."""
+        """Start the roles and watch them; return when all ended well. Raises
+        JobFailed. In every case, no process of theirs remains."""
         roles = self.new_roles()
         if self.rendezvous:
             self.rendezvous.assign(roles, self.limits.startup)
+        let_meet_at_files(roles)
         events: queue.Queue[tuple[Role, Event]] = queue.Queue(10_000)
         with contextlib.ExitStack() as stack:
             self.logs.begin(role.name for role in roles)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -11,6 +12,7 @@ import shlex
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from typing import (
     Any,
@@ -23,7 +25,7 @@ from typing import (
     Union,
 )
 
-from .agent import PORTS
+from .agent import PORTS, SOCKETS
 from .channel import Channel
 from .settings import EXIT_HOOK, SETTINGS
 
@@ -184,6 +186,19 @@ def make_roles(
         roles.append(Role(kind, number, host, runs, variables, own))
     number_workers(roles[1 + servers :])
     return roles
+
+
+def let_meet_at_files(roles: Sequence[Role]) -> None:
+    """Let roles that all run here connect through files, which no other user
+    can open, where there can be any. DMLC_LOCAL=0 in the environment: no."""
+    if any(role.host or role.channel for role in roles):
+        return
+    with contextlib.suppress(OSError):  # no such folder, or without sockets
+        with tempfile.TemporaryDirectory(dir=SOCKETS) as folder:
+            with socket.socket(socket.AF_UNIX) as probe:
+                probe.bind(f'{folder}/socket')
+        for role in roles:
+            role.variables['DMLC_LOCAL'] = os.environ.get('DMLC_LOCAL', '1')
 
 
 def number_workers(workers: Sequence[Role]) -> None:

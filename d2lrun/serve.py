@@ -25,6 +25,7 @@ CONTROLLER = ctypes.CFUNCTYPE(
 def main() -> None:
     """Serve until the workers have ended."""
     leave_folder()
+    os.umask(0o077)  # for MXNet's socket, if that is a file
     library = load_library()
     if library is None:
         load_own('optimizers').guard_pickle()

@@ -230,6 +230,8 @@ class Watch:
             return None
         # One that is gone has not waited for the others, as a store does.
         gone = [role for role in ended if role.status is not None]
+        if not gone and all(role.ending_since for role in workers):
+            return self.deaf_servers()
         return Failure(
             [min(gone or ended, key=end_of)],
             f'it ended, but {name_roles(others)} waited for it in an exchange '
@@ -239,6 +241,15 @@ class Watch:
             '--exit-timeout',
             is_hang=True,
             is_early_end=True,
+        )
+
+    def deaf_servers(self) -> Failure:
+        """All workers wait in the exchange at their end."""
+        return Failure(
+            [role for role in self.running() if role.kind != 'worker'],
+            'the workers have ended, but waited for it for more than '
+            f'{self.limits.exit} seconds. Did a stranger tell it to stop?',
+            is_hang=True,
         )
 
     def find_not_started(self, now: float) -> Failure | None:

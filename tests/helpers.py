@@ -6,13 +6,16 @@ import contextlib
 import functools
 import importlib.util
 import inspect
+import multiprocessing
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
 import time
+import warnings
 
 import numpy as onp
 import psutil
@@ -209,12 +212,65 @@ def left_behind(mark, **variables):
     return found
 
 
+def sockets_of(mark, **variables):
+    """Return the ports and files at which such processes listen."""
+    found = set()
+    for process in left_behind(mark, **variables):
+        for connection in process.net_connections('all'):
+            address = connection.laddr
+            if connection.status == psutil.CONN_LISTEN:
+                found.add(address.port)
+            elif connection.family == socket.AF_UNIX and address:
+                found.add(address)
+    return found
+
+
+GARBAGE = bytes(random.Random(1).choices(range(256), k=5000))
+
+
+def send_garbage(mark, **variables):
+    """Send it to each port at which such processes listen."""
+    for port in sockets_of(mark, **variables):
+        with contextlib.suppress(OSError), socket.socket() as client:
+            client.connect(('127.0.0.1', port))
+            client.sendall(GARBAGE)
+            client.settimeout(5)
+            client.recv(1)  # until it is taken, or the other side is gone
+
+
 def wait_until(condition, seconds=10):
     """Wait for a condition; fail if it does not come true in time."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f'not true in {seconds} seconds'
         time.sleep(0.05)
+
+
+def run_as_another_user(function, *args):
+    """Run a function in a process that is not root; return what it printed
+    or raised."""
+
+    def run(connection):
+        if os.getuid() == 0:
+            os.setgid(65534)
+            os.setuid(65534)
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter('always')
+                found = repr(function(*args))
+            found += ' '.join(str(warning.message) for warning in caught)
+        except Exception as error:
+            found = f'{type(error).__name__}: {error}'
+        connection.send(found)
+
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context('fork').Process(
+        target=run, args=(theirs,)
+    )
+    process.start()
+    assert ours.poll(30)
+    process.join()
+    return ours.recv()
 
 
 # Training that is interrupted and goes on

@@ -1,5 +1,7 @@
 """Chapter 19: workers and servers over MXNet's ps-lite, one message a step."""
 
+import os
+
 from . import ours
 from .base import LR
 from .processes import TIME_LIMIT, part_command, results_in
@@ -38,6 +40,7 @@ class Trainer(ours.Trainer):
         """Let the launcher run all workers and servers."""
         from d2lrun import Limits, launch
 
+        os.environ.setdefault('DMLC_LOCAL', '0')  # ports, as the others have
         lines = []
         launch(
             part_command(trial),

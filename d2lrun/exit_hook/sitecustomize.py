@@ -238,6 +238,25 @@ def watch_stores(module: Any, outcome: Outcome) -> None:
     module.KVStore.__init__ = noted_make
     module.KVStore.__del__ = noted_free
     check_optimizers(module.KVStore)
+    keep_others_out(module)
+
+
+def keep_others_out(module: Any) -> None:
+    """Let only this user connect to the socket that MXNet makes for a store,
+    if that is a file, whatever the umask is."""
+    library: Any = getattr(module, '_LIB', None)
+    make: Any = getattr(library, 'MXKVStoreCreate', None)
+
+    def make_private(*args: Any) -> Any:
+        before = os.umask(0o077)
+        os.umask(before | 0o022)  # who may not write cannot connect
+        try:
+            return make(*args)
+        finally:
+            os.umask(before)
+
+    if make and os.environ.get('DMLC_LOCAL', '0') not in ('', '0'):
+        library.MXKVStoreCreate = make_private
 
 
 def check_optimizers(KVStore: Any) -> None:

@@ -1,9 +1,11 @@
 """Jobs: whatever happens to a role, the job ends soon, says why, and leaves
 no process behind."""
 
+import contextlib
 import functools
 import os
 import pathlib
+import random
 import re
 import socket
 import subprocess
@@ -13,11 +15,18 @@ import threading
 import time
 
 import pytest
-from helpers import JOB_LIMITS, JOIN, STEPS, left_behind, wait_until
+from helpers import (
+    JOB_LIMITS,
+    JOIN,
+    STEPS,
+    left_behind,
+    sockets_of,
+    wait_until,
+)
 
 from d2lmulti import checks
 from d2lmulti.prepare import runtime
-from d2lrun import JobFailed, agent, launch, logs, serve
+from d2lrun import JobFailed, agent, launch, logs, roles, serve
 from d2lrun.job import check_integer
 
 pytestmark = pytest.mark.timeout(90)
@@ -868,13 +877,62 @@ step()
     assert ' in nap' in (tmp_path / 'logs' / f'{name}.log').read_text()
 
 
-def test_a_taken_port_is_named(job):
+def test_a_taken_port_is_named(job, monkeypatch):
+    monkeypatch.setenv('DMLC_LOCAL', '0')
     with socket.socket() as taken:
         taken.bind(('', 0))
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(JobFailed, match=f'port {port} is taken'):
             job(STEPS, port=port)
+
+
+def test_a_file_that_stands_where_a_socket_should_is_named_and_stays(job):
+    port = random.SystemRandom().randrange(40_000, 65_536)  # of no job
+    path = pathlib.Path(f'/tmp/{port}')
+    path.write_text('mine')
+    try:
+        with pytest.raises(JobFailed, match=f'as {path} exists: choose'):
+            job(STEPS, port=port)
+        assert path.read_text() == 'mine'
+    finally:
+        path.unlink()
+
+
+@pytest.mark.parametrize('signal', [None, 'SIGKILL'])
+def test_no_socket_of_a_job_remains(job, tmp_path, signal):
+    sockets = set()
+
+    def on_line(line):
+        if line.endswith('step 9'):
+            sockets.update(sockets_of(tmp_path))
+            for kind in ('scheduler', 'server', 'worker') if signal else ():
+                for role in left_behind(tmp_path, DMLC_ROLE=kind):
+                    role.kill()
+
+    with contextlib.suppress(JobFailed):
+        job(STEPS.replace('250', '12'), on_line=on_line)
+    assert len(sockets) == 4
+    assert all(re.fullmatch(r'/tmp/\d+', path) for path in sockets)
+    assert not any(map(os.path.lexists, sockets))
+
+
+@pytest.mark.parametrize('why', ['asked to', 'no folder'])
+def test_where_files_cannot_be_met_at_there_are_ports(
+    job, tmp_path, monkeypatch, why
+):
+    if why == 'asked to':
+        monkeypatch.setenv('DMLC_LOCAL', '0')
+    else:
+        monkeypatch.setattr(roles, 'SOCKETS', tmp_path / 'missing')
+    sockets = set()
+
+    def on_line(line):
+        if line.endswith('step 9'):
+            sockets.update(sockets_of(tmp_path))
+
+    job(STEPS.replace('250', '12'), on_line=on_line)
+    assert sockets and all(isinstance(port, int) for port in sockets)
 
 
 def test_a_command_that_does_not_exist_is_named(tmp_path):

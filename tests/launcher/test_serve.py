@@ -1,15 +1,17 @@
 """Servers take MXNet's optimizers, and run nothing that a stranger sends."""
 
+import errno
 import os
 import pickle
+import re
+import socket
 import subprocess
 import sys
 
 import mxnet as mx
 import numpy as onp
-import psutil
 import pytest
-from helpers import JOIN, left_behind
+from helpers import JOIN, STEPS, run_as_another_user, sockets_of
 
 from d2lrun import JobFailed, optimizers
 from d2lrun.optimizers import Refused, Unpickler, load_optimizer
@@ -190,8 +192,10 @@ socket = zmq.Context().socket(zmq.DEALER)
 socket.setsockopt(zmq.IDENTITY, b'ps09')  # almost the name of a worker
 socket.connect('tcp://127.0.0.1:' + sys.argv[1])
 body = pickle.dumps(Command(), 0)
+# 8: the number of a request that the worker made. The answer to one that it
+# has not made would go astray in its memory, and may end it.
 socket.send(field(1, 0) + field(2, body) + field(4, 1) + field(7, 0)
-            + field(8, 77) + field(5, 0) + field(6, 1))
+            + field(8, 1) + field(5, 0) + field(6, 1))
 time.sleep(0.5)
 socket.close(100)
 """
@@ -211,25 +215,57 @@ for i in range(60):
 
 
 @pytest.mark.long
-def test_a_stranger_at_the_port_of_a_server_runs_nothing(job, tmp_path):
+def test_a_stranger_at_the_port_of_a_server_runs_nothing(
+    job, tmp_path, monkeypatch
+):
     """And the job goes on with the optimizer that it had."""
     pytest.importorskip('zmq')
+    monkeypatch.setenv('DMLC_LOCAL', '0')
 
     def send(line):
-        if not line.endswith('step 9'):
-            return
-        (server,) = left_behind(tmp_path, DMLC_ROLE='server')
-        for connection in server.net_connections('tcp'):
-            if connection.status == psutil.CONN_LISTEN:
-                port, made = str(connection.laddr.port), str(tmp_path / 'made')
-                subprocess.run(
-                    [sys.executable, '-c', STRANGER, port, made],
-                    check=True,
-                    timeout=20,
-                )
+        if line.endswith('step 9'):
+            (port,) = sockets_of(tmp_path, DMLC_ROLE='server')
+            subprocess.run(
+                [sys.executable, '-c', STRANGER, f'{port}', tmp_path / 'made'],
+                check=True,
+                timeout=20,
+            )
 
     lines = job(TRAINS, mxnet=True, workers=1, on_line=send)
     refused = [line for line in lines if 'refused a pickle: it nam' in line]
     assert refused and 'posix.mkdir' in refused[0]
     assert not (tmp_path / 'made').exists()
     assert '[worker-0, rank 0] step 59' in lines
+
+
+def try_to_connect(paths):
+    """Return the error at each."""
+    errors = []
+    for path in paths:
+        with socket.socket(socket.AF_UNIX) as client:
+            try:
+                errors.append(client.connect(path))
+            except OSError as error:
+                errors.append(error.errno)
+    return errors
+
+
+@pytest.mark.long
+def test_nobody_else_can_connect_to_a_job_of_one_machine(job, tmp_path):
+    """It listens at no port, but at files that are its user's alone, also if
+    the script lets others write its own."""
+    modes, found = {}, []
+
+    def look(line):
+        if line.endswith('step 9') and not modes:
+            paths = sockets_of(tmp_path)
+            modes.update({path: os.stat(path).st_mode for path in paths})
+            if os.getuid() == 0:  # else there is no other user here
+                found.append(run_as_another_user(try_to_connect, paths))
+
+    script = 'import os; os.umask(0)\n' + STEPS.replace('250', '20')
+    job(script, mxnet=True, servers=2, on_line=look)
+    assert len(modes) == 5 and not any(mode & 0o022 for mode in modes.values())
+    assert all(re.fullmatch(r'/tmp/\d+', path) for path in modes)
+    assert found in ([], [repr([errno.EACCES] * 5)])
+    assert not any(map(os.path.lexists, modes))

@@ -132,6 +132,15 @@ def test_who_has_ended_is_not_said_to_continue(status, culprit):
     assert waited == 'worker-3 (rank 7) on far'
 
 
+def test_servers_that_do_not_answer_at_the_end_are_named():
+    """All workers wait there, so none of them is the one who is missing."""
+    ago = time.monotonic() - 100
+    roles = [worker(kind='scheduler'), worker(kind='server')]
+    roles += [waiting(number=i, ending_since=ago) for i in range(2)]
+    found = watch(*roles).find_failure()
+    assert found.roles == roles[:2] and 'stranger' in found.reason
+
+
 def waiting(place=None, age=100, **known):
     """Return a worker that has stood still in an exchange, or elsewhere, for
     `age` seconds, and has told so."""

@@ -22,11 +22,13 @@ from helpers import (
     left_behind,
     put_in,
     put_in_method,
+    send_garbage,
     small_training,
     smooth_lenet,
     tiny_init,
     tiny_net,
     tiny_training,
+    wait_until,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -798,6 +800,36 @@ def test_a_job_that_was_killed_and_run_again_ends_with_the_same_parameters(
     assert params_in('killed') == params_in(undisturbed)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize('kind', ['scheduler', 'server', 'worker'])
+def test_a_job_that_garbage_has_ended_goes_on_where_it_was(
+    tmp_path, monkeypatch, undisturbed, kind
+):
+    """At ports, as on several machines, MXNet ends at what it cannot parse;
+    here after the checkpoint of step 4."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv('D2LMULTI_TEST', str(tmp_path))
+    monkeypatch.setenv('DMLC_LOCAL', '0')
+
+    def attack():
+        wait_until(lambda: (tmp_path / 'failed').exists(), seconds=60)
+        send_garbage(tmp_path, DMLC_ROLE=kind)
+
+    script = TRAIN.replace('os.kill(os.getpid(), 9)', 'time.sleep(30)')
+    assert script != TRAIN
+    thread, lines = threading.Thread(target=attack), []
+    thread.start()
+    run_job(
+        *(tmp_path, 'import time\n' + script, 'again', 4, {}),
+        restarts=1,
+        on_line=lines.append,
+    )
+    thread.join()
+    (told,) = [line for line in lines if line.startswith(f'launch: {kind}')]
+    assert 'was killed by SIGABRT' in told
+    assert params_in('again') == params_in(undisturbed)
+
+
 @pytest.mark.timeout(60 + 100 * KILLS)
 def test_kills_at_random_moments_change_nothing(
     tmp_path, monkeypatch, undisturbed_three
@@ -1109,14 +1141,15 @@ def test_bug_in_the_settings_is_caught(bug, monkeypatch, tmp_path):
 
 
 class FailAt:
-    """Adam, whose step `step` writes a number."""
+    """Adam, whose step `step` writes a number, on one device."""
 
-    def __init__(self, step, value):
+    def __init__(self, step, value, device=0):
         self.num_left, self.value = step + 1, value
+        self.device = mx.cpu(device)
 
     def __call__(self, params, grads, state, lr):
         d2lmulti.adam(params, grads, state, lr)
-        self.num_left -= 1
+        self.num_left -= params[0].ctx == self.device
         if self.num_left == 0:
             params[0][300, 7] = self.value
 
@@ -1136,7 +1169,7 @@ NOT_FINITE = {
     'nan in an update': (
         7,
         {'lr': 0.01, 'update': FailAt(7, float('nan'))},
-        r'params.0., of shape .784, 10., .* the gradients are finite: the '
+        r'params.0. of cpu.0., .* the gradients are finite: the '
         'rate, 0.01, is far too large, or the update divides by 0',
     ),
     'infinity in an update': (
@@ -1148,6 +1181,11 @@ NOT_FINITE = {
         8,
         {'loss': nan_loss(8)},
         'the gradients are not finite: the loss of this minibatch',
+    ),
+    'nan on another device, in the last step': (
+        9,
+        {'num_devices': 2, 'lr': 0.01, 'update': FailAt(9, float('nan'), 1)},
+        'params.0. of cpu.1., of shape .* the gradients are finite',
     ),
     'a rate that is too large': (
         None,
@@ -1171,9 +1209,13 @@ def assert_ends_with_the_last_good_file(folder, case):
     train = functools.partial(
         small_training,
         folder,
-        num_devices=1,
         checkpoint_every=2,
-        **{'init': tiny_init, 'net': tiny_net, **options},
+        **{
+            'num_devices': 1,
+            'init': tiny_init,
+            'net': tiny_net,
+            **options,
+        },
     )
     with pytest.raises(
         FloatingPointError, match=f'diverged in {where}.*{cause}'
@@ -1187,23 +1229,32 @@ def assert_ends_with_the_last_good_file(folder, case):
 
 NOT_FINITE_BUGS = {
     'looked at after the file': (
+        'nan in an update',
         'finish_step',
-        'self.check_finite()',
+        'self.check_finite(replicas)',
         'pass',
     ),
     'only infinity': (
+        'nan in an update',
         'check_finite',
-        'if onp.isfinite(self.last_norm)',
-        'if not onp.isinf(self.last_norm)',
+        'if onp.isfinite(norms).all()',
+        'if not onp.isinf(norms).any()',
+    ),
+    'only on the first device': (
+        'nan on another device, in the last step',
+        'check_finite',
+        'if onp.isfinite(norms).all()',
+        'if onp.isfinite(norms[0])',
     ),
 }
 
 
 @pytest.mark.parametrize('bug', NOT_FINITE_BUGS)
 def test_bug_in_what_is_not_finite_is_caught(bug, monkeypatch, tmp_path):
-    put_in_method(monkeypatch, resume.Training, *NOT_FINITE_BUGS[bug])
+    case, *mutation = NOT_FINITE_BUGS[bug]
+    put_in_method(monkeypatch, resume.Training, *mutation)
     with pytest.raises((AssertionError, pytest.fail.Exception)):
-        assert_ends_with_the_last_good_file(tmp_path, 'nan in an update')
+        assert_ends_with_the_last_good_file(tmp_path, case)
 
 
 @pytest.mark.parametrize(

@@ -474,6 +474,29 @@ def test_a_state_of_two_dimensions_and_empty_shards_goes_on():
     assert bits([found]) == bits([params])
 
 
+@pytest.mark.parametrize('shape', [(5,), (4, 3), (1,), (3,)])
+def test_the_state_of_a_single_parameter_goes_on(shape):
+    """Adam's is as many arrays as a state of three kinds would be."""
+    assert_single_goes_on(shape)
+
+
+def assert_single_goes_on(shape):
+    held = {}
+    for k in (1, 2, 3, 4):
+        devices = [mx.cpu(i) for i in range(k)]
+        param = np.arange(math.prod(shape), dtype='float32').reshape(shape)
+        params = scatter_params([param], devices)
+        states = [[] for _ in devices]
+        for own, state in zip(params, states):
+            for _ in range(3):
+                adam(own, [param * param for param in own], state, 0.05)
+        held[k] = find_places(scatter_params, [shape], devices), states
+    for old, before in held.values():
+        for new, after in held.values():
+            devices = [mx.cpu(i) for i in range(len(new))]
+            assert bits(reshard(before, old, new, devices)) == bits(after)
+
+
 def drop_device(arrays):
     return arrays[:-1]
 

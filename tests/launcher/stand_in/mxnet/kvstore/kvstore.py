@@ -1,6 +1,7 @@
 """A key-value store that looks to the launcher as MXNet's does.
 
-Servers and workers connect to the scheduler and keep the connection. Ranks
+Servers and workers connect to the scheduler and keep the connection: at its
+port, or if DMLC_LOCAL is 1, at a file; then each also has one. Ranks
 go by address, the last one as a text first, and on one address by port. A
 worker waits in `pull` until every other has pushed, and when its store is
 freed until all stores are. Who waits for a process that is gone waits
@@ -16,6 +17,7 @@ ADDRESS = (
     os.environ.get('DMLC_PS_ROOT_URI'),
     int(os.environ.get('DMLC_PS_ROOT_PORT', 0)),
 )
+LOCAL = os.environ.get('DMLC_LOCAL') == '1'
 FREED = None  # what a worker sends last
 
 
@@ -48,7 +50,11 @@ def schedule():
         kind: [None] * int(os.environ[f'DMLC_NUM_{kind.upper()}'])
         for kind in ('worker', 'server')
     }
-    listener = socket.create_server(ADDRESS, backlog=99)
+    listener = (
+        listen(ADDRESS[1])
+        if LOCAL
+        else socket.create_server(ADDRESS, backlog=99)
+    )
     while None in channels['worker'] + channels['server']:
         channel = Channel(listener.accept()[0])
         kind, channel.address, channel.port = channel.receive()
@@ -66,6 +72,26 @@ def schedule():
         server.send(FREED)
 
 
+def listen(port):
+    """Return a socket that takes the place of a file, as with MXNet."""
+    path = f'/tmp/{port}'
+    if os.path.exists(path):
+        os.unlink(path)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(99)
+    return listener
+
+
+def dial():
+    """Return a connection to the scheduler."""
+    if not LOCAL:
+        return socket.create_connection(ADDRESS)
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(f'/tmp/{ADDRESS[1]}')
+    return connection
+
+
 def add(pushed):
     """Return the sum of arrays, or FREED if all are that."""
     while FREED in pushed and set(map(type, pushed)) != {type(FREED)}:
@@ -75,12 +101,14 @@ def add(pushed):
 
 def connect():
     """Return a channel to the scheduler, as soon as it listens."""
+    own = listen(os.environ['PORT']) if LOCAL else None
     while True:
         try:
-            channel = Channel(socket.create_connection(ADDRESS))
+            channel = Channel(dial())
         except OSError:
             time.sleep(0.05)
         else:
+            channel.own = own
             kind, address, port = map(
                 os.environ.get, ('DMLC_ROLE', 'DMLC_NODE_HOST', 'PORT')
             )
