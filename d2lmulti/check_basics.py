@@ -5,31 +5,13 @@ Those of chapter 1 are here, too: `checks` imports `split_slices` from it.
 
 import functools
 import math
-import numbers
 from typing import Any, Dict, List
 
 import numpy as onp
 
+from d2lrun.basics import check_integer, counted, is_number, plural
+
 MAX_CPU_DEVICES = 64  # as many as d2lrun/settings.py makes workspaces
-
-
-def is_integer(value) -> bool:
-    """Return whether `value` is an integer, of Python or NumPy."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
-def is_number(value) -> bool:
-    """Return whether `value` is a real number, of Python or NumPy."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
-def check_integer(least, **values):
-    """Raise TypeError or ValueError unless each is an integer >= `least`."""
-    for name, value in values.items():
-        if not is_integer(value):
-            raise TypeError(f'{name} must be an integer, not {value!r}')
-        if value < least:
-            raise ValueError(f'{name} must be at least {least}, not {value}')
 
 
 check_positive_int = functools.partial(check_integer, 1)
@@ -90,16 +72,6 @@ def check_enough(n, what, k, part, remedy=''):
             f'{counted(n, what)} cannot be split over {counted(k, part)}: '
             f'every {part} needs one; use fewer {plural(part)}{remedy}'
         )
-
-
-def counted(n, noun) -> str:
-    """Return '1 layer' or '2 layers'."""
-    return f'{n} {noun if n == 1 else plural(noun)}'
-
-
-def plural(noun) -> str:
-    """Return 'layers' for 'layer', 'batches' for 'batch'."""
-    return f'{noun}es' if noun.endswith('ch') else f'{noun}s'
 
 
 def is_list_of(kind, values) -> bool:

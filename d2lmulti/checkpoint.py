@@ -96,7 +96,7 @@ def load_checkpoint(
     paths = checkpoint_paths(folder)
     for path in reversed(paths):
         try:
-            checkpoint = read(path)
+            checkpoint = read_checkpoint(path)
         except ValueError as error:
             if not os.path.lexists(path):  # there are newer ones by now
                 return load_checkpoint(folder, settings, rank)
@@ -210,7 +210,7 @@ def zip_comment(content: bytes) -> bytes:
     return struct.pack('<H', len(comment)) + comment
 
 
-def read(path: pathlib.Path) -> Checkpoint:
+def read_checkpoint(path: pathlib.Path) -> Checkpoint:
     """Return what a file holds; raise ValueError if it cannot be read, is
     damaged or not one of ours."""
     try:

@@ -16,24 +16,23 @@ import mxnet as mx
 import numpy as onp
 from mxnet import np
 
+from d2lrun.basics import check_integer, counted, is_number
+
 from .check_basics import (
     check_alike,
     check_count,
     check_enough,
     check_fraction,
-    check_integer,
     check_learning_rate,
     check_not_negative,
     check_number,
     check_positive_int,
     check_positive_number,
     check_slices,
-    counted,
     dtypes_of,
     given,
     has_twice,
     is_list_of,
-    is_number,
     numbered,
     shapes_of,
 )

@@ -9,7 +9,8 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from tqdm import tqdm
 
-from .check_basics import counted
+from d2lrun.basics import counted
+
 from .checks import check_operators
 
 __all__ = ['plot_results', 'plot_timeline']

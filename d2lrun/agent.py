@@ -64,7 +64,7 @@ def main() -> None:
     if not line:
         return  # the launcher is gone already
     role = json.loads(line)
-    notes = Notes(pathlib.Path(folder or os.devnull))
+    notes = NoteReader(pathlib.Path(folder or os.devnull))
     try:
         environment = make_environment(role, folder)
         process = start_role(role, environment)
@@ -101,7 +101,7 @@ def fork_supervised_child(folder: str) -> None:
     for number in END_SIGNALS:
         signal.signal(number, lambda number, _: os.kill(child, number))
     _, status = os.waitpid(child, 0)
-    kill_descendants()
+    end_descendants()
     remove_sockets(folder)
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(min(status, 1))
@@ -121,7 +121,7 @@ def reap_orphans(role: int) -> None:
                 os.waitpid(process.pid, os.WNOHANG)
 
 
-def kill_descendants() -> None:
+def end_descendants() -> None:
     """End every process below this one."""
     for _ in range(3):  # one may have started another meanwhile
         processes = psutil.Process().children(recursive=True)
@@ -293,7 +293,7 @@ def kill_group_with(lifeline: int) -> None:
 
 def supervise(
     process: subprocess.Popen[bytes],
-    notes: Notes,
+    notes: NoteReader,
     heartbeat: Heartbeat,
     port: int,
 ) -> None:
@@ -315,7 +315,7 @@ def supervise(
     finally:
         status = process.returncode  # None if it had to be ended
         notes.send_new()
-        kill_descendants()
+        end_descendants()
     while any(o.is_alive() for o in outputs) and not heartbeat.is_lost():
         outputs[0].join(TICK)
         outputs[1].join(TICK)
@@ -375,11 +375,11 @@ def watchdog(heartbeat: Heartbeat) -> None:
     while not heartbeat.is_lost():
         time.sleep(TICK)
     time.sleep(3 * GRACE)  # `supervise` has ended all, unless it is blocked
-    kill_descendants()
+    end_descendants()
     os._exit(1)
 
 
-class Notes:
+class NoteReader:
     """What the role's processes write into a folder (exit_hook), and their
     children that were found killed."""
 
@@ -439,7 +439,7 @@ class Motion:
     the processor time of all threads decides.)
     """
 
-    def __init__(self, notes: Notes) -> None:
+    def __init__(self, notes: NoteReader) -> None:
         self.notes, self.lock = notes, threading.Lock()
         self.process = 0  # 0: none that could tell yet
         self.switches, self.cpu = '', 0.0  # at the last look
@@ -560,7 +560,7 @@ def is_connected(process: psutil.Process, port: int) -> bool:
     )
 
 
-def dump_stacks(notes: Notes) -> list[str]:
+def dump_stacks(notes: NoteReader) -> list[str]:
     """Return where the threads of each Python of the role are."""
     before: dict[pathlib.Path, int] = {}
     for process in psutil.Process().children(recursive=True):
@@ -580,7 +580,7 @@ def dump_stacks(notes: Notes) -> list[str]:
     ][:MAX_STACKS]
 
 
-def forward_output(pipe: IO[bytes], notes: Notes, stream: str) -> None:
+def forward_output(pipe: IO[bytes], notes: NoteReader, stream: str) -> None:
     """Send every line of an output; a progress bar's are many."""
     for line in iter(lambda: pipe.readline(MAX_LINE), b''):
         notes.send_new()  # so that lines after the rank's note bear it

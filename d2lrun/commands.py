@@ -100,7 +100,7 @@ def start(
 
 def finish(process: subprocess.Popen, files: Sequence[IO[str]]) -> Finished:
     """Return how a process ended that has been killed if it had not."""
-    return Finished(process.wait(), read(files[0]).splitlines())
+    return Finished(process.wait(), read_all(files[0]).splitlines())
 
 
 def wait(processes: Sequence[subprocess.Popen], deadline: float) -> bool:
@@ -150,7 +150,7 @@ def has(process: psutil.Process, mark: str) -> bool:
     return False
 
 
-def read(file: IO[str]) -> str:
+def read_all(file: IO[str]) -> str:
     """Return all that is in the file."""
     file.seek(0)
     return file.read()
@@ -186,7 +186,7 @@ def last_lines(number: int, files: Sequence[IO[str]]) -> str:
     stdout."""
     lines = []
     for name, file in zip(('stdout', 'stderr'), files):
-        found = read(file).splitlines()[-SHOWN:]
+        found = read_all(file).splitlines()[-SHOWN:]
         if found:
             lines += [f'last lines of process {number}, {name}:', *found]
     return '\n'.join(lines)

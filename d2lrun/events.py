@@ -15,7 +15,7 @@ Event = Dict[str, Any]
 MAX_EVENT = 1 << 22  # characters of a line; stacks are the longest
 
 
-def is_integer(least: int, most: int) -> Callable[[Any], bool]:
+def integer_in(least: int, most: int) -> Callable[[Any], bool]:
     """Return a check of an integer, which no bool is."""
     return lambda value: type(value) is int and least <= value <= most
 
@@ -42,17 +42,17 @@ def is_texts(value: Any) -> bool:
 
 def is_status(value: Any) -> bool:
     """Return whether this is how a process ended; None: it was ended."""
-    return value is None or is_integer(-255, 255)(value)
+    return value is None or integer_in(-255, 255)(value)
 
 
 FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
-    'started': {'port': is_integer(0, 65535)},
+    'started': {'port': integer_in(0, 65535)},
     'refused': {'reason': is_text},
     'output': {'line': is_text, 'stream': {'stdout', 'stderr'}.__contains__},
-    'rank': {'rank': is_integer(0, 1 << 30)},
+    'rank': {'rank': integer_in(0, 1 << 30)},
     'killed': {
-        'process': is_integer(0, 1 << 40),
-        'signal': is_integer(1, 255),
+        'process': integer_in(0, 1 << 40),
+        'signal': integer_in(1, 255),
     },
     'stacks': {'stacks': is_texts},
     'alive': {

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import numbers
 import os
 import queue
 import re
@@ -17,12 +16,13 @@ import sys
 import time
 from typing import Any, Callable, Sequence
 
+from .basics import check_integer, counted, is_number
 from .connection import SSH, end_roles, pinging, poll, send, start_agent
 from .events import Event
 from .join import join
 from .logs import Logs
 from .rendezvous import Node, Rendezvous, check_node, open_rendezvous
-from .report import JobFailed, explain_failure, plural
+from .report import JobFailed, explain_failure
 from .roles import Devices, Hosts, Role, let_meet_at_files, make_roles
 from .watch import LIMITS, Limits, Watch, exceeds
 
@@ -82,7 +82,7 @@ def run_job(
     command, workers, servers, hosts, devices, env = roles
     check_arguments(command, workers, servers, hosts, limits, restarts, port)
     check_node(node, workers, hosts)
-    check_devices(devices, node.workers if node else workers, hosts)
+    check_device_counts(devices, node.workers if node else workers, hosts)
     if node and node.worker_offset:
         runs = command, workers, devices, env
         return join(node, *runs, limits.startup, outputs[0])
@@ -210,7 +210,7 @@ class Job:
         if event['event'] == 'output':
             self.write(role, event['line'], event['stream'] == 'stderr')
         elif event['event'] == 'rank' and role.devices:
-            have = plural(role.devices, 'device')
+            have = counted(role.devices, 'device')
             self.on_line(f'launch: {role.name} has rank {role.rank}, {have}')
 
     def collect_stacks(
@@ -280,16 +280,6 @@ def check_arguments(
         check_hosts(hosts, workers)
 
 
-# As in `checks.py`, which imports MXNet: this module starts without it.
-def check_integer(least: int, **values: Any) -> None:
-    """Raise TypeError or ValueError unless each is an integer >= `least`."""
-    for name, value in values.items():
-        if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-            raise TypeError(f'{name} must be an integer, not {value!r}')
-        if value < least:
-            raise ValueError(f'{name} must be at least {least}, not {value}')
-
-
 def check_limits(limits: Any) -> None:
     """Raise TypeError or ValueError unless each limit is above 0 or None."""
     if not isinstance(limits, Limits):
@@ -300,7 +290,7 @@ def check_limits(limits: Any) -> None:
     for name, seconds in limits._asdict().items():
         if seconds is None:
             continue
-        if not isinstance(seconds, numbers.Real) or isinstance(seconds, bool):
+        if not is_number(seconds):
             raise TypeError(
                 f'the limit {name} must be a number of seconds, '
                 f'not {seconds!r}'
@@ -332,7 +322,7 @@ def check_hosts(hosts: Any, workers: int) -> None:
         )
 
 
-def check_devices(devices: Any, workers: int, hosts: Any) -> None:
+def check_device_counts(devices: Any, workers: int, hosts: Any) -> None:
     """Raise TypeError or ValueError unless each worker has a device."""
     if devices is None:
         return

@@ -24,7 +24,7 @@ from .connection import (
     send_line,
     start_process,
 )
-from .events import is_integer, is_text
+from .events import integer_in, is_text
 from .rendezvous import (
     Node,
     Place,
@@ -139,7 +139,7 @@ def is_order(message: Any) -> bool:
         and all(map(is_text, [*variables, *variables.values()]))
         and isinstance(ports, list)
         and len(ports) == 2
-        and all(map(is_integer(1, 65536), ports))
+        and all(map(integer_in(1, 65536), ports))
         and ports[0] < ports[1]
     )
 

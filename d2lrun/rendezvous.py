@@ -23,10 +23,11 @@ import urllib.parse
 from typing import Any, Callable, Iterator, NamedTuple
 
 from .agent import start_thread
+from .basics import counted
 from .channel import MAX_HELLO, Channel
 from .connection import send_line
-from .events import is_integer
-from .report import JobFailed, plural
+from .events import integer_in
+from .report import JobFailed
 from .roles import Role, find_address, plan_ranks
 from .secret import (
     SECRET,
@@ -87,7 +88,7 @@ def check_node(node: Any, workers: int, hosts: Any) -> None:
             raise ValueError(f'{name} of node must be at least {least}')
     if node.worker_offset + node.workers > workers:
         raise ValueError(
-            f'{plural(node.workers, "worker")} from number '
+            f'{counted(node.workers, "worker")} from number '
             f'{node.worker_offset} on are too many for a job of {workers}, '
             'which are numbered from 0: workers counts those of all nodes'
         )
@@ -315,9 +316,9 @@ def is_short(value: Any) -> bool:
 # What a worker says first; this one is nobody, who asks who is there.
 NOBODY = {'worker': -1, 'workers': 0, 'devices': None, 'host': '', 'at': ''}
 HELLO = {
-    'worker': is_integer(-1, 1 << 20),
-    'workers': is_integer(0, 1 << 20),
-    'devices': lambda value: value is None or is_integer(1, 1 << 20)(value),
+    'worker': integer_in(-1, 1 << 20),
+    'workers': integer_in(0, 1 << 20),
+    'devices': lambda value: value is None or integer_in(1, 1 << 20)(value),
     'host': is_short,
     'at': is_short,  # its address
     'challenge': is_short,

@@ -28,11 +28,6 @@ class Failure(NamedTuple):
     is_early_end: bool = False  # the reason fits only this role
 
 
-def plural(number: int, noun: str) -> str:
-    """Return `1 device`, `2 devices`."""
-    return f'{number} {noun}{"" if number == 1 else "s"}'
-
-
 def explain_failure(
     failure: Failure, roles: list[Role], folder: pathlib.Path | None
 ) -> str:

@@ -29,7 +29,7 @@ def main() -> None:
     library = load_library()
     if library is None:
         load_own('optimizers').guard_pickle()
-        import_mxnet()  # serves, and ends there
+        import_plain_mxnet()  # serves, and ends there
         return
     store = ctypes.c_void_p()
     check(library, library.MXKVStoreCreate(b'dist', ctypes.byref(store)))
@@ -72,7 +72,7 @@ def load_own(name: str) -> Any:
     return module
 
 
-def import_mxnet() -> types.ModuleType:
+def import_plain_mxnet() -> types.ModuleType:
     """Import MXNet as d2lmulti does, on newer Pythons too, without it."""
     load_own('newer_python').install()
     return importlib.import_module('mxnet')
@@ -104,7 +104,7 @@ def import_as_worker() -> types.ModuleType:
     role = os.environ['DMLC_ROLE']
     os.environ['DMLC_ROLE'] = 'worker'
     try:
-        return import_mxnet()
+        return import_plain_mxnet()
     finally:
         os.environ['DMLC_ROLE'] = role
 

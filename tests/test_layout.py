@@ -49,7 +49,8 @@ ALSO = {'causes': 'findings', 'cluster': 'resume'}
 
 OTHER = ROOT.parent / 'd2lrun'  # the house below: jobs and the doctor
 # What of ours may use it: chapters show how to run jobs, but need none.
-USES_OTHER = {'prepare', 'datasets', 'findings', '__main__'}
+USES_OTHER = {'checks', 'check_basics', 'plots', 'prepare', 'datasets'}
+USES_OTHER |= {'findings', '__main__'}
 
 
 def module_of(path):
@@ -133,6 +134,22 @@ def test_no_import_of_the_other_house_runs_in_a_circle():
                 others |= {node.module} if node.module else {*names}
     assert 'report' in below['watch'] and 'job' in below['options']
     check_order(below)
+
+
+# What is named alike on purpose: each command's own, and what a script that
+# runs without its package has to bring along.
+ALIKE = {'main', 'make_parser', 'load_own'}
+
+
+def test_one_name_means_one_thing_in_both_houses():
+    homes = {}
+    for path in [*files(), *OTHER.rglob('*.py')]:
+        if path.stem != 'one_file':  # which repeats the chapters
+            for node in ast.parse(path.read_text()).body:
+                if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                    homes.setdefault(node.name, []).append(path)
+    twice = {name: found for name, found in homes.items() if found[1:]}
+    assert {*twice} <= ALIKE, twice
 
 
 def check_order(below):

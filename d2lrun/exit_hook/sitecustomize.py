@@ -51,7 +51,7 @@ def load_own(name: str) -> Any:
     return module
 
 
-class Notes:
+class NoteWriter:
     """Files that tell the agent of this role what it cannot see itself."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ def status_of(code: Any) -> int:
 class Outcome:
     """The status that the program asked for, with which it really ends."""
 
-    def __init__(self, notes: Notes) -> None:
+    def __init__(self, notes: NoteWriter) -> None:
         self.notes, self.status = notes, 0
         self.stores: list[weakref.ref[Any]] = []  # distributed ones
         self.kept: Exit | None = None
@@ -285,7 +285,7 @@ def correct_rank(rank: str) -> None:
         )
 
 
-def note_threads(notes: Notes) -> None:
+def note_threads(notes: NoteWriter) -> None:
     """Note the numbers of Python's other threads: whether the training stands
     still must not depend on one that looks around."""
     start = threading.Thread.start
@@ -298,7 +298,7 @@ def note_threads(notes: Notes) -> None:
     threading.Thread.start = noted_start  # type: ignore
 
 
-def watch_children(notes: Notes) -> None:
+def watch_children(notes: NoteWriter) -> None:
     """Note which child processes of this one were killed, when Python takes
     their status; `multiprocessing` and `subprocess` do so by themselves."""
     wait, was_killed, is_finalizing = (
@@ -317,7 +317,7 @@ def watch_children(notes: Notes) -> None:
     os.waitpid = waitpid
 
 
-def offer_stacks(notes: Notes) -> None:
+def offer_stacks(notes: NoteWriter) -> None:
     """Write where each thread is when a signal asks for it, even while the
     main thread waits in MXNet."""
     if not notes.folder:
@@ -334,7 +334,7 @@ load_own('newer_python').install()  # a script may import MXNet first
 if os.environ.get('DMLC_ROLE') == 'server':
     load_own('optimizers').guard_pickle()
 if os.environ.get('DMLC_ROLE') == 'worker':
-    notes = Notes()
+    notes = NoteWriter()
     outcome = Outcome(notes)
     outcome.install()
     watch_children(notes)

@@ -247,7 +247,7 @@ def test_a_file_that_is_removed_before_it_is_read_does_no_harm(tmp_path):
 
 def assert_removed_does_no_harm(folder):
     """The writer saves two more just when the reader opens the newest."""
-    original = module.read
+    original = module.read_checkpoint
 
     def read(path):
         if path.name.endswith('1.npz'):
@@ -257,7 +257,7 @@ def assert_removed_does_no_harm(folder):
 
     save_checkpoint(folder, some(1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, 'read', read)
+        patch.setattr(module, 'read_checkpoint', read)
         with warnings.catch_warnings():
             warnings.simplefilter('error')
             assert load_checkpoint(folder).step == 3
@@ -328,7 +328,7 @@ def test_no_byte_can_change_unnoticed(saved, where, by):
     changed = bytes([(content[i] + by) % 256])
     path.write_bytes(content[:i] + changed + content[i + 1 :])
     with pytest.raises(ValueError, match='damaged|not a checkpoint'):
-        module.read(path)
+        module.read_checkpoint(path)
 
 
 def test_a_file_of_another_program_is_passed_over(tmp_path):
@@ -516,7 +516,7 @@ CHECKPOINT_BUGS = {
         lambda folder: assert_removed_does_no_harm(folder),
     ),
     'a torn file is read': (
-        module.read,
+        module.read_checkpoint,
         'file[end:] != zip_comment(file[:end])',
         'False',
         lambda folder: assert_damage_is_noticed(folder, lambda b: b + b'x'),
