@@ -1,0 +1,321 @@
+"""`same_step` tells bugs from rounding, and names them."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from helpers import mutated
+
+from samestep import same_step
+
+
+def gradients(params, X, y):
+    """Return the gradients of the summed loss of a small network."""
+    W1, b1, W2, b2 = params
+    h = np.tanh(X @ W1 + b1)
+    scores = h @ W2 + b2
+    p = np.exp(scores - scores.max(axis=1, initial=-9, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    p[np.arange(len(y)), y] -= 1
+    back = (p @ W2.T) * (1 - h * h)
+    return [X.T @ back, back.sum(axis=0), h.T @ p, p.sum(axis=0)]
+
+
+def descend(params, sums, n):
+    rate = params[0].dtype.type(0.1 / n)
+    return [param - rate * g for param, g in zip(params, sums)]
+
+
+def reference(params, X, y):
+    return descend(params, gradients(params, X, y), len(X))
+
+
+def shards_of(X, y, k):
+    rows = np.array_split(np.arange(len(X)), k)
+    return [(X[part], y[part]) for part in rows]
+
+
+def parallel(k, change=lambda sums, n: (sums, n)):
+    """Return a step on k devices; `change` plants a bug in the sums."""
+
+    def step(params, X, y):
+        alone = [gradients(params, *shard) for shard in shards_of(X, y, k)]
+        sums = [sum(arrays) for arrays in zip(*alone)]
+        return [descend(params, *change(sums, len(X)))] * k
+
+    return step
+
+
+def random_case(seed, steps=1, size=None):
+    """Return (params, batches) of this seed."""
+    rng = np.random.RandomState(seed)
+    params = [
+        rng.normal(0, 0.3, shape) for shape in ((20, 30), 30, (30, 5), 5)
+    ]
+    sizes = [size or rng.randint(1, 70) for _ in range(steps)]
+    return params, [
+        (rng.normal(size=(n, 20)), rng.randint(0, 5, n)) for n in sizes
+    ]
+
+
+@pytest.mark.parametrize('dtype', ['float16', 'float32', 'float64'])
+@pytest.mark.parametrize('k', range(1, 9))
+def test_right_steps_are_equal(k, dtype):
+    """On ragged minibatches, with empty shards too, in one step and five."""
+    for seed in range(10):
+        params, batches = random_case(seed, steps=1 + 4 * (seed % 2))
+        comparison = same_step(
+            parallel(k), reference, params, batches, dtype=dtype
+        )
+        assert comparison, comparison
+        assert str(comparison) == 'equal up to rounding'
+
+
+@pytest.mark.long
+def test_a_thousand_right_steps_give_no_false_alarm():
+    for seed in range(1000):
+        params, batches = random_case(seed)
+        for mode, reference_of_mode in ((False, reference), (True, gradients)):
+            step = parallel(1 + seed % 8)
+            if mode:
+                step = summed(1 + seed % 8)
+            assert same_step(
+                step, reference_of_mode, params, batches, gradients=mode
+            )
+
+
+def summed(k, change=lambda sums: sums):
+    """Return a function that sums the gradients of k shards."""
+
+    def step(params, X, y):
+        alone = [gradients(params, *shard) for shard in shards_of(X, y, k)]
+        return change([sum(arrays) for arrays in zip(*alone)])
+
+    return step
+
+
+def scaled(factor):
+    return lambda sums, n: ([s * s.dtype.type(factor) for s in sums], n)
+
+
+def alone(params, X, y):
+    shards = shards_of(X, y, 2)
+    return [descend(params, gradients(params, *s), len(X)) for s in shards]
+
+
+def mean_of_means(params, X, y):
+    means = [
+        [g / len(shard[0]) for g in gradients(params, *shard)]
+        for shard in shards_of(X, y, 2)
+    ]
+    return [descend(params, [sum(g) / 2 for g in zip(*means)], 1)] * 2
+
+
+def one_replica_off(params, X, y):
+    right = reference(params, X, y)
+    return [right, [array + array.dtype.type(1e-4) for array in right]]
+
+
+def stale():
+    last = []
+
+    def step(params, X, y):
+        last.append(gradients(params, X, y))
+        return descend(params, last[max(0, len(last) - 2)], len(X))
+
+    return step
+
+
+BUGS = {
+    'sum for mean': (parallel(2, scaled(2)), 'times the 2 devices'),
+    'mean for sum': (parallel(2, scaled(0.5)), 'divided by the 2 devices'),
+    'twice on three': (parallel(3, scaled(2)), 'twice'),
+    'constant batch size': (parallel(2, lambda s, n: (s, 64)), 'times 0.95'),
+    'backward': (parallel(2, scaled(-1)), 'backward'),
+    'no update': (lambda params, X, y: params, 'has not moved'),
+    'no exchange': (alone, 'of shard 1 alone'),
+    'mean of means': (mean_of_means, "mean of the shards' own."),
+    'one replica': (one_replica_off, 'Only some replicas are wrong: [1]'),
+    'last example lost': (
+        lambda params, X, y: descend(
+            params, gradients(params, X[:-1], y[:-1]), len(X)
+        ),
+        'without the last example',
+    ),
+    'permuted': (
+        parallel(2, lambda s, n: ([a[::-1] for a in s], n)),
+        'in another order',
+    ),
+    'not finite': (parallel(2, scaled(np.nan)), 'not finite'),
+    'a little too large': (parallel(2, scaled(1.0001)), 'times 1.0001'),
+}
+
+
+@pytest.mark.parametrize('name', BUGS)
+def test_a_bug_is_found_and_named(name):
+    step, words = BUGS[name]
+    params, batches = random_case(0, size=61)
+    k = 3 if 'three' in name else 2
+    comparison = same_step(step, reference, params, batches, num_devices=k)
+    assert not comparison
+    assert words in str(comparison), comparison
+
+
+def test_the_first_wrong_step_is_named_and_a_stale_gradient():
+    params, batches = random_case(1, steps=4, size=20)
+    batches[2] = batches[1] = batches[0]
+    comparison = same_step(stale(), reference, params, batches)
+    worst = comparison.failures()[0]
+    assert worst.step == 1 and 'step before' in worst.cause
+
+
+def smallest_seen(make, epsilons, runs=20):
+    """Return the smallest epsilon whose bug is found in all runs."""
+    for epsilon in epsilons:
+        if not any(make(epsilon, seed) for seed in range(runs)):
+            return epsilon
+
+
+def test_a_scale_that_is_off_by_a_hundred_thousandth_is_seen():
+    """In gradients of float32; in parameters, ten times that."""
+
+    def in_gradients(epsilon, seed):
+        params, batches = random_case(seed, size=61)
+        step = summed(2, lambda s: [a * a.dtype.type(1 + epsilon) for a in s])
+        return same_step(step, gradients, params, batches, gradients=True)
+
+    def in_params(epsilon, seed):
+        params, batches = random_case(seed, size=61)
+        step = parallel(2, scaled(1 + epsilon))
+        return same_step(step, reference, params, batches)
+
+    epsilons = [10.0**-i for i in range(8, 1, -1)]
+    assert smallest_seen(in_gradients, epsilons) <= 1e-5
+    assert smallest_seen(in_params, epsilons) <= 1e-4
+
+
+def test_one_example_of_a_thousand_is_missed():
+    params, batches = random_case(0, size=1000)
+    step = BUGS['last example lost'][0]
+    assert not same_step(step, reference, params, batches)
+
+
+def test_bfloat16_has_its_own_spread():
+    def rounded(params, X, y):
+        """A step whose gradients and result have eight bits."""
+        return [
+            bfloat16(p - np.float32(0.1 / len(X)) * bfloat16(g))
+            for p, g in zip(params, gradients(params, X, y))
+        ]
+
+    def on_two(params, X, y):
+        sums = [
+            sum(map(bfloat16, arrays))
+            for arrays in zip(
+                *(gradients(params, *s) for s in shards_of(X, y, 2))
+            )
+        ]
+        rate = np.float32(0.1 / len(X))
+        return [bfloat16(p - rate * bfloat16(g)) for p, g in zip(params, sums)]
+
+    params, batches = random_case(0, size=61)
+    params = [bfloat16(param) for param in params]
+    assert not same_step(on_two, reference, params, batches)
+    assert same_step(on_two, reference, params, batches, low=rounded)
+
+
+def bfloat16(array):
+    """Return float32 numbers that bfloat16 has."""
+    bits = np.asarray(array, 'float32').view('uint32') + np.uint32(0x8000)
+    return (bits & np.uint32(0xFFFF0000)).view('float32')
+
+
+def test_growing_rounding_is_said():
+    def unstable(params, X, y):
+        return [param * param.dtype.type(3) % 1 for param in params]
+
+    params, batches = random_case(0, steps=12, size=4)
+    params = [abs(param) for param in params]
+    comparison = same_step(unstable, unstable, params, batches)
+    assert 'smooth activation' in str(comparison)
+
+
+def test_wrong_arguments_are_named():
+    params, batches = random_case(0)
+    with pytest.raises(ValueError, match='batches is empty'):
+        same_step(reference, reference, params, [])
+    with pytest.raises(ValueError, match='replica 0 of the step has arrays'):
+        same_step(lambda p, X, y: p[:2], reference, params, batches)
+
+
+def test_it_needs_numpy_alone():
+    code = (
+        'import sys, samestep\n'
+        'assert not {"mxnet", "d2lmulti", "d2lrun"} & set(sys.modules)\n'
+        'import numpy\n'
+        'print("fine")'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code], text=True, capture_output=True
+    )
+    assert done.stdout == 'fine\n', done.stderr
+
+
+def assert_found(name):
+    step, _ = BUGS[name]
+    params, batches = random_case(0, size=61)
+    assert not same_step(step, reference, params, batches, num_devices=2)
+
+
+def assert_right(**options):
+    for seed in range(5):
+        params, batches = random_case(seed, size=61)
+        assert same_step(parallel(2), reference, params, batches, **options)
+
+
+def assert_last_array_counts():
+    def step(params, X, y):
+        right = reference(params, X, y)
+        return [*right[:3], right[3] + right[3].dtype.type(1e-3)]
+
+    params, batches = random_case(0, size=61)
+    assert not same_step(step, reference, params, batches)
+
+
+MUTANTS = {
+    'the bound is huge': (
+        'factor * spreads[j]',
+        '1e7 * spreads[j]',
+        lambda: assert_found('a little too large'),
+    ),
+    'the bound is the spread of one order': (
+        'factor * spreads[j]',
+        'distance(others[0][n][0][j], exact[j])',
+        assert_right,
+    ),
+    'the reference is not exact': (
+        "'float64', gradients)",
+        "'float16', gradients)",
+        lambda: assert_found('a little too large'),
+    ),
+    'only the first replica': (
+        'enumerate(found[n])',
+        'enumerate(found[n][:1])',
+        lambda: assert_found('one replica'),
+    ),
+    'only the first array': (
+        'enumerate(replica)',
+        'enumerate(replica[:1])',
+        assert_last_array_counts,
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', MUTANTS)
+def test_a_bug_in_same_step_is_caught(monkeypatch, bug):
+    old, new, property_holds = MUTANTS[bug]
+    property_holds()
+    monkeypatch.setitem(globals(), 'same_step', mutated(same_step, old, new))
+    with pytest.raises(AssertionError):
+        property_holds()
