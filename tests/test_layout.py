@@ -50,7 +50,7 @@ ALSO = {'causes': 'findings', 'cluster': 'resume'}
 OTHER = ROOT.parent / 'd2lrun'  # the house below: jobs and the doctor
 # What of ours may use it: chapters show how to run jobs, but need none.
 USES_OTHER = {'checks', 'check_basics', 'plots', 'prepare', 'datasets'}
-USES_OTHER |= {'findings', '__main__'}
+USES_OTHER |= {'checkpoint', 'findings', '__main__'}
 
 
 def module_of(path):

@@ -1475,7 +1475,7 @@ def test_a_state_that_is_not_saved_is_caught(monkeypatch, tmp_path):
 
 
 def test_a_second_job_in_a_folder_is_refused(tmp_path):
-    entry = checkpoint.claim_folder(tmp_path)  # as the first one does
+    entry = checkpoint.claim_checkpoints(tmp_path)  # as the first one does
     with pytest.raises(OSError, match='another job writes there'):
         train_little(tmp_path)
     assert list(tmp_path.iterdir()) == []
