@@ -2,7 +2,7 @@
 
 Words of text at 200 a minute, visible lines of code at 15 a minute, 8 minutes
 for each exercise with a check, 5 for the one to think about, and one minute
-to run all cells. Rounded to 5 minutes.
+to run all cells. Rounded to 5 minutes. What is marked optional does not count.
 """
 
 from chapter_imports import read_chapter
@@ -10,6 +10,7 @@ from chapters import NOTEBOOKS
 
 from grading.cells import code_cells
 
+CORE = NOTEBOOKS[:5]  # what everyone needs: training on two devices
 WORDS, LINES = 200, 15  # per minute
 EXERCISE, THINK, RUN = 8, 5, 1  # minutes
 
@@ -28,12 +29,23 @@ def minutes_of(path):
         for cell in code_cells(read_chapter(path))
         if not folded & set(cell.metadata.get('tags', []))
     )
-    exercises = sum(
-        'exercise' in cell.metadata.get('tags', [])
-        for cell in code_cells(read_chapter(path))
-    )
+    exercises = len(code_cells(read_chapter(path), 'exercise'))
+    exercises -= len(optional_exercises(path))
     read = words / WORDS + lines / LINES + RUN
     return [to_fives(m) for m in (read, EXERCISE * exercises + THINK)]
+
+
+def optional_exercises(path):
+    """Return the stubs of the exercises that are marked optional."""
+    return code_cells(read_chapter(path), 'optional')
+
+
+def core_minutes():
+    """Return the minutes of the core: to read it, for its exercises, and for
+    those that are optional."""
+    reading, answering = map(sum, zip(*map(minutes_of, CORE)))
+    optional = sum(len(optional_exercises(path)) for path in CORE)
+    return reading, answering, EXERCISE * optional
 
 
 def to_fives(minutes):
@@ -44,3 +56,4 @@ def to_fives(minutes):
 if __name__ == '__main__':
     for path in NOTEBOOKS:
         print(path.stem, *minutes_of(path))
+    print('the core, chapters 1 to 5:', *core_minutes())

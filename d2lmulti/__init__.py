@@ -9,8 +9,7 @@ from .checkpoint import *
 from .cluster import *
 from .collectives import *
 from .data import *
-from .datasets import alice, fashion_mnist
-from .datasets.alice import *
+from .datasets import fashion_mnist
 from .datasets.fashion_mnist import *
 from .devices import *
 from .heterogeneous import *
@@ -24,7 +23,6 @@ from .sharding import *
 from .sync_batch_norm import *
 from .timeline import *
 from .training import *
-from .transformer import *
 
 # The public names by part, from what each module exports.
 __all__ = [
@@ -33,7 +31,7 @@ __all__ = [
         *(devices, network, replicas, data, training, causes),
         *(fashion_mnist, plots),
         *(collectives, timeline),
-        *(large_batch, sync_batch_norm, heterogeneous, transformer, alice),
+        *(large_batch, sync_batch_norm, heterogeneous),
         *(model_parallel, sharding),
         *(cluster, checkpoint, scaling),
     )

@@ -6,8 +6,6 @@ parameters as params0, params1, ... Its zip comment holds a checksum.
 
 import contextlib
 import dataclasses
-import errno
-import fcntl
 import hashlib
 import io
 import json
@@ -22,6 +20,8 @@ from typing import Any, Dict, List, Optional, Union
 
 import mxnet as mx
 import numpy as onp
+
+from d2lrun.files import claim_folder
 
 __all__ = ['Checkpoint', 'save_checkpoint', 'load_checkpoint']
 
@@ -274,28 +274,18 @@ def remove_dead_parts(folder: pathlib.Path, host: str) -> None:
                 pass
 
 
-def claim_folder(folder: str) -> int:
-    """Return the open folder; until it is closed, no other process can claim
-    it. Raises OSError if one has, or if nothing can be written there."""
-    fix = 'change its permissions, or give another folder'
+def claim_checkpoints(folder: str) -> int:
+    """Return the open folder; until it is closed, no other job can write
+    checkpoints there. Raises OSError if one does, or if nothing can."""
     try:
-        os.makedirs(folder, exist_ok=True)
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, 'Permission denied')
-        entry = os.open(folder, os.O_RDONLY)
-        try:
-            fcntl.flock(entry, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(entry)
+        return claim_folder(folder)
+    except OSError as error:
+        fix = 'change its permissions, or give another folder'
+        if isinstance(error, BlockingIOError):
             fix = 'another job writes there: wait until it ends, or give '
             fix += 'another folder'
-            raise
-        except OSError:  # this file system has no locks
-            pass
-    except OSError as error:
         raise OSError(
             error.errno,
             f'no checkpoint can be written in {folder} ({error.strerror}): '
             f'{fix}',
         ) from None
-    return entry

@@ -1,19 +1,17 @@
-"""What draws: learning curves, times and timelines.
+"""What draws learning curves and times, and the colors of all figures.
 
 matplotlib is imported only when something is drawn.
 """
 
 import statistics
 import sys
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from tqdm import tqdm
 
 from d2lrun.basics import counted
 
-from .checks import check_operators
-
-__all__ = ['plot_results', 'plot_timeline']
+__all__ = ['plot_results']
 
 # Okabe and Ito's colors. These four mean devices 0 to 3 and nothing else,
 DEVICE_COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7']
@@ -41,6 +39,15 @@ SHADES: Dict[str, float] = {
     'sum, update': -0.5,
 }
 WAITING = '#eeeeee'
+
+
+def shade(color: str, fraction: float) -> Tuple[float, ...]:
+    """Mix a color with white or, for a negative fraction, with black."""
+    from matplotlib.colors import to_rgb
+
+    if fraction < 0:
+        return tuple((1 + fraction) * part for part in to_rgb(color))
+    return tuple(fraction * part + 1 - fraction for part in to_rgb(color))
 
 
 def style_of(result: Any) -> Dict[str, Any]:
@@ -110,65 +117,3 @@ def draw_live(result: Any, num_epochs: int) -> Iterator[int]:
             shown.update(figure)
     finally:
         plt.close(figure)
-
-
-def operator_kind(operator: Any) -> str:
-    """Return the part of a training step to which an operator belongs."""
-    if 'Copy' in operator.name:
-        return 'copy'
-    if '_backward' in operator.name:
-        return 'backward'
-    arithmetic = ('_npi_add', '_npi_subtract', '_npi_multiply_scalar')
-    return 'sum, update' if operator.name in arithmetic else 'forward'
-
-
-def shade(color: str, fraction: float) -> Tuple[float, ...]:
-    """Mix a color with white or, for a negative fraction, with black."""
-    from matplotlib.colors import to_rgb
-
-    if fraction < 0:
-        return tuple((1 + fraction) * part for part in to_rgb(color))
-    return tuple(fraction * part + 1 - fraction for part in to_rgb(color))
-
-
-def plot_timeline(
-    operators: Sequence, axis: Any = None, length: Optional[float] = None
-) -> Any:
-    """Draw a lane for each device, and return the axis.
-
-    `operators`: from `profile`. A lane has the color of its device, and the
-    shade tells the forward pass, the backward pass, copies and the sums and
-    updates apart. `length`: the milliseconds that the axis shows, for
-    several timelines on one scale. Raises ValueError for no operators.
-    """
-    import matplotlib.pyplot as plt
-
-    check_operators(operators)
-    axis = axis or plt.subplots(figsize=(8, 2.2))[1]
-    devices = sorted({o.device for o in operators}, key=device_number)
-    end = max(operator.end for operator in operators)
-    for row, device in enumerate(devices):
-        axis.barh(row, end, height=0.7, color=WAITING)
-        draw_lane([o for o in operators if o.device == device], row, axis)
-    for label, fraction in SHADES.items():
-        axis.barh(0, 0, color=shade('#777777', fraction), label=label)
-    axis.barh(0, 0, color=WAITING, label='waiting')
-    axis.set(yticks=range(len(devices)), yticklabels=devices)
-    axis.set(xlim=(0, length or end), xlabel='time (ms)')
-    axis.invert_yaxis()
-    above = {'loc': 'lower right', 'bbox_to_anchor': (1, 1), 'ncol': 5}
-    axis.legend(frameon=False, borderaxespad=0, **above)
-    return axis
-
-
-def device_number(name: str) -> Tuple[str, int]:
-    """Return what sorts 'cpu(10)' after 'cpu(9)', and GPUs after CPUs."""
-    return name[:3], int(name[4:-1])
-
-
-def draw_lane(operators: Sequence, row: int, axis: Any) -> None:
-    """Draw what one device does in the shades of its color."""
-    color = DEVICE_COLORS[row % len(DEVICE_COLORS)]
-    spans = [(o.start, o.end - o.start) for o in operators]
-    shades = [shade(color, SHADES[operator_kind(o)]) for o in operators]
-    axis.broken_barh(spans, (row - 0.35, 0.7), facecolors=shades)

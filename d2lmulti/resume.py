@@ -19,7 +19,7 @@ from .checkpoint import (
     ROUNDING,
     TRIED,
     Checkpoint,
-    claim_folder,
+    claim_checkpoints,
     load_checkpoint,
     save_checkpoint,
     seed_random,
@@ -80,7 +80,7 @@ class Training:
         self.start_norm = self.last_norm = norm(self.state.params)
         self.folder: Optional[int] = None
         if plan.checkpoints and workers.rank == 0:
-            self.folder = claim_folder(plan.checkpoints)
+            self.folder = claim_checkpoints(plan.checkpoints)
 
     def close(self) -> None:
         """Let other jobs write checkpoints in the same folder."""

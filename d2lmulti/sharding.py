@@ -2,7 +2,7 @@
 
 # %% auto #0
 __all__ = ['train_batch_replicated', 'train_batch_zero1', 'train_batch_zero2', 'scatter_params', 'gather_params',
-           'train_batch_zero3', 'find_places', 'reshard', 'backward_recomputed']
+           'train_batch_zero3']
 
 # %% ../notebooks/16_sharding.ipynb #exported-imports
 import inspect

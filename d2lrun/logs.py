@@ -7,13 +7,14 @@ away, but not the training.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import pathlib
 import queue
 import threading
 import time
 from typing import IO, Iterable, Sequence
+
+from .files import claim_folder
 
 STALLED = 10  # seconds in which a disk should take a line
 WAITING = 100_000  # lines that may wait for it; more are dropped
@@ -109,17 +110,7 @@ class Logs:
     def lock(self, stack: contextlib.ExitStack) -> None:
         """Make the folder, and take it as long as the job runs."""
         assert self.folder
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(self.folder, os.W_OK | os.X_OK):
-            raise PermissionError(13, 'Permission denied', str(self.folder))
-        descriptor = os.open(self.folder, os.O_RDONLY)
-        stack.callback(os.close, descriptor)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise
-        except OSError:  # this file system has no locks
-            pass
+        stack.callback(os.close, claim_folder(self.folder))
 
     def append(
         self, stack: contextlib.ExitStack, name: str, text: str

@@ -107,7 +107,9 @@ def roundings(found, right):
     assert [(a.shape, a.dtype) for a in found] == [
         (a.shape, onp.float64) for a in right
     ]
-    return d2lmulti.rounding_ratio(as_type(found, 'float32'), [right, right])
+    return d2lmulti.network.rounding_ratio(
+        as_type(found, 'float32'), [right, right]
+    )
 
 
 # Where float32 is needed: how far right results are apart is measured, and
@@ -123,7 +125,7 @@ def float32_results(reference, batches):
     return [
         result
         for each in (batches, twice)
-        for result in d2lmulti.in_several_orders(reference, each)
+        for result in d2lmulti.network.in_several_orders(reference, each)
     ]
 
 

@@ -5,8 +5,6 @@ import re
 from pathlib import Path
 from typing import List
 
-__all__ = ['read_sentences']
-
 PATH = Path(__file__).with_name('alice') / 'alice.txt'
 SHA256 = '99e53cbb0aeb274344a254733db996ca2d05d5fcd10fc0ca02d6966f2b2bc961'
 

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from helpers import HAS_FRAMEWORKS, needs_frameworks, small_source
 
-from d2lmulti import median_seconds
+from d2lmulti.devices import median_seconds
 from d2lmulti.network import to_numpy
 from grading.cells import code_before, code_cells, name_of, plain
 

@@ -110,7 +110,7 @@ TRAIN = """
 import d2lmulti
 data = [part[:64] for part in d2lmulti.read_fashion_mnist()]
 result = d2lmulti.train(2, 24, 0.1, num_epochs=1, data=data)
-print(result.devices, d2lmulti.max_difference(*result.device_params))
+print(result.devices, d2lmulti.training.max_difference(*result.device_params))
 """
 
 

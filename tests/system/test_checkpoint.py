@@ -220,7 +220,7 @@ def test_a_folder_that_must_not_be_read_is_not_empty(open_folder):
 def test_a_folder_that_must_not_be_written_is_refused(open_folder):
     open_folder.chmod(0o555)
     for folder in (open_folder, open_folder / 'new'):
-        found = run_as_another_user(module.claim_folder, folder)
+        found = run_as_another_user(module.claim_checkpoints, folder)
         assert found.startswith('PermissionError') and str(folder) in found
         assert 'change its permissions, or give another folder' in found
         found = run_as_another_user(save_checkpoint, folder, some())
@@ -229,12 +229,12 @@ def test_a_folder_that_must_not_be_written_is_refused(open_folder):
 
 def test_two_jobs_cannot_write_in_one_folder(tmp_path):
     """The second is refused, as long as the first one runs."""
-    entry = module.claim_folder(tmp_path)
+    entry = module.claim_checkpoints(tmp_path)
     for _ in range(2):
         with pytest.raises(OSError, match='another job writes .*wait until'):
-            module.claim_folder(tmp_path)
+            module.claim_checkpoints(tmp_path)
     os.close(entry)
-    os.close(module.claim_folder(tmp_path))
+    os.close(module.claim_checkpoints(tmp_path))
 
 
 def test_a_monitor_beside_a_writer_disturbs_nobody(tmp_path):

@@ -186,7 +186,7 @@ def file_distance(path):
     """Return how far the parameters in a file are from `sequential`."""
     with onp.load(path) as arrays:
         found = [arrays[f'arr_{i}'] for i in range(8)]
-    return d2lmulti.rounding_ratio(found, sequential())
+    return d2lmulti.network.rounding_ratio(found, sequential())
 
 
 @pytest.mark.long
@@ -334,8 +334,8 @@ def steps_of_one(**options):
 
 def assert_right(found, results):
     """What was found must be one of the results, but for roundings."""
-    assert d2lmulti.rounding_ratio(tiny_init(0), results) > 100
-    assert d2lmulti.rounding_ratio(found, results) < 8
+    assert d2lmulti.network.rounding_ratio(tiny_init(0), results) > 100
+    assert d2lmulti.network.rounding_ratio(found, results) < 8
 
 
 @pytest.mark.parametrize('max_norm', [0.05, 0.2, 1e9])
@@ -351,7 +351,7 @@ def assert_weighted_mean(max_norm):
     found = steps_in_turn(
         2, [3, 1], loss=weighted_loss, count=label_weight, max_norm=max_norm
     )
-    assert d2lmulti.rounding_ratio(found, results) < 8
+    assert d2lmulti.network.rounding_ratio(found, results) < 8
 
 
 def descend_clipped(max_norm, batches):
@@ -379,7 +379,7 @@ def test_a_minibatch_without_weight_changes_nothing():
         count=lambda y: 0,
         max_norm=1.0,
     )
-    assert d2lmulti.max_difference(found, tiny_init(0)) == 0
+    assert d2lmulti.training.max_difference(found, tiny_init(0)) == 0
 
 
 @pytest.mark.parametrize(
@@ -919,7 +919,7 @@ def test_training_goes_on_with_other_devices(tmp_path):
         [onp.frombuffer(text, 'float32') for text in replicas[0]]
         for replicas, _ in [found, *results]
     )
-    assert d2lmulti.rounding_ratio(ours, others) < 8
+    assert d2lmulti.network.rounding_ratio(ours, others) < 8
     assert len(found[1]) == 2
     with pytest.raises(ValueError, match='written with lr ='):
         train(tmp_path / 'two', lr=0.1, elastic=True)
@@ -956,7 +956,7 @@ def test_other_workers_end_where_one_does(job_of_three):
     ]
     found = [param.reshape(-1) for param in state.params]
     assert (state.epoch, state.step) == (1, 5)
-    assert d2lmulti.rounding_ratio(found, results) < 8
+    assert d2lmulti.network.rounding_ratio(found, results) < 8
 
 
 CHANGING = f"""
@@ -1002,7 +1002,7 @@ def test_two_workers_are_killed_and_three_go_on(tmp_path):
     assert found.settings['workers'] == 3
     assert found.optimizer[-1] == results[0].optimizer[-1] == 10
     assert (
-        d2lmulti.rounding_ratio(
+        d2lmulti.network.rounding_ratio(
             [*found.params, *found.optimizer],
             [[*result.params, *result.optimizer] for result in results],
         )
@@ -1475,7 +1475,7 @@ def test_a_state_that_is_not_saved_is_caught(monkeypatch, tmp_path):
 
 
 def test_a_second_job_in_a_folder_is_refused(tmp_path):
-    entry = checkpoint.claim_folder(tmp_path)  # as the first one does
+    entry = checkpoint.claim_checkpoints(tmp_path)  # as the first one does
     with pytest.raises(OSError, match='another job writes there'):
         train_little(tmp_path)
     assert list(tmp_path.iterdir()) == []

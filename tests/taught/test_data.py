@@ -278,7 +278,7 @@ def test_training_on_bytes_is_bit_identical(k):
     images = pixels()
     floats = steps_on(images.astype('float32') / 255, k, d2lmulti.lenet)
     found = steps_on(images, k, on_bytes(d2lmulti.lenet))
-    assert d2lmulti.max_difference(floats, found) == 0
+    assert d2lmulti.training.max_difference(floats, found) == 0
 
 
 def test_every_byte_becomes_the_float_of_the_data_set():
@@ -300,7 +300,7 @@ def test_floats_are_not_taken_for_bytes():
 def bytes_sent(images):
     X, y = next(iter(d2lmulti.Minibatches(images, onp.arange(14), 14)))
     devices = [mx.cpu(i) for i in range(4)]
-    copies = d2lmulti.record_copies(
+    copies = d2lmulti.devices.record_copies(
         lambda: d2lmulti.split_and_load(X, devices)
     )
     return sum(num_bytes for _, _, num_bytes in copies)

@@ -76,7 +76,7 @@ def test_bug_in_the_slices_is_caught(bug, monkeypatch):
 def test_only_explicit_copies_between_devices_are_recorded():
     x, other = np.ones((3, 5)), mx.cpu(1)
     target = np.zeros((3, 5), ctx=other)
-    copies = d2lmulti.record_copies(
+    copies = d2lmulti.devices.record_copies(
         lambda: (
             x.copyto(other),
             x.as_in_ctx(other),
@@ -91,7 +91,7 @@ def test_only_explicit_copies_between_devices_are_recorded():
 
 def copies_of_gluon():
     devices = [mx.cpu(0), mx.cpu(1)]
-    return d2lmulti.record_copies(
+    return d2lmulti.devices.record_copies(
         lambda: gluon.utils.split_and_load(np.ones((4, 3)), devices)
     )
 
@@ -103,7 +103,7 @@ def test_copies_by_gluon_are_recorded():
 def test_copies_by_gluon_that_go_unrecorded_are_caught(monkeypatch):
     put_in(
         monkeypatch,
-        d2lmulti.record_copies,
+        d2lmulti.devices.record_copies,
         'as_in_context=np.ndarray.as_in_ctx',
         '',
     )
@@ -115,13 +115,13 @@ def test_copying_is_as_before_once_the_record_is_made():
     before = np.ndarray.copyto, np.ndarray.as_in_context
     copies_of_gluon()
     with pytest.raises(ZeroDivisionError):
-        d2lmulti.record_copies(lambda: 1 / 0)
+        d2lmulti.devices.record_copies(lambda: 1 / 0)
     assert (np.ndarray.copyto, np.ndarray.as_in_context) == before
 
 
 def test_a_direct_read_is_no_recorded_copy():
     a, b = np.ones(3), np.ones(3, ctx=mx.cpu(1))
-    assert d2lmulti.record_copies(lambda: a + b) == []
+    assert d2lmulti.devices.record_copies(lambda: a + b) == []
 
 
 def assert_drains_on_both_sides(monkeypatch):
@@ -129,7 +129,7 @@ def assert_drains_on_both_sides(monkeypatch):
     monkeypatch.setattr(
         devices.npx, 'waitall', lambda: events.append('waitall')
     )
-    d2lmulti.median_seconds(lambda: events.append('work'), num_runs=2)
+    d2lmulti.devices.median_seconds(lambda: events.append('work'), num_runs=2)
     assert events == ['waitall', 'work', 'waitall'] * 3
 
 
@@ -140,7 +140,7 @@ def test_timing_drains_the_engine_on_both_sides(monkeypatch):
 def test_a_clock_that_stops_too_early_is_caught(monkeypatch):
     put_in(
         monkeypatch,
-        d2lmulti.median_seconds,
+        d2lmulti.devices.median_seconds,
         'work()\n        npx.waitall()',
         'work()',
     )

@@ -33,7 +33,7 @@ def test_a_profile_names_device_and_operator_in_milliseconds():
     )
     assert {o.device for o in operators} == {'cpu(0)', 'cpu(1)'}
     assert sum('dot' in o.name for o in operators) == 2
-    assert [plots.operator_kind(o) for o in operators].count('copy') == 1
+    assert [timeline.operator_kind(o) for o in operators].count('copy') == 1
     assert min(o.start for o in operators) == 0
     assert all(0 <= o.start <= o.end < 10_000 for o in operators)
 
@@ -97,7 +97,7 @@ def test_operators_too_short_for_the_clock_are_no_error():
 
 
 def test_a_timeline_has_a_lane_for_each_device():
-    axis = plots.plot_timeline(TWO_LANES, length=50)
+    axis = timeline.plot_timeline(TWO_LANES, length=50)
     assert [label.get_text() for label in axis.get_yticklabels()] == [
         'cpu(0)',
         'cpu(1)',
@@ -119,7 +119,7 @@ def test_a_file_without_operators_is_refused(content, tmp_path):
 
 
 def test_nothing_to_draw_is_refused():
-    for function in (plots.plot_timeline, timeline.idle_fraction):
+    for function in (timeline.plot_timeline, timeline.idle_fraction):
         with pytest.raises(ValueError, match='no operators'):
             function([])
     with pytest.raises(ValueError, match='no operators'):
@@ -139,7 +139,7 @@ def test_copies_are_counted_between_devices_only():
         a.copyto(mx.cpu(0))  # stays
         a[:0].copyto(mx.cpu(1))  # nothing
 
-    assert d2lmulti.record_copies(work) == [
+    assert d2lmulti.devices.record_copies(work) == [
         (mx.cpu(0), mx.cpu(1), 80),
         (mx.cpu(1), mx.cpu(0), 24),
         (mx.cpu(1), mx.cpu(2), 80),
@@ -208,7 +208,7 @@ def assert_sums_in_buckets(names):
             replicas, sums = replicas_with_gradients(k)
             before = [param.grad.asnumpy() for param in replicas[-1]]
             assert k == 1 or any((a != b).any() for a, b in zip(before, sums))
-            copies = d2lmulti.record_copies(
+            copies = d2lmulti.devices.record_copies(
                 lambda params=replicas, limit=limit: names['sum_in_buckets'](
                     params, limit
                 )
@@ -261,3 +261,33 @@ def test_bug_in_filling_is_caught(bug):
 def test_bug_in_sums_in_buckets_is_caught(bug):
     with pytest.raises(AssertionError):
         assert_sums_in_buckets(chapter_names(*bug))
+
+
+@pytest.mark.parametrize(
+    ('name', 'kind'),
+    [
+        ('Convolution', 'forward'),
+        ('_np_dot', 'forward'),
+        ('_backward_np_dot', 'backward'),
+        ('_backward_npi_broadcast_add', 'backward'),
+        ('CopyCPU2CPU', 'copy'),
+        ('CopyCPU2GPU', 'copy'),
+        ('_npi_subtract', 'sum, update'),
+    ],
+)
+def test_a_timeline_tells_the_parts_of_a_step_apart(name, kind):
+    assert timeline.operator_kind(Operator('cpu(0)', name, 0, 1)) == kind
+
+
+def test_a_lane_has_the_color_of_its_device_in_several_shades():
+    operators = [
+        Operator('cpu(0)', 'Convolution', 0, 1),
+        Operator('cpu(0)', '_backward_Convolution', 1, 2),
+        Operator('cpu(1)', '_backward_Convolution', 0, 2),
+    ]
+    axis = timeline.plot_timeline(operators)
+    first, second = (lane.get_facecolors() for lane in axis.collections)
+    forward, backward = (tuple(color[:3]) for color in first)
+    assert backward == plots.shade(plots.DEVICE_COLORS[0], 1)
+    assert tuple(second[0][:3]) == plots.shade(plots.DEVICE_COLORS[1], 1)
+    assert forward == plots.shade(plots.DEVICE_COLORS[0], 0.4)

@@ -248,9 +248,9 @@ def test_a_position_sees_the_order_of_the_words():
 
 
 def test_the_seed_determines_the_parameters():
-    assert d2lmulti.max_difference(init(), init()) == 0
+    assert d2lmulti.training.max_difference(init(), init()) == 0
     other = init_transformer(4, V, max_length=9, width=16, num_layers=2)
-    assert d2lmulti.max_difference(init(), other) > 0.1
+    assert d2lmulti.training.max_difference(init(), other) > 0.1
 
 
 @pytest.mark.parametrize(
@@ -417,7 +417,7 @@ def test_training_on_two_devices_learns():
             )
         losses.append(total)
     assert losses[-1] < losses[0] / 2
-    assert d2lmulti.max_difference(*replicas) == 0
+    assert d2lmulti.training.max_difference(*replicas) == 0
 
 
 @pytest.mark.skipif(not mx.__version__.startswith('1.9'), reason='of 1.9.1')
