@@ -40,7 +40,7 @@ from .secret import (
 
 ANSWER_TIMEOUT = 5  # seconds for the first words of a connection
 FILE_TIMEOUT = 10  # seconds for a file system to answer
-MAX_VISITORS = 64  # connections at a time that have not said who they are
+MAX_VISITORS = 64  # connections at a time that are silent
 MAX_STRANGERS = 10  # of whom a line tells
 ANOTHER_JOB = (
     'another job meets here, or this node has another secret: give each job '
@@ -350,7 +350,8 @@ class Rendezvous:
         self.here, self.workers = here, workers  # on this node, on all
         self.channels: dict[int, Channel] = {}
         self.changed, self.done = threading.Condition(), threading.Event()
-        self.strangers, self.places = 0, threading.Semaphore(MAX_VISITORS)
+        self.strangers = 0
+        self.visitors: list[Channel] = []  # who have not said who they are
 
     def admit_all(self, listener: socket.socket) -> None:
         """Talk to everyone who connects, each in a separate thread."""
@@ -360,17 +361,17 @@ class Rendezvous:
             except OSError:  # it has been closed, or there are too many files
                 self.done.wait(0.1)
                 continue
-            if self.places.acquire(blocking=False):
-                start_thread(self.admit, Channel(connection), address[0])
-            else:
-                connection.close()  # a flood of strangers
+            self.visitors.append(Channel(connection))
+            start_thread(self.admit, self.visitors[-1], address[0])
+            for channel in self.visitors[:-MAX_VISITORS]:  # a flood of them
+                channel.kill()  # who has been silent for longest
 
     def admit(self, channel: Channel, address: str) -> None:
         """Take in a worker, or tell it why not."""
         ours = new_challenge()
         send_line(channel, {'challenge': ours})
         hello = channel.receive_soon(ANSWER_TIMEOUT)
-        self.places.release()
+        self.visitors.remove(channel)
         if not is_hello(hello):
             self.tell_of_stranger(address, 'it does not speak as a node does')
             return channel.kill()

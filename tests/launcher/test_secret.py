@@ -1,5 +1,6 @@
 """Who may take part in a job, and what is done with words from outside."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -157,6 +158,16 @@ def test_who_is_slow_or_one_of_many_does_not_keep_others_out(
         visitor.close()
     wait_until(lambda: len(place.lines) == rendezvous.MAX_STRANGERS)
     assert place.lines[-1].endswith('no more of them are reported')
+
+
+def test_a_crowd_that_is_silent_keeps_nobody_out(place):
+    """Who is new takes the place of who has been silent for longest."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(2 * rendezvous.MAX_VISITORS):
+            visitor = socket.create_connection(('127.0.0.1', place.port), 10)
+            stack.enter_context(visitor)
+        guest = stack.enter_context(Guest(place.url, worker=1, workers=2))
+        assert guest.answer['is_ours']
 
 
 def test_a_secret_that_is_not_asked_for_is_noticed(place, monkeypatch):
