@@ -163,7 +163,9 @@ def test_the_images_differ_in_the_build_alone():
 def test_the_layer_of_the_environment_knows_every_package():
     """Or the environment would lack one, or take it for a namespace."""
     packages = re.search(
-        r'^packages = \[(.*?)\]', (ROOT / 'pyproject.toml').read_text(), re.M
+        r'^packages = \[(.*?)\]',
+        (ROOT / 'pyproject.toml').read_text(),
+        re.M | re.S,
     )
     for name in ('Dockerfile', 'Dockerfile.gpu'):
         words = (DEPLOY / name).read_text().split()

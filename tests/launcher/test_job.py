@@ -904,9 +904,10 @@ def test_no_socket_of_a_job_remains(job, tmp_path, signal):
     sockets = set()
 
     def on_line(line):
-        if line.endswith('step 9'):
+        if 'step' in line:  # a worker may end before its last line is read
             sockets.update(sockets_of(tmp_path))
-            for kind in ('scheduler', 'server', 'worker') if signal else ():
+        if signal and line.endswith('step 9'):
+            for kind in ('scheduler', 'server', 'worker'):
                 for role in left_behind(tmp_path, DMLC_ROLE=kind):
                     role.kill()
 

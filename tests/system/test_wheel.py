@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
-PACKAGES = 'd2lmulti/', 'd2lrun/'
+PACKAGES = 'd2lmulti/', 'd2lrun/', 'samestep/'
 TRAIN = """
 import d2lmulti
 assert d2lmulti.__file__.startswith({folder!r}), d2lmulti.__file__
