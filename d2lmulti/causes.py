@@ -15,7 +15,7 @@ from .checks import check_causes, check_not_empty
 from .devices import median_seconds
 from .network import init_params, lenet
 from .replicas import allreduce_gradients, get_params
-from .findings import (contention_finding, exchange_finding,
+from d2lrun.findings import (contention_finding, exchange_finding,
                                       input_finding, size_finding,
                                       wait_finding)
 from .training import train_batch

@@ -13,7 +13,6 @@ import os
 import pathlib
 import random
 import re
-import socket
 import struct
 import warnings
 from typing import Any, Dict, List, Optional, Union
@@ -21,7 +20,7 @@ from typing import Any, Dict, List, Optional, Union
 import mxnet as mx
 import numpy as onp
 
-from d2lrun.files import claim_folder
+from d2lrun.files import claim_folder, write_whole
 
 __all__ = ['Checkpoint', 'save_checkpoint', 'load_checkpoint']
 
@@ -74,7 +73,7 @@ def save_checkpoint(
     )
     content = to_bytes(checkpoint)
     seed_random(checkpoint)
-    write_whole(path, content)
+    write_checkpoint(path, content)
     for old in checkpoint_paths(folder)[:-NEWEST]:
         if not keep_every or position_of(old)[1] % keep_every:
             with contextlib.suppress(OSError):  # training can go on
@@ -232,46 +231,18 @@ def read_checkpoint(path: pathlib.Path) -> Checkpoint:
         return Checkpoint(**about)
 
 
-def write_whole(path: pathlib.Path, content: bytes) -> None:
-    """Write a file that has its name only when all of it is on the disk."""
-    host = socket.gethostname()
-    part = path.with_name(f'{path.stem}.{host}.{os.getpid()}.part')
+def write_checkpoint(path: pathlib.Path, content: bytes) -> None:
+    """Write a checkpoint's file; raise OSError, with a remedy, if it cannot
+    be written."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        remove_dead_parts(path.parent, host)
-        with open(part, 'wb') as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
+        write_whole(path, content)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
         raise OSError(
             error.errno,
             f'{path} could not be written '
             f'({error.strerror}); make room, or give another '
             'folder',
         ) from None
-    entry = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(entry)  # the new name, too
-    finally:
-        os.close(entry)
-
-
-def remove_dead_parts(folder: pathlib.Path, host: str) -> None:
-    """Remove what processes of this host were writing when they ended."""
-    name = re.compile(rf'checkpoint-\d+-\d+\.{re.escape(host)}\.(\d+)\.part')
-    for part in folder.iterdir():
-        match = name.fullmatch(part.name)
-        if match:
-            try:
-                os.kill(int(match[1]), 0)  # which kills nothing
-            except ProcessLookupError:
-                part.unlink(missing_ok=True)
-            except PermissionError:  # it is another user's, and alive
-                pass
 
 
 def claim_checkpoints(folder: str) -> int:

@@ -5,9 +5,10 @@ The launcher gives the settings to every role, the doctor compares them, and
 and this one must not.
 """
 
+import contextlib
 import os
 import pathlib
-from typing import List
+from typing import Iterator, List
 
 # A variable that the user has set stays as it is.
 SETTINGS = {
@@ -51,3 +52,17 @@ def cache_folder() -> pathlib.Path:
         )
         / 'd2lmulti'
     )
+
+
+@contextlib.contextmanager
+def temporary_env(**variables: str) -> Iterator[None]:
+    """Set environment variables until the block ends."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            del os.environ[name]
+            if value is not None:
+                os.environ[name] = value

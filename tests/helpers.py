@@ -406,9 +406,9 @@ def put_in(monkeypatch, function, old, new):
     used: in the package and in the test modules that are loaded."""
     mutant = mutated(function, old, new)
     for name, module in list(sys.modules.items()):
-        if name.split('.')[0] in ('d2lmulti', 'helpers') or name.startswith(
-            'test_'
-        ):
+        if name.split('.')[0] in (
+            *('d2lmulti', 'd2lrun', 'helpers'),
+        ) or name.startswith('test_'):
             if getattr(module, function.__name__, None) is function:
                 monkeypatch.setattr(module, function.__name__, mutant)
 

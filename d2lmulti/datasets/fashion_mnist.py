@@ -4,20 +4,17 @@ A file counts when its uncompressed content has the expected SHA-256: a
 mirror may send an error page, and a download may end early.
 """
 
+import functools
 import gzip
 import hashlib
 import os
-import tempfile
-import time
-import urllib.request
 import zlib
-from http.client import HTTPException
 from pathlib import Path
-from typing import Optional, Sequence, Tuple, Union
+from typing import Optional, Tuple, Union
 
 import numpy as onp
-from tqdm import tqdm
 
+from d2lrun.files import download
 from d2lrun.settings import cache_folder
 
 __all__ = ['read_fashion_mnist']
@@ -129,63 +126,20 @@ def find_full_set(folder: Optional[StrPath] = None) -> Path:
     for place in (Path('/usr/share/datasets/fashion-mnist'), cache):
         if all(find_file(place, name) for name in FULL):
             return place
-    for name, sha256 in FULL.items():
-        if not find_file(cache, name):
-            download(name + '.gz', sha256, cache)
+    download_missing(cache)
     return cache
 
 
-# Not pooch: its downloader waits for 1 KiB at a time, with a limit on each
-# read of the socket but none on all, so that a server that sends a byte now
-# and then holds it for as long as it likes (10 s where 1 s was allowed). A
-# total deadline would take a thread and a progress bar that ends it: more
-# code than `fetch`. And its checksum is that of the gzipped file, not ours.
-
-
-def download(
-    name: str,
-    sha256: str,
-    folder: StrPath,
-    mirrors: Optional[Sequence[str]] = None,
-    seconds: float = 120,
-) -> None:
-    """Fetch the file `name` into `folder` from the first mirror that has it.
-
-    Each mirror gets at most `seconds`. Raises ConnectionError, naming every
-    mirror's failure, if none delivers the content with checksum `sha256`.
-    """
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    failures = []
-    for mirror in MIRRORS if mirrors is None else mirrors:
-        with tempfile.TemporaryDirectory(dir=folder) as unchecked:
-            path = Path(unchecked) / name
+def download_missing(cache: Path) -> None:
+    """Fetch what the cache lacks of the full set, or raise ConnectionError."""
+    for name, sha256 in FULL.items():
+        if not find_file(cache, name):
+            check = functools.partial(read_idx, sha256=sha256)
             try:
-                fetch(mirror + name, path, seconds)
-                read_idx(path, sha256)
-            except (OSError, ValueError, HTTPException) as error:
-                failures.append(f'{mirror}: {error}')
-                continue
-            os.replace(path, Path(folder) / name)
-            return
-    raise ConnectionError(
-        f'{name} could not be downloaded ({"; ".join(failures)}). Train on '
-        'the bundled part, install the Debian package dataset-fashion-mnist, '
-        'or set D2LMULTI_DATA to a folder with the four files'
-    )
-
-
-def fetch(url: str, path: Path, seconds: float) -> None:
-    """Download `url` to `path` with a progress bar, in at most `seconds`.
-
-    Raises OSError if it fails or takes longer.
-    """
-    deadline = time.monotonic() + seconds
-    with urllib.request.urlopen(url, timeout=min(10, seconds)) as response:
-        size = int(response.headers.get('Content-Length') or 0) or None
-        bar = tqdm(total=size, desc=path.name, unit='B', unit_scale=True)
-        with bar, open(path, 'wb') as file:
-            for chunk in iter(lambda: response.read1(1 << 16), b''):
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f'not finished within {seconds} s')
-                file.write(chunk)
-                bar.update(len(chunk))
+                download(name + '.gz', cache, MIRRORS, check)
+            except ConnectionError as error:
+                raise ConnectionError(
+                    f'{error}. Train on the bundled part, install the Debian '
+                    'package dataset-fashion-mnist, or set D2LMULTI_DATA to '
+                    'a folder with the four files'
+                ) from None

@@ -7,19 +7,18 @@ effect. What needs no MXNet is in d2lrun: what its C library and processor
 need, what loads CUDA's libraries, and what lets MXNet run on newer Pythons.
 """
 
-import contextlib
 import ctypes
 import os
-import signal
 import sys
 import threading
 import types
 import warnings
-from typing import Any, Callable, Iterator, List, Optional
+from typing import Any, Callable, List, Optional
 
 from d2lrun import cuda, machine, newer_python
 from d2lrun.machine import unprepared_env  # noqa: F401  for chapter 1
-from d2lrun.settings import SETTINGS
+from d2lrun.settings import SETTINGS, temporary_env
+from d2lrun.signals import uninterrupted  # noqa: F401  for the steps
 
 
 def prepare() -> None:
@@ -91,20 +90,6 @@ def import_mxnet() -> types.ModuleType:
     return mxnet
 
 
-@contextlib.contextmanager
-def temporary_env(**variables: str) -> Iterator[None]:
-    """Set environment variables until the block ends."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            del os.environ[name]
-            if value is not None:
-                os.environ[name] = value
-
-
 def limit_engine_threads(num_devices: int = 64) -> None:
     """Let each CPU device's workers use one OpenMP thread from now on.
 
@@ -149,33 +134,3 @@ def run_on_workers(
         for _ in range(workers):
             base.check_call(push(task, ctypes.c_void_p(i), None, cpu, *rest))
     base.check_call(base._LIB.MXNDArrayWaitAll())  # `task` must live so long
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold back Ctrl-C (SIGINT) until the block ends; let a second through.
-
-    Otherwise an interrupt could leave a step half done: some parameters
-    updated, on some devices. Also a decorator.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or not callable(before)
-    ):  # Python would interrupt nothing
-        yield
-        return
-    held: List[int] = []
-
-    def hold(number: int, frame: Optional[types.FrameType]) -> None:
-        if held:
-            before(number, frame)
-        held.append(number)
-
-    signal.signal(signal.SIGINT, hold)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if held:
-            signal.raise_signal(signal.SIGINT)

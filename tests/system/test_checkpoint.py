@@ -32,6 +32,7 @@ from mxnet import autograd, np, npx
 import d2lmulti
 from d2lmulti import checkpoint as module
 from d2lmulti.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from d2lrun import files
 
 
 def some(step=0, value=1.0, **more):
@@ -440,7 +441,7 @@ def test_a_kill_in_the_middle_of_a_write_changes_nothing(tmp_path):
 def test_a_file_that_has_its_name_too_early_is_caught(tmp_path, monkeypatch):
     put_in(
         monkeypatch,
-        module.write_whole,
+        files.write_whole,
         'part = path.with_name(',
         'part = path or (',
     )
@@ -504,7 +505,7 @@ CHECKPOINT_BUGS = {
         lambda folder: test_large_numbers_are_finite(folder),
     ),
     "a living writer's part is removed": (
-        module.remove_dead_parts,
+        files.remove_dead_parts,
         'os.kill(int(match[1]), 0)',
         'raise ProcessLookupError',
         lambda folder: test_other_files_are_left_alone(folder),
@@ -522,7 +523,7 @@ CHECKPOINT_BUGS = {
         lambda folder: assert_damage_is_noticed(folder, lambda b: b + b'x'),
     ),
     'half a file stays': (
-        module.write_whole,
+        files.write_whole,
         'part.unlink()',
         'pass',
         lambda folder: test_a_full_disk_leaves_the_earlier_ones(folder),
@@ -551,7 +552,7 @@ def test_an_error_of_the_disk_is_told_as_it_is(tmp_path, monkeypatch):
     def full(*args):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(module.os, 'fsync', full)
+    monkeypatch.setattr(files.os, 'fsync', full)
     with pytest.raises(OSError, match='No space left') as caught:
         save_checkpoint(tmp_path, some())
     assert caught.value.errno == errno.ENOSPC

@@ -1,5 +1,6 @@
 """Fashion-MNIST: the bundled part, where the full set comes from, faults."""
 
+import functools
 import gzip
 import hashlib
 import http.server
@@ -9,7 +10,8 @@ import numpy as onp
 import pytest
 
 from d2lmulti.datasets import fashion_mnist
-from d2lmulti.datasets.fashion_mnist import download, read_fashion_mnist
+from d2lmulti.datasets.fashion_mnist import FULL, read_fashion_mnist, read_idx
+from d2lrun.files import download
 
 NAMES = list(fashion_mnist.FULL)
 
@@ -135,6 +137,12 @@ def server(full_set):
     server.server_close()
 
 
+def fetch(name, folder, mirrors):
+    """Download a file of the full set, with a second for each mirror."""
+    check = functools.partial(read_idx, sha256=FULL[name])
+    download(f'{name}.gz', folder, mirrors, check, seconds=1)
+
+
 def test_a_download_tries_mirror_after_mirror(server, tmp_path):
     name, cache = NAMES[1], tmp_path / 'cache'
     mirrors = [
@@ -142,7 +150,7 @@ def test_a_download_tries_mirror_after_mirror(server, tmp_path):
         for kind in ('missing', 'cut', 'foreign', 'silent', 'slow', 'good')
     ]
     mirrors.insert(0, 'http://127.0.0.1:9/')
-    download(f'{name}.gz', fashion_mnist.FULL[name], cache, mirrors, seconds=1)
+    fetch(name, cache, mirrors)
     assert [path.name for path in cache.iterdir()] == [f'{name}.gz']
     assert (
         len(
@@ -160,9 +168,9 @@ def test_a_failed_download_leaves_nothing_and_names_every_mirror(
     name, cache = NAMES[1], tmp_path / 'cache'
     mirrors = [server + kind + '/' for kind in ('cut', 'foreign')]
     with pytest.raises(ConnectionError) as caught:
-        download(f'{name}.gz', fashion_mnist.FULL[name], cache, mirrors, 1)
+        fetch(name, cache, mirrors)
     assert list(cache.iterdir()) == []
-    for part in mirrors + ['D2LMULTI_DATA', 'dataset-fashion-mnist']:
+    for part in mirrors:
         assert part in str(caught.value)
 
 
@@ -174,18 +182,11 @@ def test_a_server_that_keeps_us_waiting_is_given_up(
 ):
     name = NAMES[1]
     with pytest.raises(ConnectionError, match=f'{kind}/: .*{why}'):
-        download(
-            f'{name}.gz',
-            fashion_mnist.FULL[name],
-            tmp_path / 'cache',
-            [f'{server}{kind}/'],
-            1,
-        )
+        fetch(name, tmp_path / 'cache', [f'{server}{kind}/'])
 
 
-def test_the_cache_is_filled_once_and_used_again(
-    server, tmp_path, monkeypatch
-):
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'home'))
     monkeypatch.delenv('D2LMULTI_DATA', raising=False)
     is_file = fashion_mnist.Path.is_file
@@ -196,6 +197,21 @@ def test_the_cache_is_filled_once_and_used_again(
             is_file(path) and not str(path).startswith('/usr/share/datasets')
         ),
     )
+
+
+def test_without_a_network_the_message_says_what_helps(
+    empty_cache, monkeypatch
+):
+    monkeypatch.setattr(fashion_mnist, 'MIRRORS', ['http://127.0.0.1:9/'])
+    with pytest.raises(ConnectionError) as caught:
+        read_fashion_mnist(full=True)
+    for part in ('127.0.0.1:9', 'D2LMULTI_DATA', 'dataset-fashion-mnist'):
+        assert part in str(caught.value)
+
+
+def test_the_cache_is_filled_once_and_used_again(
+    empty_cache, server, monkeypatch
+):
     monkeypatch.setattr(fashion_mnist, 'MIRRORS', [server + 'good/'])
     assert len(read_fashion_mnist(full=True)[0]) == 6
     monkeypatch.setattr(fashion_mnist, 'MIRRORS', [])

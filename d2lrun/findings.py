@@ -4,7 +4,7 @@ import dataclasses
 import os
 from typing import Any, Sequence
 
-from d2lrun.settings import slowing_settings
+from .settings import slowing_settings
 
 
 @dataclasses.dataclass

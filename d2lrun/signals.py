@@ -1,0 +1,37 @@
+"""Ctrl-C, held back while something must not be left half done."""
+
+import contextlib
+import signal
+import threading
+import types
+from typing import Iterator, List, Optional
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C (SIGINT) until the block ends; let a second through.
+
+    Otherwise an interrupt could leave a step half done: some parameters
+    updated, on some devices. Also a decorator.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or not callable(before)
+    ):  # Python would interrupt nothing
+        yield
+        return
+    held: List[int] = []
+
+    def hold(number: int, frame: Optional[types.FrameType]) -> None:
+        if held:
+            before(number, frame)
+        held.append(number)
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held:
+            signal.raise_signal(signal.SIGINT)
