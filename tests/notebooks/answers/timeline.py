@@ -6,7 +6,7 @@ WRONG = [
         ('1 - busy_time', 'busy_time', 'waits for'),
         (
             'for name in names}',
-            'for name in busy_devices(operators)}',
+            'for name in {o.device for o in operators}}',
             'with the keys',
         ),
         # each lane up to its own end
