@@ -1,4 +1,4 @@
-"""List on the page `api` what `__all__` of our two packages names, and nothing
+"""List on the page `api` what `__all__` of our packages names, and nothing
 else."""
 
 import importlib
@@ -8,19 +8,18 @@ import re
 
 import d2lmulti
 import d2lrun
+import samestep
 
-PUBLIC = [
-    (package, name)
-    for package in (d2lmulti, d2lrun)
-    for name in package.__all__
-]
+PACKAGES = d2lmulti, d2lrun, samestep
+
+PUBLIC = [(package, name) for package in PACKAGES for name in package.__all__]
 
 
 def add_public_names(app, docname, source):
     """Append the public names, below a heading for each module."""
     if docname != 'api':
         return
-    for package in (d2lmulti, d2lrun):
+    for package in PACKAGES:
         app.env.note_dependency(package.__file__)
     source[0] += f'\n\n{summary_table()}\n'
     modules = {}
@@ -43,7 +42,7 @@ def add_public_names(app, docname, source):
 def module_of(package, name):
     """Return the module of a public name, or the package around it."""
     path = getattr(package, name).__module__
-    around = importlib.import_module(path.rpartition('.')[0])
+    around = importlib.import_module(path.rpartition('.')[0] or path)
     if around is not d2lmulti and hasattr(around, name):
         return around
     return importlib.import_module(path)

@@ -6,7 +6,7 @@ It needs NumPy alone.
 
 import numpy as np
 
-from .causes import cast, distance, likely_cause, moves_of
+from .causes import cast, distance, likely_cause, moves_of, replicas_of
 from .comparison import Comparison, Difference
 
 __all__ = ['Comparison', 'Difference', 'same_step']
@@ -80,10 +80,8 @@ def run(step, params, batches, dtype, gradients):
     """Return what the step makes of each minibatch: lists of replicas."""
     results, params = [], cast(params, dtype)
     for batch in batches:
-        result = step(params, *cast(batch, dtype))
-        if not isinstance(result[0], (list, tuple)):
-            result = [result]
-        results.append([cast(replica, dtype) for replica in result])
+        replicas = replicas_of(step(params, *cast(batch, dtype)))
+        results.append([cast(replica, dtype) for replica in replicas])
         if not gradients:
             params = results[-1][0]
     return results
@@ -127,7 +125,7 @@ def explain(comparison, replicas, start, moves, k):
         d._replace(
             cause=likely_cause(
                 replicas[d.replica][d.array] - start[d.array],
-                {what: arrays[d.array] for what, arrays in moves.items()},
+                [(what, arrays[d.array]) for what, arrays in moves],
                 d.bound,
                 k,
             )

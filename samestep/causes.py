@@ -9,6 +9,12 @@ def cast(arrays, dtype):
     return [a.astype(dtype) if a.dtype.kind == 'f' else a for a in arrays]
 
 
+def replicas_of(result):
+    """Return a step's result as a list of replicas."""
+    alone = not isinstance(result[0], (list, tuple))
+    return [result] if alone else result
+
+
 def distance(found, right):
     """Return the largest difference of two arrays, in float64."""
     return float(
@@ -17,41 +23,55 @@ def distance(found, right):
 
 
 def moves_of(reference, starts, batches, n, gradients, k):
-    """Return {what: moves}: how far each array goes in step `n`, first the
-    right way, then as in steps with a known bug. A gradient starts at 0."""
+    """Return pairs of words and moves: how far each array goes in step `n`,
+    first the right way, then with known bugs. A gradient starts at 0."""
 
     def move(part, n=n):
         X, y = cast(batches[n], 'float64')
         start = starts[0 if gradients else n]
-        arrays = cast(reference(start, X[part], y[part]), 'float64')
+        result = replicas_of(reference(start, X[part], y[part]))
+        arrays = cast(result[0], 'float64')
         return arrays if gradients else [a - s for a, s in zip(arrays, start)]
 
     rows = np.arange(len(batches[n][0]))
-    shards = [part for part in np.array_split(rows, k) if len(part)]
-    moves = {'the right one': move(rows)}
+    moves = [('the right one', move(rows))]
     if n:
-        moves['that of the step before'] = move(slice(None), n - 1)
-    if len(shards) > 1:
-        alone = [move(part) for part in shards]
-        for i, arrays in enumerate(alone):
-            moves[f'that of shard {i} alone'] = arrays
-        moves["the mean of the shards' own"] = [
-            sum(arrays) / len(arrays) for arrays in zip(*alone)
-        ]
+        moves.append(('that of the step before', move(slice(None), n - 1)))
     if len(rows) > 1:
-        moves['one without the last example'] = move(rows[:-1])
-        moves['one without the first example'] = move(rows[1:])
+        moves.append(('one without the last example', move(rows[:-1])))
+        moves.append(('one without the first example', move(rows[1:])))
+    for shards in splits_of(rows, k):
+        alone = [move(shard) for shard in shards]
+        means = [sum(arrays) / len(arrays) for arrays in zip(*alone)]
+        moves.append(("the mean of the shards' own", means))
+        for i, arrays in enumerate(alone):
+            moves.append((f'that of shard {i} alone', arrays))
+        for i, shard in enumerate(shards if len(shards) > 2 else []):
+            others = np.setdiff1d(rows, shard)
+            moves.append((f'one without shard {i}', move(others)))
     return moves
+
+
+def splits_of(rows, k):
+    """Return the ways to split rows into k shards, the longer ones first or
+    last; none if there would be one shard."""
+    longer_first = np.array_split(rows, k)
+    longer_last = [part[::-1] for part in np.array_split(rows[::-1], k)][::-1]
+    splits = [
+        [shard for shard in split if len(shard)]
+        for split in (longer_first, longer_last)
+    ]
+    return [split for split in splits if len(split) > 1]
 
 
 def likely_cause(move, moves, bound, k):
     """Return in words what an array's wrong move is, or ''."""
-    right = moves['the right one']
+    right = moves[0][1]
     if not np.isfinite(move).all():
         return 'It has numbers that are not finite.'
     if abs(move).max() <= bound:
         return 'It has not moved.'
-    for what, known in moves.items():
+    for what, known in moves:
         scale = (move * known).sum() / max((known * known).sum(), 1e-300)
         rest = abs(move - scale * known).max()
         differs = known is right or abs(known - right).max() > bound

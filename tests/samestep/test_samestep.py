@@ -137,6 +137,16 @@ BUGS = {
     'no exchange': (alone, 'of shard 1 alone'),
     'mean of means': (mean_of_means, "mean of the shards' own."),
     'one replica': (one_replica_off, 'Only some replicas are wrong: [1]'),
+    'shards with the longer one last': (
+        lambda params, X, y: mean_of_means(params, X[::-1], y[::-1]),
+        "mean of the shards' own.",
+    ),
+    'one shard of three lost': (
+        lambda params, X, y: descend(
+            params, gradients(params, X[21:], y[21:]), len(X)
+        ),
+        'one without shard 0',
+    ),
     'last example lost': (
         lambda params, X, y: descend(
             params, gradients(params, X[:-1], y[:-1]), len(X)

@@ -1,0 +1,70 @@
+"""The recipes of the page *Verify your own training step* are right, and see
+the bugs that the page names."""
+
+import importlib
+import pathlib
+
+import pytest
+from verify_page import FINE, PAGE, SCRIPTS, run_recipe
+
+BUGS = {
+    'a mean of means': (
+        'smallest.py',
+        [
+            ('total = gradient', 'total = len(X) / 2 / m * gradient'),
+            ('+ gradient(w', '+ len(X) / 2 / (len(X) - m) * gradient(w'),
+        ],
+        "The move is the mean of the shards' own",
+    ),
+    'a row forgotten': (
+        'smallest.py',
+        [('gradient(w, X[m:], y[m:])', 'gradient(w, X[m:-1], y[m:-1])')],
+        'without the last example',
+    ),
+    'no exchange': (
+        'gluon.py',
+        [("{'learning_rate': 0.1})", "{'learning_rate': 0.1}, kvstore=None)")],
+        'The move is that of shard 0 alone',
+    ),
+    'divided by the shard': (
+        'gluon.py',
+        [('trainer.step(len(X))', 'trainer.step(len(X_shards[0]))')],
+        'off by',
+    ),
+}
+
+
+@pytest.mark.parametrize('name', ['smallest.py', 'gluon.py'])
+def test_a_recipe_is_right(name, tmp_path):
+    assert run_recipe(tmp_path, name) == f'{FINE}\n'
+
+
+@pytest.mark.parametrize('bug', BUGS)
+def test_a_bug_in_a_recipe_is_found(bug, tmp_path):
+    name, changes, cause = BUGS[bug]
+    found = run_recipe(tmp_path, name, changes)
+    assert FINE not in found and cause in found
+
+
+def test_every_recipe_is_run_by_a_test():
+    tests = pathlib.Path(__file__).parents[1]
+    text = ''.join(
+        path.read_text() for path in (*tests.glob('*/test_verify*.py'),)
+    )
+    for name in SCRIPTS:
+        assert f"'{name}'" in text or name == 'torch_steps.py', name
+    assert 'The move is the mean' in PAGE
+
+
+@pytest.mark.long
+def test_the_recipe_for_jax(tmp_path, monkeypatch):
+    """In the environment of the benchmark, which it sets up."""
+    root = pathlib.Path(__file__).parents[2]
+    monkeypatch.syspath_prepend(root / 'benchmarks')
+    jax = importlib.import_module('peers.environments').JAX
+    assert jax.why_missing() is None
+    python = (str(jax.python),)
+    assert run_recipe(tmp_path, 'jax_steps.py', (), python) == f'{FINE}\n'
+    bug = [("return jax.lax.psum(gradients, 'devices')", 'return gradients')]
+    found = run_recipe(tmp_path, 'jax_steps.py', bug, python)
+    assert 'shard 0 alone' in found

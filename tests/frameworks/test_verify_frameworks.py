@@ -1,0 +1,70 @@
+"""The recipes for PyTorch and TensorFlow of the page *Verify your own
+training step* are right, and see the bugs that people have had."""
+
+import sys
+
+import pytest
+from verify_page import FINE, run_recipe
+
+TORCHRUN = (
+    *(sys.executable, '-m', 'torch.distributed.run'),
+    *('--standalone', '--nproc-per-node=2'),
+)
+RECIPES = {
+    'accumulate.py': ((sys.executable,), 1),
+    'ddp.py': (TORCHRUN, 2),
+    'no_sync.py': (TORCHRUN, 2),
+    'fsdp.py': (TORCHRUN, 2),
+    'tf_steps.py': ((sys.executable,), 1),
+}
+BUGS = {
+    'each part is a mean': (
+        'accumulate.py',
+        [(", reduction='sum')", ')'), ('(loss / len(X))', 'loss')],
+        "the mean of the shards' own, times the 4 devices",
+    ),
+    'DDP takes a mean of means': (
+        'ddp.py',
+        [(", reduction='sum')", ')'), ('(loss * size / len(X))', 'loss')],
+        "The move is the mean of the shards' own.",
+    ),
+    'nothing is exchanged': (
+        'no_sync.py',
+        [
+            (
+                'contextlib.nullcontext() if last else ddp.no_sync()',
+                'ddp.no_sync()',
+            )
+        ],
+        'The move is that of shard',
+    ),
+    'the mean of sums': (
+        'fsdp.py',
+        [('loss * size / len(X)', 'loss / len(X)')],
+        'the right one, divided by the 2 devices',
+    ),
+    'the sum of means': (
+        'tf_steps.py',
+        [
+            (
+                'sum_of_losses(params, X_shard, y_shard) / len(X)',
+                'sum_of_losses(params, X_shard, y_shard) / len(X_shard)',
+            )
+        ],
+        "the mean of the shards' own, times the 2 devices",
+    ),
+}
+
+
+@pytest.mark.parametrize('name', RECIPES)
+def test_a_recipe_is_right(name, tmp_path):
+    python, processes = RECIPES[name]
+    found = run_recipe(tmp_path, name, (), python)
+    assert found.count(FINE) == processes and 'off by' not in found
+
+
+@pytest.mark.parametrize('bug', BUGS)
+def test_a_bug_in_a_recipe_is_found(bug, tmp_path):
+    name, changes, cause = BUGS[bug]
+    found = run_recipe(tmp_path, name, changes, RECIPES[name][0])
+    assert FINE not in found and cause in found

@@ -1,0 +1,43 @@
+"""The recipes of the page *Verify your own training step*, to run them."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).parents[1]
+PAGE = (ROOT / 'book' / 'verify.md').read_text()
+SCRIPTS = {
+    name: source
+    for name, source in re.findall(
+        r'```python\n# (\w+\.py)\n(.*?)```', PAGE, re.DOTALL
+    )
+}
+FINE = 'equal up to rounding'
+
+
+def run_recipe(folder, name, changes=(), python=(sys.executable,)):
+    """Copy the scripts of the page to `folder` and run one of them, in which
+    each (old, new) of `changes` is made; return what it prints."""
+    for script, source in SCRIPTS.items():
+        for old, new in changes if script == name else ():
+            assert source.count(old) == 1, (old, source.count(old))
+            source = source.replace(old, new)
+        (folder / script).write_text(source)
+    done = subprocess.run(
+        [*python, name],
+        cwd=folder,
+        env={
+            **os.environ,
+            'PYTHONPATH': str(ROOT),
+            'OMP_NUM_THREADS': '1',
+            'TORCH_DISABLE_SHARE_RDZV_TCP_STORE': '1',
+            'TF_CPP_MIN_LOG_LEVEL': '2',
+        },
+        text=True,
+        capture_output=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
