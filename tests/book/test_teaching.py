@@ -39,6 +39,7 @@ def test_the_core_takes_four_hours():
     assert sum(core_minutes()[:2]) <= 245
     readme = (ROOT / 'README.md').read_text()
     assert 'the core is 1 to 5: four hours with its exercises' in readme
+    assert 'the core, chapters 1 to 5, takes four hours' in readme
 
 
 @pytest.mark.parametrize('path', NOTEBOOKS, ids=lambda path: path.stem)
