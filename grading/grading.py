@@ -38,7 +38,8 @@ class Result:
     """What came of one answer; `exercise` is '' for a damaged file.
 
     `verdict`: one of `sandbox.VERDICTS`. `note`: what the grader did with the
-    answer before it ran.
+    answer before it ran. `late`: how late it is, or ''; `counts`: the part of
+    its points that it then brings.
     """
 
     student: str
@@ -50,11 +51,18 @@ class Result:
     message: str = ''
     seconds: float = 0
     note: str = ''
+    late: str = ''
+    counts: float = 1
 
     @property
     def passed(self):
         """Whether the checks accept the answer."""
         return self.verdict == 'passed'
+
+    @property
+    def earned(self):
+        """The points that the answer brings."""
+        return self.points * self.counts if self.passed else 0
 
 
 def grade_file(file, chapters, limits, secret=None):
@@ -169,7 +177,7 @@ def best_of(results):
     best = {}
     for result in results:
         key = result.student, result.exercise or result.file
-        rank = (*order, 'tampered').index(result.verdict)
+        rank = (*order, 'tampered').index(result.verdict), result.earned
         if key not in best or rank > best[key][0]:
             best[key] = rank, result
     return sorted(

@@ -37,10 +37,10 @@ STUDENT = """{% extends 'page' %}{% block body %}
 <tr><th>exercise<th class="number">points<th>result<th>what the check says
 {% for r in results %}
 <tr><td>{{ r.exercise or r.file }}
-<td class="number">{{ '%g' % (r.points if r.passed else 0) }} of
+<td class="number">{{ '%g' % r.earned }} of
 {{ '%g' % r.points }}
 <td class="{{ 'passed' if r.passed else 'failed' }}">
-{{ r.verdict }}
+{{ r.verdict }}{% if r.late %}, late: {{ r.late }}{% endif %}
 <td>{{ r.message }}{% if r.note %} ({{ r.note }}){% endif %}
 {% endfor %}
 </table></div>
@@ -90,7 +90,7 @@ def write_report(results, folder, warning=''):
         page = f'students/{file_name(student)}.html'
         totals = {
             'student': student,
-            'points': f'{sum(r.points for r in own if r.passed):g}',
+            'points': f'{sum(r.earned for r in own):g}',
             'possible': f'{sum(r.points for r in own):g}',
         }
         render('student', folder / page, student, results=own, **totals)
