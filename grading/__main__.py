@@ -6,7 +6,9 @@
 Each answer runs in a separate process, with the book's own check, limits on
 time and memory, and, where the system allows it, without a network and with
 everything else read-only. Writes build/grades: grades.csv, index.html and a
-page for each student, and gradebook.csv, a row for each student.
+page for each student; gradebook.csv, a row for each student, and the same for
+Canvas and Moodle; texts/, a page for each question that is answered in words;
+similar.html, answers that are alike.
 """
 
 import argparse
@@ -31,7 +33,9 @@ from .roster import (
     student_in,
 )
 from .sandbox import VERDICTS, can_isolate
+from .similar import write_similar
 from .submissions import NO_EXERCISE, find_files
+from .texts import merge, read_texts, write_texts
 
 NOT_ISOLATED = (
     'This system does not allow namespaces, so the answers had a network and '
@@ -53,15 +57,17 @@ def main():
         sys.exit(f'there is no notebook in {options.submissions}')
     if not can_isolate():
         print(NOT_ISOLATED, file=sys.stderr)
+    folder, each = options.out / 'texts', options.text_points
+    try:  # before the class is graded
+        options.out.mkdir(parents=True, exist_ok=True)
+        earlier = read_texts(folder, chapters, each)
+    except (ValueError, OSError) as error:
+        sys.exit(str(error))
     results = best_of(grade_files(files, chapters, options))
     if options.add:
         results = add_earlier(results, options.out / 'results.json')
-    write_report(results, options.out, '' if can_isolate() else NOT_ISOLATED)
-    write_gradebook(
-        results, chapters, options.roster, options.out / 'gradebook.csv'
-    )
-    if options.roster:
-        write_imports(results, chapters, options.roster, options.out)
+    texts = merge(earlier, files, chapters, each, options.add)
+    write_all(results, texts, chapters, options)
     counts = collections.Counter(result.verdict for result in results)
     print(
         f'{len(files)} notebooks, {len({r.student for r in results})} '
@@ -69,6 +75,29 @@ def main():
         + ', '.join(f'{counts[v]} {v}' for v in VERDICTS)
         + f'\nThe report is in {options.out}/index.html'
     )
+
+
+def write_all(results, texts, chapters, options):
+    """Write all pages and tables."""
+    out, pages = options.out, []
+    if not options.student:
+        pages = [
+            (name, f'texts/{page}')
+            for name, page in write_texts(texts, chapters, out / 'texts')
+        ]
+        number = write_similar(results, chapters, out / 'similar.html')
+        pages.append((f'similar answers ({number})', 'similar.html'))
+    write_report(
+        results,
+        out,
+        '' if can_isolate() else NOT_ISOLATED,
+        [text for written in texts.values() for text in written],
+        pages,
+    )
+    roster = options.roster
+    write_gradebook(results, chapters, roster, out / 'gradebook.csv', texts)
+    if roster:
+        write_imports(results, chapters, roster, out, texts)
 
 
 def name_students(files, chapters, options):
@@ -168,6 +197,12 @@ def parse_options():
         type=percent,
         default=100,
         help='the percentage of its points that a late answer brings: 100',
+    )
+    parser.add_argument(
+        '--text-points',
+        type=positive,
+        default=1,
+        help='of each question to think about, marked by hand: 1',
     )
     parser.add_argument(
         '--add',

@@ -33,30 +33,36 @@ def add_earlier(results, path):
     return both
 
 
-def add_points(results):
+def add_points(results, texts):
     """Return {(student, stem of the chapter): points}."""
-    points = {}
-    for result in results:
-        key = result.student, result.chapter
-        points[key] = points.get(key, 0) + result.earned
+    brought = [(r.student, r.chapter, r.earned) for r in results]
+    for stem, written in texts.items():
+        brought += [(t.student, stem, t.points or 0) for t in written]
+    points: dict = {}
+    for student, stem, value in brought:
+        points[student, stem] = points.get((student, stem), 0) + value
     return points
 
 
-def possible(chapter):
-    """Return the points of a chapter."""
-    return sum(exercise.points for exercise in chapter.exercises)
+def possible(chapter, texts):
+    """Return the points of a chapter: those of its question to think about,
+    too, if anyone has some."""
+    counted = [
+        t.of for t in texts.get(chapter.stem, []) if t.points is not None
+    ]
+    return sum(e.points for e in chapter.exercises) + sum(counted[:1])
 
 
-def write_gradebook(results, chapters, roster, path):
+def write_gradebook(results, chapters, roster, path, texts):
     """Write a row for each student: points by chapter, their sum, the points
     that all `chapters` have, and in which chapters something was late.
 
     `roster`: {student: `Person`}. Who handed in nothing has 0; students who
-    are not in it follow, with a note that says so.
+    are not in it follow, with a note that says so. `texts`: {stem: [`Text`]}.
     """
-    points = add_points(results)
-    total = sum(map(possible, chapters))
-    found = sorted({result.student for result in results})
+    points = add_points(results, texts)
+    total = sum(possible(chapter, texts) for chapter in chapters)
+    found = sorted({student for student, _ in points})
     stems = [chapter.stem for chapter in chapters]
     names = [name_of(stem) for stem in stems]
     rows = [['student', 'name', 'points', 'of', *names, 'late', 'note']]
@@ -75,15 +81,16 @@ def write_gradebook(results, chapters, roster, path):
     write_table(rows, path)
 
 
-def write_imports(results, chapters, roster, folder):
+def write_imports(results, chapters, roster, folder, texts):
     """Write canvas.csv and moodle.csv: a column for each chapter that anyone
     has handed in, and a row for each student of the roster."""
-    points = add_points(results)
+    points = add_points(results, texts)
     graded = [c for c in chapters if c.stem in {r.chapter for r in results}]
     names = [name_of(chapter.stem) for chapter in graded]
     canvas = [
         [*CANVAS_HEADER, *names],
-        ['    Points Possible', '', '', '', '', *map(possible, graded)],
+        ['    Points Possible', '', '', '', '']
+        + [possible(chapter, texts) for chapter in graded],
     ]
     moodle = [[*MOODLE_HEADER, *names]]
     for student, person in roster.items():

@@ -8,6 +8,7 @@ import re
 from .cells import name_of, runnable
 from .sandbox import Outcome, run_answers
 from .submissions import match, read_notebook
+from .texts import find_text
 
 HERE = pathlib.Path(__file__).parent
 ROOT = next(p for p in HERE.parents if (p / 'pyproject.toml').exists())
@@ -39,7 +40,7 @@ class Result:
 
     `verdict`: one of `sandbox.VERDICTS`. `note`: what the grader did with the
     answer before it ran. `late`: how late it is, or ''; `counts`: the part of
-    its points that it then brings.
+    its points that it then brings. `sources`: of the answer's cells.
     """
 
     student: str
@@ -53,6 +54,7 @@ class Result:
     note: str = ''
     late: str = ''
     counts: float = 1
+    sources: list = dataclasses.field(default_factory=list)
 
     @property
     def passed(self):
@@ -71,7 +73,9 @@ def grade_file(file, chapters, limits, secret=None):
     `limits`: (seconds, megabytes). `secret`: draws the hidden checks.
     """
     try:
-        chapter, answers = match(read_notebook(file), chapters)
+        notebook = read_notebook(file)
+        chapter, answers = match(notebook, chapters)
+        file.chapter, file.text = chapter.stem, find_text(notebook, chapter)
         note = other_name(file.name, chapter, chapters)
     except ValueError as error:
         return [Result(file.student, file.name, message=str(error))]
@@ -111,6 +115,7 @@ def run_all(file, chapter, answers, limits, secret, note=''):
         SECRET_FOLDERS,
     )
     notes = {answer.exercise.id: answer.note for answer in answers}
+    sources = {a.exercise.id: a.sources for a in answers if a.is_changed()}
     results = []
     for exercise in chapter.exercises:
         none = Outcome('not answered', 'the stub is as it was', 0)
@@ -128,6 +133,7 @@ def run_all(file, chapter, answers, limits, secret, note=''):
                 message,
                 seconds,
                 '; '.join(filter(None, [note, notes.get(exercise.id)])),
+                sources=sources.get(exercise.id, []),
             )
         )
     return results

@@ -39,7 +39,8 @@ class File:
     """A notebook of a student: its content, or what is wrong with it.
 
     `time`: of the file or zip that was handed in, in seconds since 1970; 0 if
-    it is not known. `marked_late`: whether Canvas says so.
+    it is not known. `marked_late`: whether Canvas says so. The grader fills in
+    `chapter`, the stem, and `text`, the answer to its question.
     """
 
     student: str
@@ -48,6 +49,8 @@ class File:
     problem: str = ''
     time: float = 0
     marked_late: bool = False
+    chapter: str = ''
+    text: str = ''
 
 
 @dataclasses.dataclass

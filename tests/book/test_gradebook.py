@@ -53,7 +53,7 @@ def test_who_handed_in_nothing_has_a_row_and_the_total_is_fixed(tmp_path):
         result('eve', '02_network', 2, 'tampered'),
     ]
     book = tmp_path / 'gradebook.csv'
-    write_gradebook(results, CHAPTERS, read_roster(path), book)
+    write_gradebook(results, CHAPTERS, read_roster(path), book, {})
     ann, bob, eve = rows_of(book)
     assert (ann['name'], ann['points'], ann['of']) == ('Ann A.', '4', '12')
     assert (ann['devices'], ann['network']) == ('2', '2')
@@ -240,7 +240,7 @@ def test_a_late_answer_brings_what_counts_and_is_marked(tmp_path):
     assert best_of([result('ann', '01_devices', 1, 'wrong'), late]) == [late]
     in_time = result('ann', '01_devices', 1, 'passed')
     assert best_of([late, in_time]) == best_of([in_time, late]) == [in_time]
-    write_gradebook([late], CHAPTERS, {}, tmp_path / 'book.csv')
+    write_gradebook([late], CHAPTERS, {}, tmp_path / 'book.csv', {})
     (ann,) = rows_of(tmp_path / 'book.csv')
     assert (ann['points'], ann['late']) == ('0.5', 'devices: 1 d 0 h')
 
@@ -250,7 +250,7 @@ def test_canvas_and_moodle_get_the_columns_that_they_know(tmp_path):
     path.write_text(CANVAS_EXPORT, encoding='utf-8')
     roster = read_roster(path)
     done = result('ann@x.edu', '02_network', 1, 'passed')
-    write_imports([done], CHAPTERS, roster, tmp_path)
+    write_imports([done], CHAPTERS, roster, tmp_path, {})
     header, possible, ann, bo = csv.reader(open(tmp_path / 'canvas.csv'))
     assert header[:5] == CANVAS_EXPORT[1:].split(',HW')[0].split(',')
     assert header[5:] == ['network']  # nobody handed in the other chapter
@@ -258,7 +258,7 @@ def test_canvas_and_moodle_get_the_columns_that_they_know(tmp_path):
     assert ann == ['Smith, Ann', '101', 's1', 'ann@x.edu', 'Lab 1', '2']
     assert bo[-1] == '0'
     path.write_text(MOODLE_EXPORT, encoding='utf-8')
-    write_imports([done], CHAPTERS, read_roster(path), tmp_path)
+    write_imports([done], CHAPTERS, read_roster(path), tmp_path, {})
     header, ann, bo = csv.reader(open(tmp_path / 'moodle.csv'))
     assert header[:4] == MOODLE_EXPORT.split(';Quiz')[0].split(';')
     assert ann == ['Ann', 'Smith', '4711', 'ann@x.edu', '2']
