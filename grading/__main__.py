@@ -6,7 +6,9 @@
 Each answer runs in a separate process, with the book's own check, limits on
 time and memory, and, where the system allows it, without a network and with
 everything else read-only. Writes build/grades: grades.csv, index.html and a
-page for each student, and gradebook.csv, a row for each student.
+page for each student; gradebook.csv, a row for each student, and the same for
+Canvas and Moodle; texts/, a page for each question that is answered in words;
+similar.html, answers that are alike.
 """
 
 import argparse
@@ -19,11 +21,21 @@ from concurrent.futures import ThreadPoolExecutor
 from tqdm import tqdm
 
 from .exercises import read_chapters
-from .gradebook import add_earlier, read_roster, write_gradebook
+from .gradebook import add_earlier, write_gradebook, write_imports
 from .grading import ROOT, best_of, grade_file
 from .report import write_report
+from .roster import (
+    CANVAS,
+    how_late,
+    parse_due,
+    read_late,
+    read_roster,
+    student_in,
+)
 from .sandbox import VERDICTS, can_isolate
+from .similar import write_similar
 from .submissions import NO_EXERCISE, find_files
+from .texts import merge, read_texts, write_texts
 
 NOT_ISOLATED = (
     'This system does not allow namespaces, so the answers had a network and '
@@ -40,20 +52,22 @@ def main():
         if not chapters:
             sys.exit(f'no chapter is called {options.only}')
     files = list(find_files(options.submissions))
-    if options.student:
-        for file in files:
-            file.student = options.student
+    name_students(files, chapters, options)
     if not files:
         sys.exit(f'there is no notebook in {options.submissions}')
     if not can_isolate():
         print(NOT_ISOLATED, file=sys.stderr)
+    folder, each = options.out / 'texts', options.text_points
+    try:  # before the class is graded
+        options.out.mkdir(parents=True, exist_ok=True)
+        earlier = read_texts(folder, chapters, each)
+    except (ValueError, OSError) as error:
+        sys.exit(str(error))
     results = best_of(grade_files(files, chapters, options))
     if options.add:
         results = add_earlier(results, options.out / 'results.json')
-    write_report(results, options.out, '' if can_isolate() else NOT_ISOLATED)
-    write_gradebook(
-        results, chapters, options.roster, options.out / 'gradebook.csv'
-    )
+    texts = merge(earlier, files, chapters, each, options.add)
+    write_all(results, texts, chapters, options)
     counts = collections.Counter(result.verdict for result in results)
     print(
         f'{len(files)} notebooks, {len({r.student for r in results})} '
@@ -63,14 +77,57 @@ def main():
     )
 
 
+def write_all(results, texts, chapters, options):
+    """Write all pages and tables."""
+    out, pages = options.out, []
+    if not options.student:
+        pages = [
+            (name, f'texts/{page}')
+            for name, page in write_texts(texts, chapters, out / 'texts')
+        ]
+        number = write_similar(results, chapters, out / 'similar.html')
+        pages.append((f'similar answers ({number})', 'similar.html'))
+    write_report(
+        results,
+        out,
+        '' if can_isolate() else NOT_ISOLATED,
+        [text for written in texts.values() for text in written],
+        pages,
+    )
+    roster = options.roster
+    write_gradebook(results, chapters, roster, out / 'gradebook.csv', texts)
+    if roster:
+        write_imports(results, chapters, roster, out, texts)
+
+
+def name_students(files, chapters, options):
+    """Set whose the files are."""
+    stems = [chapter.stem for chapter in chapters]
+    for file in files:
+        canvas = CANVAS.fullmatch(file.student)
+        file.marked_late = bool(canvas and canvas['late'])
+        file.student = options.student or student_in(
+            file.student, options.roster, stems
+        )
+
+
 def grade_files(files, chapters, options):
     """Return the results of all files; print a student's at once."""
     results, limits = [], (options.seconds, options.memory)
+
+    def grade(file):
+        some = grade_file(file, chapters, limits, options.secret)
+        for result in some:
+            if result.verdict == 'not answered':
+                continue
+            result.late = how_late(
+                file, result.chapter, options.due, options.late
+            )
+            result.counts = options.late_counts / 100 if result.late else 1
+        return some
+
     with ThreadPoolExecutor(options.jobs) as pool:
-        found = pool.map(
-            lambda file: grade_file(file, chapters, limits, options.secret),
-            files,
-        )
+        found = pool.map(grade, files)
         for some in tqdm(found, total=len(files), disable=None):
             # With one chapter asked for, other chapters are no mistake.
             if options.only and not any(r.exercise for r in some):
@@ -118,9 +175,34 @@ def parse_options():
     )
     parser.add_argument(
         '--roster',
-        type=roster,
+        type=from_file(read_roster),
         default={},
-        help='a CSV file with a line for each student: student,name',
+        help='a CSV file with a line for each student, such as student,name; '
+        'an export of Canvas or Moodle is one, too',
+    )
+    parser.add_argument(
+        '--due',
+        type=from_file(parse_due),
+        help='later files are late: 2026-11-30T18:00, of this time zone',
+    )
+    parser.add_argument(
+        '--late',
+        type=from_file(read_late),
+        default={},
+        help='a CSV file of who is late, whatever the time of the file: '
+        'student,chapter,late',
+    )
+    parser.add_argument(
+        '--late-counts',
+        type=percent,
+        default=100,
+        help='the percentage of its points that a late answer brings: 100',
+    )
+    parser.add_argument(
+        '--text-points',
+        type=positive,
+        default=1,
+        help='of each question to think about, marked by hand: 1',
     )
     parser.add_argument(
         '--add',
@@ -143,12 +225,24 @@ def parse_options():
     return options
 
 
-def roster(path):
-    """Return the students in a file from the command line."""
-    try:
-        return read_roster(path)
-    except (OSError, ValueError) as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+def from_file(read):
+    """Return `read`, so that the command line shows what is wrong."""
+
+    def parse(text):
+        try:
+            return read(text)
+        except (OSError, ValueError) as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse
+
+
+def percent(text):
+    """Return a percentage from the command line."""
+    value = float(text)
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError(f'{text} is not between 0 and 100')
+    return value
 
 
 def positive(text):

@@ -7,10 +7,20 @@ Ids and points are those of nbgrader's metadata: the check of an exercise has
 import dataclasses
 import json
 import pathlib
+import re
 
 import nbformat
 
-from .cells import code_before, code_cells, names_in, without_marks
+from .cells import (
+    code_before,
+    code_cells,
+    name_of,
+    names_in,
+    tags,
+    without_marks,
+)
+
+THINK = re.compile(r'^\*\*(\d+)\. To think about.*', re.MULTILINE | re.DOTALL)
 
 
 @dataclasses.dataclass
@@ -30,13 +40,24 @@ class Exercise:
 class Chapter:
     """A chapter's exercises, and the cells that they need.
 
-    `ours`: the sources of its other code cells, to tell what a student added.
+    `ours`: the sources of its other code cells, to tell what a student added;
+    `words`: of those with text. `question`: the one to think about, `number`
+    its number, `our_answer` ours.
     """
 
     stem: str
     before: list
     exercises: list
     ours: list
+    words: list = dataclasses.field(default_factory=list)
+    question: str = ''
+    number: str = ''
+    our_answer: str = ''
+
+    @property
+    def question_id(self):
+        """The id of the question, as that of an exercise."""
+        return f'{name_of(self.stem)}-exercise-{self.number}'
 
 
 def chapter_of(path):
@@ -63,7 +84,28 @@ def chapter_of(path):
         if cell not in solutions
         for source in sorted({cell.source, without_marks(cell.source)})
     ]
-    return Chapter(path.stem, code_before(notebook), exercises, ours)
+    return Chapter(
+        path.stem, code_before(notebook), exercises, ours, **words_of(notebook)
+    )
+
+
+def words_of(notebook):
+    """Return what a `Chapter` has of a notebook's text."""
+    cells = [c for c in notebook.cells if c.cell_type == 'markdown']
+    answers = [cell.source for cell in cells if 'solution' in tags(cell)]
+    words = [cell.source for cell in cells if 'solution' not in tags(cell)]
+    found = [THINK.search(source) for source in words if THINK.search(source)]
+    if not found:
+        return {'words': words}
+    answer = re.sub(
+        r'(?s)<summary>.*?</summary>|<[^>]*>', '', ''.join(answers[-1:])
+    )
+    return {
+        'words': words,
+        'question': found[-1][0].strip(),
+        'number': found[-1][1],
+        'our_answer': answer.strip(),
+    }
 
 
 def read_chapters(source):
@@ -87,6 +129,7 @@ def write_chapters(chapters, path):
     """Save what a student needs to run the checks: no solution."""
     found = [dataclasses.asdict(chapter) for chapter in chapters]
     for chapter in found:
+        chapter.update(words=[], question='', our_answer='')
         for exercise in chapter['exercises']:
             exercise['solution'] = ''
     path.write_text(json.dumps(found, indent=1))

@@ -1,4 +1,10 @@
-"""One row for each student, of a roster, with points of a fixed total."""
+"""One row for each student, of a roster, with points of a fixed total; and
+the same for Canvas and Moodle to import.
+
+The header lines are those of their documentation:
+https://community.canvaslms.com/t5/Instructor-Guide/How-do-I-import-grades-in-the-Gradebook/ta-p/807
+https://docs.moodle.org/405/en/Grade_import
+"""
 
 import csv
 import dataclasses
@@ -7,27 +13,10 @@ import json
 from .cells import name_of
 from .grading import Result, best_of
 from .report import as_cell
+from .roster import Person
 
-
-def read_roster(path):
-    """Return {student: name} from a CSV file with a header line.
-
-    The column `student` is the name of the student's folder or file, else the
-    first column; `name` may follow. Raises ValueError if there is no row.
-    """
-    with open(path, newline='', encoding='utf-8-sig') as file:
-        rows = list(csv.DictReader(file))
-    if not rows:
-        raise ValueError(
-            f'{path} has no student: write a line `student,name`, and a line '
-            'for each student below it'
-        )
-    key = 'student' if 'student' in rows[0] else next(iter(rows[0]))
-    return {
-        row[key].strip(): (row.get('name') or '').strip()
-        for row in rows
-        if (row[key] or '').strip()
-    }
+CANVAS_HEADER = ['Student', 'ID', 'SIS User ID', 'SIS Login ID', 'Section']
+MOODLE_HEADER = ['First name', 'Last name', 'ID number', 'Email address']
 
 
 def add_earlier(results, path):
@@ -44,32 +33,100 @@ def add_earlier(results, path):
     return both
 
 
-def write_gradebook(results, chapters, roster, path):
-    """Write a row for each student: points by chapter, their sum, and the
-    points that all `chapters` have.
+def add_points(results, texts):
+    """Return {(student, stem of the chapter): points}."""
+    brought = [(r.student, r.chapter, r.earned) for r in results]
+    for stem, written in texts.items():
+        brought += [(t.student, stem, t.points or 0) for t in written]
+    points: dict = {}
+    for student, stem, value in brought:
+        points[student, stem] = points.get((student, stem), 0) + value
+    return points
 
-    Students of the roster who handed in nothing have 0; others follow, with
-    the note that they are not in it.
+
+def possible(chapter, texts):
+    """Return the points of a chapter: those of its question to think about,
+    too, if anyone has some."""
+    counted = [
+        t.of for t in texts.get(chapter.stem, []) if t.points is not None
+    ]
+    return sum(e.points for e in chapter.exercises) + sum(counted[:1])
+
+
+def write_gradebook(results, chapters, roster, path, texts):
+    """Write a row for each student: points by chapter, their sum, the points
+    that all `chapters` have, and in which chapters something was late.
+
+    `roster`: {student: `Person`}. Who handed in nothing has 0; students who
+    are not in it follow, with a note that says so. `texts`: {stem: [`Text`]}.
     """
-    points = {}
-    for result in results:
-        if result.passed:
-            key = result.student, result.chapter
-            points[key] = points.get(key, 0) + result.points
-    total = sum(e.points for chapter in chapters for e in chapter.exercises)
-    found = sorted({result.student for result in results})
-    students = [*roster, *(s for s in found if s not in roster)]
+    points = add_points(results, texts)
+    total = sum(possible(chapter, texts) for chapter in chapters)
+    found = sorted({student for student, _ in points})
     stems = [chapter.stem for chapter in chapters]
+    names = [name_of(stem) for stem in stems]
+    rows = [['student', 'name', 'points', 'of', *names, 'late', 'note']]
+    for student in [*roster, *(s for s in found if s not in roster)]:
+        person = roster.get(student, Person(student))
+        own = [points.get((student, stem), 0) for stem in stems]
+        late = {
+            f'{name_of(result.chapter)}: {result.late}'
+            for result in results
+            if result.student == student and result.late and result.chapter
+        }
+        strange = roster and student not in roster
+        note = 'not in the roster' if strange else ''
+        ends = '; '.join(sorted(late)), note
+        rows.append([student, person.name, sum(own), total, *own, *ends])
+    write_table(rows, path)
+
+
+def write_imports(results, chapters, roster, folder, texts):
+    """Write canvas.csv and moodle.csv: a column for each chapter that anyone
+    has handed in, and a row for each student of the roster."""
+    points = add_points(results, texts)
+    graded = [c for c in chapters if c.stem in {r.chapter for r in results}]
+    names = [name_of(chapter.stem) for chapter in graded]
+    canvas = [
+        [*CANVAS_HEADER, *names],
+        ['    Points Possible', '', '', '', '']
+        + [possible(chapter, texts) for chapter in graded],
+    ]
+    moodle = [[*MOODLE_HEADER, *names]]
+    for student, person in roster.items():
+        own = [points.get((student, chapter.stem), 0) for chapter in graded]
+        name, login = person.name or student, person.login or student
+        canvas.append(
+            [name, person.canvas_id, person.sis_id, login, person.section]
+            + own
+        )
+        first, last = first_and_last(name)
+        number = person.number or ('' if person.email else student)
+        moodle.append([first, last, number, person.email, *own])
+    write_table(canvas, folder / 'canvas.csv')
+    write_table(moodle, folder / 'moodle.csv')
+
+
+def first_and_last(name):
+    """Return the parts of 'Ann Smith', or of 'Smith, Ann'."""
+    last, comma, first = name.partition(', ')
+    if not comma:
+        first, _, last = name.rpartition(' ')
+    return first, last
+
+
+def write_table(rows, path):
+    """Write a CSV file; numbers without needless digits."""
     with open(
         path, 'w', newline='', encoding='utf-8', errors='replace'
     ) as file:
         table = csv.writer(file)
-        table.writerow(
-            ['student', 'name', 'points', 'of', *map(name_of, stems), 'note']
-        )
-        for student in students:
-            own = [points.get((student, stem), 0) for stem in stems]
-            strange = roster and student not in roster
-            note = 'not in the roster' if strange else ''
-            row = [student, roster.get(student, ''), sum(own), total, *own]
-            table.writerow([as_cell(value) for value in [*row, note]])
+        for row in rows:
+            table.writerow(
+                [
+                    as_cell(value)
+                    if isinstance(value, str)
+                    else f'{round(value, 2):.10g}'
+                    for value in row
+                ]
+            )

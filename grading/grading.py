@@ -8,6 +8,7 @@ import re
 from .cells import name_of, runnable
 from .sandbox import Outcome, run_answers
 from .submissions import match, read_notebook
+from .texts import find_text
 
 HERE = pathlib.Path(__file__).parent
 ROOT = next(p for p in HERE.parents if (p / 'pyproject.toml').exists())
@@ -38,7 +39,8 @@ class Result:
     """What came of one answer; `exercise` is '' for a damaged file.
 
     `verdict`: one of `sandbox.VERDICTS`. `note`: what the grader did with the
-    answer before it ran.
+    answer before it ran. `late`: how late it is, or ''; `counts`: the part of
+    its points that it then brings. `sources`: of the answer's cells.
     """
 
     student: str
@@ -50,11 +52,19 @@ class Result:
     message: str = ''
     seconds: float = 0
     note: str = ''
+    late: str = ''
+    counts: float = 1
+    sources: list = dataclasses.field(default_factory=list)
 
     @property
     def passed(self):
         """Whether the checks accept the answer."""
         return self.verdict == 'passed'
+
+    @property
+    def earned(self):
+        """The points that the answer brings."""
+        return self.points * self.counts if self.passed else 0
 
 
 def grade_file(file, chapters, limits, secret=None):
@@ -63,7 +73,9 @@ def grade_file(file, chapters, limits, secret=None):
     `limits`: (seconds, megabytes). `secret`: draws the hidden checks.
     """
     try:
-        chapter, answers = match(read_notebook(file), chapters)
+        notebook = read_notebook(file)
+        chapter, answers = match(notebook, chapters)
+        file.chapter, file.text = chapter.stem, find_text(notebook, chapter)
         note = other_name(file.name, chapter, chapters)
     except ValueError as error:
         return [Result(file.student, file.name, message=str(error))]
@@ -103,6 +115,7 @@ def run_all(file, chapter, answers, limits, secret, note=''):
         SECRET_FOLDERS,
     )
     notes = {answer.exercise.id: answer.note for answer in answers}
+    sources = {a.exercise.id: a.sources for a in answers if a.is_changed()}
     results = []
     for exercise in chapter.exercises:
         none = Outcome('not answered', 'the stub is as it was', 0)
@@ -120,6 +133,7 @@ def run_all(file, chapter, answers, limits, secret, note=''):
                 message,
                 seconds,
                 '; '.join(filter(None, [note, notes.get(exercise.id)])),
+                sources=sources.get(exercise.id, []),
             )
         )
     return results
@@ -169,7 +183,7 @@ def best_of(results):
     best = {}
     for result in results:
         key = result.student, result.exercise or result.file
-        rank = (*order, 'tampered').index(result.verdict)
+        rank = (*order, 'tampered').index(result.verdict), result.earned
         if key not in best or rank > best[key][0]:
             best[key] = rank, result
     return sorted(

@@ -20,6 +20,22 @@ td.number, th.number { text-align: right; }
 .passed { color: #00694f; }
 .failed { color: #a33f00; }
 .scroll { overflow-x: auto; }
+pre { background: #f6f6f4; border: 1px solid #ddd; padding: .5rem;
+    overflow-x: auto; font: .85rem/1.45 ui-monospace, monospace;
+    counter-reset: line; tab-size: 4; }
+pre span { counter-increment: line; }
+pre span::before { content: counter(line); display: inline-block;
+    width: 1.6rem; margin-right: .8rem; text-align: right; color: #6b6b6b; }
+.text { white-space: pre-wrap; border-left: 3px solid #bbb;
+    padding-left: .8rem; overflow-wrap: anywhere; }
+.beside { display: grid; gap: 1rem; overflow-x: auto; grid-auto-flow: column;
+    grid-auto-columns: minmax(min(24rem, 90vw), 1fr); }
+.beside > div { min-width: 0; }
+label { display: block; }
+textarea { width: 100%; box-sizing: border-box; font: inherit; }
+@media (min-width: 40rem) { td:first-child { white-space: nowrap; } }
+.beside pre { white-space: pre-wrap; }
+h3 { font-size: 1rem; margin-bottom: .3rem; }
 @media print { body { margin: 0; } }
 """
 PAGE = """<!doctype html>
@@ -29,25 +45,55 @@ PAGE = """<!doctype html>
 <title>{{ title }}</title>
 <style>{{ style }}</style>
 <h1>{{ title }}</h1>
-{% block body %}{% endblock %}
+{% macro code(cells) %}
+{% for cell in cells %}
+<pre tabindex="0">
+{%- for line in cell.rstrip().split('\n') %}<span></span>{{ line ~ '\n' }}
+{%- endfor %}</pre>
+{% endfor %}
+{% endmacro %}
+{% block body scoped %}{% endblock %}
 """
 STUDENT = """{% extends 'page' %}{% block body %}
 <p>{{ points }} of {{ possible }} points.</p>
 <div class="scroll"><table>
 <tr><th>exercise<th class="number">points<th>result<th>what the check says
 {% for r in results %}
-<tr><td>{{ r.exercise or r.file }}
-<td class="number">{{ '%g' % (r.points if r.passed else 0) }} of
+<tr><td>{% if r.sources %}<a href="#{{ r.exercise }}">{{ r.exercise }}</a>
+{% else %}{{ r.exercise or r.file }}{% endif %}
+
+<td class="number">{{ '%g' % r.earned }} of
 {{ '%g' % r.points }}
 <td class="{{ 'passed' if r.passed else 'failed' }}">
-{{ r.verdict }}
+{{ r.verdict }}{% if r.late %}, late: {{ r.late }}{% endif %}
 <td>{{ r.message }}{% if r.note %} ({{ r.note }}){% endif %}
 {% endfor %}
+{% for t in texts %}
+<tr><td>{{ t.exercise }}
+<td class="number">
+{% if t.points is not none %}{{ '%g' % t.points }} of {{ '%g' % t.of }}
+{% endif %}
+<td>in words<td>{{ t.comment }}
+{% endfor %}
 </table></div>
+{% for r in results if r.sources %}
+<h2 id="{{ r.exercise }}">{{ r.exercise }}: {{ r.verdict }}</h2>
+{% if r.message %}<p>{{ r.message }}</p>{% endif %}
+{{ code(r.sources) }}
+{% endfor %}
+{% for t in texts %}
+<h2>{{ t.exercise }}</h2>
+<p class="text">{{ t.text }}</p>
+{% if t.comment %}<p><strong>Comment:</strong> {{ t.comment }}</p>{% endif %}
+{% endfor %}
 {% endblock %}"""
 CLASS = """{% extends 'page' %}{% block body %}
 <p>{{ rows | length }} students, {{ exercises | length }} exercises.
-<a href="grades.csv">grades.csv</a> has every result.</p>
+<a href="grades.csv">grades.csv</a> has every result.
+{% for name, address in pages %}
+<a href="{{ address }}">{{ name }}</a>{{ '' if loop.last else ', ' }}
+{% endfor %}
+</p>
 {% if warning %}<p class="failed">{{ warning }}</p>{% endif %}
 <h2>Students</h2>
 <div class="scroll"><table>
@@ -69,17 +115,19 @@ CLASS = """{% extends 'page' %}{% block body %}
 {% endfor %}
 </table></div>
 {% endblock %}"""
-pages = jinja2.Environment(
-    loader=jinja2.DictLoader(
-        {'page': PAGE, 'student': STUDENT, 'class': CLASS}
-    ),
+environment = jinja2.Environment(
+    loader=jinja2.DictLoader({'page': PAGE}),
     autoescape=True,
     trim_blocks=True,
 )
 
 
-def write_report(results, folder, warning=''):
-    """Write grades.csv, index.html and students/*.html into a folder."""
+def write_report(results, folder, warning='', texts=(), pages=()):
+    """Write grades.csv, index.html and students/*.html into a folder.
+
+    `texts`: with student, exercise, text, points and comment. `pages`: (name,
+    address) of other pages, to which index.html has links.
+    """
     (folder / 'students').mkdir(parents=True, exist_ok=True)
     for old in (folder / 'students').glob('*.html'):
         old.unlink()
@@ -88,28 +136,35 @@ def write_report(results, folder, warning=''):
     rows = []
     for student, own in of_students.items():
         page = f'students/{file_name(student)}.html'
+        written = [text for text in texts if text.student == student]
+        marked = [text for text in written if text.points is not None]
+        points = sum(one.points for one in marked)
+        possible = sum(one.of for one in marked)
         totals = {
             'student': student,
-            'points': f'{sum(r.points for r in own if r.passed):g}',
-            'possible': f'{sum(r.points for r in own):g}',
+            'points': f'{points + sum(r.earned for r in own):g}',
+            'possible': f'{possible + sum(r.points for r in own):g}',
         }
-        render('student', folder / page, student, results=own, **totals)
+        data = {**totals, 'results': own, 'texts': written}
+        render(STUDENT, folder / page, student, **data)
         problems = [f'{r.file}: {r.message}' for r in own if not r.exercise]
         rows.append({**totals, 'page': page, 'problems': problems})
     render(
-        'class',
+        CLASS,
         folder / 'index.html',
         'Grades',
         rows=rows,
         exercises=per_exercise(results),
         verdicts=VERDICTS[:-1],  # a damaged file has no exercise
         warning=warning,
+        pages=pages,
     )
 
 
 def write_csv(results, path):
     """Write a row for each student and exercise."""
     fields = [field.name for field in dataclasses.fields(results[0])]
+    fields.remove('sources')
     with open(
         path, 'w', newline='', encoding='utf-8', errors='replace'
     ) as file:
@@ -117,7 +172,7 @@ def write_csv(results, path):
         table.writerow(fields)
         for result in results:
             table.writerow(
-                [as_cell(value) for value in dataclasses.astuple(result)]
+                [as_cell(getattr(result, field)) for field in fields]
             )
 
 
@@ -163,7 +218,7 @@ def file_name(student):
 
 def render(template, path, title, **values):
     """Write a page."""
-    text = pages.get_template(template).render(
+    text = environment.from_string(template).render(
         title=title, style=STYLE, **values
     )
     path.write_text(text, encoding='utf-8', errors='replace')

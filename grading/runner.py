@@ -157,6 +157,8 @@ def explain(error):
     kind = type(error).__name__
     if kind in ('AssertionError', 'NotImplementedError') and text:
         return text[:500]
+    if isinstance(error, SyntaxError) and error.filename == '<unknown>':
+        return f'{kind}: {error.msg} (line {error.lineno} of the answer)'
     last = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)

@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import datetime
 import io
 import os
 import pathlib
@@ -35,12 +36,21 @@ IGNORED = re.compile(r'(^|/)(\.ipynb_checkpoints|__MACOSX|\.[^/]*)(/|$)')
 
 @dataclasses.dataclass
 class File:
-    """A notebook of a student: its content, or what is wrong with it."""
+    """A notebook of a student: its content, or what is wrong with it.
+
+    `time`: of the file or zip that was handed in, in seconds since 1970; 0 if
+    it is not known. `marked_late`: whether Canvas says so. The grader fills in
+    `chapter`, the stem, and `text`, the answer to its question.
+    """
 
     student: str
     name: str
     content: bytes = b''
     problem: str = ''
+    time: float = 0
+    marked_late: bool = False
+    chapter: str = ''
+    text: str = ''
 
 
 @dataclasses.dataclass
@@ -71,7 +81,7 @@ def find_files(folder):
     """
     folder = pathlib.Path(folder)
     if folder.is_file():
-        yield from from_zip(folder.read_bytes(), '', folder.name, 0)
+        yield from from_zip(folder.read_bytes(), '', folder.name, 0, 0)
         return
     for path in sorted(folder.rglob('*')):
         name = readable(path.relative_to(folder).as_posix())
@@ -100,23 +110,27 @@ def from_path(path, name):
         if path.stat().st_size > MAX_ZIP:
             yield File(student_of(name), name, problem=TOO_LARGE)
         else:
-            yield from from_file(name, path.read_bytes())
+            when = path.stat().st_mtime
+            yield from from_file(name, path.read_bytes(), when)
     except OSError as error:
         problem = f'cannot be read: {error.strerror}'
         yield File(student_of(name), name, problem=problem)
 
 
-def from_file(name, content, depth=0):
+def from_file(name, content, when, depth=0):
     """Yield the `File`s in a file: itself, or what is in a zip."""
     student = student_of(name)
     if name.lower().endswith('.zip'):
-        yield from from_zip(content, student, name, depth)
+        yield from from_zip(content, student, name, depth, when)
     elif name.lower().endswith('.ipynb'):
-        yield File(student, name, content)
+        yield File(student, name, content, time=when)
 
 
-def from_zip(content, student, name, depth):
-    """Yield the notebooks in a zip; nothing is written to the disk."""
+def from_zip(content, student, name, depth, when):
+    """Yield the notebooks in a zip; nothing is written to the disk.
+
+    `when`: the time of the zip; 0 if the times in it count.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for info in archive.infolist():
@@ -128,9 +142,22 @@ def from_zip(content, student, name, depth):
                 if info.file_size > MAX_BYTES or depth >= MAX_DEPTH:
                     yield File(student, inside, problem=TOO_LARGE)
                     continue
-                yield from from_file(inside, archive.read(info), depth + 1)
+                yield from from_file(
+                    inside,
+                    archive.read(info),
+                    when or time_in(info),
+                    depth + 1,
+                )
     except Exception as error:  # a password, damage, an unknown method
         yield File(student, name, problem=f'cannot be unzipped: {error}')
+
+
+def time_in(info):
+    """Return the time of a file in a zip, which has no zone: this one's."""
+    try:
+        return datetime.datetime(*info.date_time).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0
 
 
 def read_notebook(file):

@@ -1,7 +1,52 @@
-"""Hidden checks of chapter 1. Exercise 1 measures."""
+"""Hidden checks of chapter 1."""
+
+from unittest import mock
 
 import mxnet as mx
 from compare import assert_same, is_close
+
+
+def hidden_layers_seconds(rng, answer, solution):
+    """It measures: here is what does not depend on the time."""
+    book = solution.__globals__
+    for k in (1, *rng.choice([2, 4, 5], 2, replace=False).tolist()):
+        calls, waits, marked = [], [], mx.cpu(int(rng.randint(k)))
+
+        def watched(x, W, b):
+            calls.append([x, W, b])  # noqa: B023
+            nan = float('nan')
+            factor = nan if x.ctx == marked else 1  # noqa: B023
+            return book['twenty_layers'](x, W, b) * factor
+
+        noted = book['noted_waits'](lambda: waits.append(len(calls)))  # noqa: B023
+        with mock.patch('__main__.twenty_layers', watched), noted:
+            seconds = answer(k)
+        assert_measured(seconds, calls, waits, k, marked)
+        book['expect_inputs'](calls, k)
+
+
+def assert_measured(seconds, calls, waits, k, marked):
+    """Assert what every right measurement on `k` devices has in common.
+
+    `calls`: the arguments of each; `waits`: how many there had been before
+    each wait; `marked`: the device whose results were nan.
+    """
+    hint = f'hidden check: layers_seconds({k})'
+    assert float(seconds) > 0, f'{hint} is {seconds!r}'
+    assert len(calls) >= k, f'{hint}: {len(calls)} calls of twenty_layers'
+    used = [{array.ctx for array in arguments} for arguments in calls[-k:]]
+    assert len(set.union(*used)) == k and max(map(len, used)) == 1, (
+        f'{hint} uses {used}'
+    )
+    assert waits and waits[-1] == len(calls), f'{hint} does not drain'
+    assert all((n - len(calls)) % k == 0 for n in waits), (  # after warm-ups
+        f'{hint} waits within a round'
+    )
+    assert not any(
+        array.ctx != marked and mx.np.isnan(array).any()
+        for arguments in calls[-k:]
+        for array in arguments
+    ), f'{hint}: a device uses the result of another'
 
 
 def hidden_copy_batched(rng, answer, solution):

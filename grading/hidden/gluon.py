@@ -1,6 +1,45 @@
 """Hidden checks of chapter 7."""
 
+import mxnet as mx
 from compare import assert_same
+
+
+def hidden_clipped_step(rng, answer, solution):
+    book = solution.__globals__
+    for k in rng.choice([1, 2, 3], 2, replace=False).tolist():
+        n = int(rng.randint(k, 12))
+        X = mx.np.array(rng.rand(n, 1, 28, 28), dtype='float32')
+        batch = X, mx.np.array(rng.randint(0, 10, n), dtype='int32')
+        devices = [mx.cpu(i) for i in range(k)]
+
+        def params_after(batches, step, max_norm):
+            def clipped(*arguments):
+                step(*arguments, max_norm)
+
+            return book['gluon_params'](
+                batches,
+                clipped,
+                devices,  # noqa: B023
+                update_on_kvstore=False,
+            )
+
+        whole = params_after([batch], solution, 1e9)[0]
+        full = sum(
+            float((((a - b) / 0.1) ** 2).sum())
+            for a, b in zip(book['init_params'](), whole)
+        )
+        for part in (1e3, *rng.uniform([0.01, 0.3], [0.2, 0.9]).tolist()):
+            limit = part * full**0.5
+            wanted = book['in_several_orders'](
+                lambda batches: params_after(batches, solution, limit)[0],  # noqa: B023
+                [batch],
+            )
+            for found in params_after([batch], answer, limit):
+                ratio = book['rounding_ratio'](found, wanted)
+                assert ratio < 8, (
+                    f'hidden check: clipped_step on {k} devices, {n} images, '
+                    f'max_norm {part:.3g} of the norm: other parameters'
+                )
 
 
 def hidden_shares(rng, answer, solution):

@@ -1,12 +1,27 @@
-"""A row for each student of the roster, and weeks that add up."""
+"""A row for each student of the roster, weeks that add up, who is late, and
+what Canvas and Moodle import."""
 
+import argparse
 import csv
+import datetime
+import os
 import types
+import zipfile
 
 import pytest
 
-from grading.gradebook import add_earlier, read_roster, write_gradebook
-from grading.grading import Result
+from grading.__main__ import name_students
+from grading.gradebook import add_earlier, write_gradebook, write_imports
+from grading.grading import Result, best_of
+from grading.roster import (
+    Person,
+    how_late,
+    parse_due,
+    read_late,
+    read_roster,
+    student_in,
+)
+from grading.submissions import File, find_files
 
 CHAPTERS = [
     types.SimpleNamespace(
@@ -38,7 +53,7 @@ def test_who_handed_in_nothing_has_a_row_and_the_total_is_fixed(tmp_path):
         result('eve', '02_network', 2, 'tampered'),
     ]
     book = tmp_path / 'gradebook.csv'
-    write_gradebook(results, CHAPTERS, read_roster(path), book)
+    write_gradebook(results, CHAPTERS, read_roster(path), book, {})
     ann, bob, eve = rows_of(book)
     assert (ann['name'], ann['points'], ann['of']) == ('Ann A.', '4', '12')
     assert (ann['devices'], ann['network']) == ('2', '2')
@@ -73,4 +88,178 @@ def test_a_roster_without_a_student_says_what_to_write(text, tmp_path):
 def test_the_first_column_names_the_student(tmp_path):
     path = tmp_path / 'roster.csv'
     path.write_text('\ufeffLogin,Section\nann,1\n', encoding='utf-8')
-    assert read_roster(path) == {'ann': ''}
+    (person,) = read_roster(path).values()
+    assert (person.student, person.name, person.section) == ('ann', '', '1')
+
+
+CANVAS_EXPORT = """\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,HW (7)
+    Points Possible,,,,,5
+"Smith, Ann",101,s1,ann@x.edu,Lab 1,
+"Ødegård, Bo Lee",102,s2,bo@x.edu,Lab 1,3
+"""
+MOODLE_EXPORT = """First name;Last name;ID number;Email address;Quiz
+Ann;Smith;4711;ann@x.edu;3
+Bo Lee;Ødegård;4712;bo@x.edu;-
+"""
+
+
+def test_exports_of_canvas_and_moodle_are_rosters(tmp_path):
+    path = tmp_path / 'export.csv'
+    path.write_text(CANVAS_EXPORT, encoding='utf-8')
+    ann, bo = read_roster(path).values()
+    assert (ann.student, ann.name) == ('ann@x.edu', 'Smith, Ann')
+    assert (ann.canvas_id, ann.sis_id, ann.section) == ('101', 's1', 'Lab 1')
+    path.write_text(MOODLE_EXPORT, encoding='utf-8')
+    ann, bo = read_roster(path).values()
+    assert (bo.student, bo.name) == ('bo@x.edu', 'Bo Lee Ødegård')
+    assert bo.number == '4712'
+
+
+NAMES = {  # what a folder or file is called: the student
+    'ann': 'ann',
+    'Ann': 'ann',
+    'Ann Smith': 'ann',
+    'ann_02_network': 'ann',
+    'ann-network': 'ann',
+    'ann (2)': 'ann',
+    'ann-b_network': 'ann-b',
+    'annabel_2': 'annabel_2',  # somebody else
+    'ann_k': 'ann_k',  # may be somebody else
+    'smithann_101_9001_02_network': 'ann',
+    'smithann_LATE_101_9001_02_network': 'ann',
+    'Ann Smith_55_assignsubmission_file_': 'ann',
+    'Ann Smith_55_assignsubmission_file': 'ann',
+    'ødegårdbolee_102_9002_hw': 'bo',
+    'O\u0308ze_7': 'öze',  # as a Mac writes it
+    'eve_7_8_hw': 'eve',
+}
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_files_of_one_student_are_joined(name):
+    roster = {
+        'ann': Person('ann', 'Ann Smith', canvas_id='101'),
+        'ann-b': Person('ann-b'),
+        'bo': Person('bo', 'Ødegård, Bo Lee', canvas_id='102'),
+        'öze': Person('öze'),
+    }
+    assert student_in(name, roster, ['02_network']) == NAMES[name]
+
+
+def test_whose_a_file_is_stays_open_if_two_students_fit():
+    roster = {
+        'ann1': Person('ann1', 'Ann Smith'),
+        'ann2': Person('ann2', 'Ann Smith'),
+    }
+    name = 'Ann Smith_55_assignsubmission_file_'
+    assert student_in(name, roster) == 'Ann Smith'
+
+
+@pytest.mark.parametrize(
+    'text, message',
+    [
+        (b'student,name\nann,A\nann,B\n', "'ann' twice"),
+        (b'student,name\nann,\xff\n', 'CSV UTF-8'),
+    ],
+)
+def test_a_roster_that_is_wrong_says_so(text, message, tmp_path):
+    (tmp_path / 'roster.csv').write_bytes(text)
+    with pytest.raises(ValueError, match=message):
+        read_roster(tmp_path / 'roster.csv')
+
+
+def handed_in(tmp_path, name, when):
+    """Return the `File` of a notebook that was handed in at a local time."""
+    path = tmp_path / name
+    path.write_bytes(b'')
+    seconds = datetime.datetime.fromisoformat(when).timestamp()
+    os.utime(path, (seconds, seconds))
+    (file,) = find_files(tmp_path)
+    path.unlink()
+    return file
+
+
+def test_a_file_is_late_by_its_time(tmp_path):
+    due = parse_due('2026-11-30T18:00')
+    for when, late in {
+        '2026-11-30 18:00:00': '',
+        '2026-11-30 18:00:01': '1 h',
+        '2026-12-02 19:30:00': '2 d 2 h',
+    }.items():
+        file = handed_in(tmp_path, 'ann.ipynb', when)
+        assert how_late(file, '02_network', due, {}) == late
+        assert how_late(file, '02_network', None, {}) == ''
+    assert parse_due('2026-11-30') == parse_due('2026-12-01T00:00')
+    with pytest.raises(ValueError, match='write 2026-11-30'):
+        parse_due('next week')
+
+
+def test_in_the_zip_of_the_whole_class_the_times_in_it_count(tmp_path):
+    path = tmp_path / 'submissions.zip'
+    with zipfile.ZipFile(path, 'w') as archive:
+        for name, day in {'ann/1.ipynb': 1, 'bo/1.ipynb': 3}.items():
+            info = zipfile.ZipInfo(name, (2026, 12, day, 12, 0, 0))
+            archive.writestr(info, b'')
+    due = parse_due('2026-12-02')
+    late = [how_late(file, '', due, {}) for file in find_files(path)]
+    assert late == ['', '12 h']
+    # In a student's zip, times are what the student's clock says.
+    os.utime(path, (due + 1, due + 1))
+    assert [f.time for f in find_files(tmp_path)] == [due + 1] * 2
+
+
+def test_a_list_of_who_is_late_counts_before_file_times(tmp_path):
+    path = tmp_path / 'late.csv'
+    path.write_text(
+        'Student,Chapter,Late\nann,network,no\nbo,,2 days\ncy,02_network,\n'
+    )
+    listed, due = read_late(path), 1e9
+
+    def late(student, stem='02_network'):
+        return how_late(File(student, 'x', time=due + 9), stem, due, listed)
+
+    assert late('ann') == '' and late('ann', '03_replicas') == '1 h'
+    assert late('bo') == '2 days' and late('cy') == 'late'
+    path.write_text('name\nann\n')
+    with pytest.raises(ValueError, match='student,chapter,late'):
+        read_late(path)
+
+
+def test_canvas_says_in_the_name_who_is_late():
+    options = argparse.Namespace(roster={}, student=None)
+    names = 'smithann_LATE_1_2_x', 'smithann_1_2_LATE_x'
+    files = [File(name, f'{name}.ipynb') for name in names]
+    name_students(files, [], options)
+    assert [how_late(file, '', None, {}) for file in files] == ['late', '']
+    assert {file.student for file in files} == {'smithann'}
+
+
+def test_a_late_answer_brings_what_counts_and_is_marked(tmp_path):
+    late = result('ann', '01_devices', 1, 'passed')
+    late.late, late.counts = '1 d 0 h', 0.25
+    assert best_of([result('ann', '01_devices', 1, 'wrong'), late]) == [late]
+    in_time = result('ann', '01_devices', 1, 'passed')
+    assert best_of([late, in_time]) == best_of([in_time, late]) == [in_time]
+    write_gradebook([late], CHAPTERS, {}, tmp_path / 'book.csv', {})
+    (ann,) = rows_of(tmp_path / 'book.csv')
+    assert (ann['points'], ann['late']) == ('0.5', 'devices: 1 d 0 h')
+
+
+def test_canvas_and_moodle_get_the_columns_that_they_know(tmp_path):
+    path = tmp_path / 'roster.csv'
+    path.write_text(CANVAS_EXPORT, encoding='utf-8')
+    roster = read_roster(path)
+    done = result('ann@x.edu', '02_network', 1, 'passed')
+    write_imports([done], CHAPTERS, roster, tmp_path, {})
+    header, possible, ann, bo = csv.reader(open(tmp_path / 'canvas.csv'))
+    assert header[:5] == CANVAS_EXPORT[1:].split(',HW')[0].split(',')
+    assert header[5:] == ['network']  # nobody handed in the other chapter
+    assert possible == ['    Points Possible', '', '', '', '', '6']
+    assert ann == ['Smith, Ann', '101', 's1', 'ann@x.edu', 'Lab 1', '2']
+    assert bo[-1] == '0'
+    path.write_text(MOODLE_EXPORT, encoding='utf-8')
+    write_imports([done], CHAPTERS, read_roster(path), tmp_path, {})
+    header, ann, bo = csv.reader(open(tmp_path / 'moodle.csv'))
+    assert header[:4] == MOODLE_EXPORT.split(';Quiz')[0].split(';')
+    assert ann == ['Ann', 'Smith', '4711', 'ann@x.edu', '2']
+    assert bo == ['Bo Lee', 'Ødegård', '4712', 'bo@x.edu', '0']
