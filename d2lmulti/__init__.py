@@ -19,6 +19,7 @@ from .network import *
 from .plots import *
 from .replicas import *
 from .scaling import *
+from .sequences_experts import *
 from .sharding import *
 from .sync_batch_norm import *
 from .timeline import *
@@ -32,7 +33,7 @@ __all__ = [
         *(fashion_mnist, plots),
         *(collectives, timeline),
         *(large_batch, sync_batch_norm, heterogeneous),
-        *(model_parallel, sharding),
+        *(model_parallel, sharding, sequences_experts),
         *(cluster, checkpoint, scaling),
     )
     for name in module.__all__

@@ -787,6 +787,20 @@ def check_recomputed(X, y, params, num_segments, layers):
     check_enough(len(layers), 'layer', num_segments, 'segment')
 
 
+# Chapter 17: long sequences and experts
+
+
+def check_sequence(X, y, device_params, devices, num_heads):
+    """Raise TypeError or ValueError unless gradients can be computed."""
+    check_replicas(device_params, devices)
+    check_transformer(X, device_params[0], num_heads)
+    if y.shape != X.shape or not (y != 0).any():
+        raise ValueError(
+            f'y must have the shape {X.shape} of X, and a word to predict, '
+            'which is not 0'
+        )
+
+
 # Chapter 19: several machines
 
 

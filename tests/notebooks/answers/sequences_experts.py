@@ -1,0 +1,102 @@
+"""Answers to the exercises of 17_sequences_experts, right and wrong."""
+
+KEPT = '    parts = [part for part in parts if part[1] > 0]\n'
+SUMS = 'totals = [total * onp.exp(own - top) for own, total, _ in parts]'
+WAIT = 'slowest = max(slowest, num_queries * num_keys)'
+
+WRONG = [
+    [
+        (KEPT, '', 'top should be'),  # what means nothing counts
+        ('max(part[0]', 'min(part[0]', 'top should be'),
+        ('max(part[0] for part in parts)', '0.0', 'top should be'),
+        (SUMS, 'totals = [total for _, total, _ in parts]', 'total should'),
+        ('onp.exp(own - top)', 'onp.exp(top - own)', 'total should be'),
+        ('total * onp.exp', 'onp.exp', 'total should be'),
+        ('mean / sum(totals)', 'mean', 'mean should be'),
+        ('mean / sum(totals)', 'mean / len(totals)', 'mean should be'),
+        ('sum(total * part[2]', 'sum(part[2]', 'mean should be'),
+        ('return top, sum(totals), ', 'return ', 'three things'),
+        ('top, sum(totals)', 'sum(totals), top', 'top should be'),
+        ('parts if part[1] > 0', 'parts[:1]', 'should be'),
+    ],
+    [
+        (WAIT, 'slowest += num_queries * num_keys', 'products, not'),
+        (WAIT, 'slowest = num_queries * num_keys', 'products, not'),
+        (WAIT, 'slowest = max(slowest, num_queries)', 'products, not'),
+        ('places[i - step]', 'places[i]', 'products, not'),
+        ('places[i - step]', 'places[step]', 'products, not'),
+        ('(queries >= keys[0]).sum()', 'len(queries)', 'products, not'),
+        ('(keys <= queries[-1]).sum()', 'len(keys)', 'products, not'),
+        ('queries >= keys[0]', 'queries > keys[0]', 'products, not'),
+        ('time += slowest', 'time = max(time, slowest)', 'products, not'),
+        ('range(len(places))', 'range(1, len(places))', 'products, not'),
+        ('return int(time)', 'return str(time)', 'products, not'),
+        ('return int(time)', 'return time / len(places)', 'products, not'),
+    ],
+    [
+        ('if num_heads % k:', 'if num_heads < k:', 'not possible'),
+        ('if num_heads % k:', 'if True:', 'not cheaper'),
+        ('if num_heads % k:', 'if False:', 'not possible'),
+        ('6 * k - 4', '6 * k', 'they send'),
+        ('6 * k - 4', '2 * (k - 1)', 'they send'),  # forward only
+        ('8 * (k - 1) / k', '4 * (k - 1) / k', 'they send'),
+        ('8 * (k - 1) / k', '8 * (k - 1)', 'they send'),
+        ('8 * (k - 1) / k', '8', 'they send'),
+        ("return 'ring', 6 * k - 4", 'return 6 * k - 4', 'a pair'),
+        ("'heads', 8", "'Ulysses', 8", 'not cheaper'),
+        ("'ring', 6 * k - 4", "'ring', str(6 * k - 4)", 'they send'),
+    ],
+]
+
+RIGHT = [
+    [
+        (SUMS, SUMS.replace('onp.exp', 'math.exp')),
+        ('return top, sum(totals), ', 'return onp.array(top), sum(totals), '),
+        (
+            'def join_softmaxes(parts):\n'
+            '    arrays = [[np.array(part[i], dtype="float64").reshape('
+            '1, 1, 1, -1) for i in range(3)] for part in parts if part[1]]\n'
+            '    top, total, mean = arrays[0]\n'
+            '    for top2, total2, mean2 in arrays[1:]:\n'
+            '        new = np.maximum(top, top2)\n'
+            '        a, b = total * np.exp(top - new), '
+            'total2 * np.exp(top2 - new)\n'
+            '        top, total, mean = new, a + b, '
+            '(mean * a + mean2 * b) / (a + b)\n'
+            '    return top.item(), total.item(), mean.asnumpy()[0, 0, 0]\n',
+        ),
+        (
+            'def join_softmaxes(parts):\n'
+            '    tops, totals, means = zip(*[p for p in parts if p[1]])\n'
+            '    weights = onp.array(totals) * onp.exp('
+            'onp.array(tops) - max(tops))\n'
+            '    return max(tops), weights.sum(), '
+            'weights @ onp.array(means) / weights.sum()\n',
+        ),
+    ],
+    [
+        ('return int(time)', 'return float(time)'),
+        ('return int(time)', 'return time'),
+        (
+            'def ring_time(places):\n'
+            '    time = 0\n'
+            '    for step in range(len(places)):\n'
+            '        seen = [q[:, None] >= places[i - step] '
+            'for i, q in enumerate(places)]\n'
+            '        time += max(s.any(1).sum() * s.any(0).sum() '
+            'for s in seen)\n'
+            '    return time\n',
+        ),
+    ],
+    [
+        ("'heads', 8 * (k - 1) / k", "'heads', 8 - 8 / k"),
+        (
+            'def cheaper(k, num_heads):\n'
+            '    ways = [(6 * k - 4 if k > 1 else 0, "ring")]\n'
+            '    if num_heads % k == 0:\n'
+            '        ways.append((8 * (k - 1) / k, "heads"))\n'
+            '    return min(ways)[::-1]\n',
+        ),
+        ("return 'ring', 6 * k - 4", "return ['ring', 6.0 * k - 4]"),
+    ],
+]

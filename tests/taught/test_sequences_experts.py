@@ -1,0 +1,506 @@
+"""Long sequences: ring attention, on any number of devices as on one."""
+
+import functools
+import math
+from unittest import mock
+
+import mxnet as mx
+import numpy as onp
+import pytest
+from helpers import put_in, roundings
+from mxnet import autograd, np, npx
+
+from d2lmulti import sequences_experts, transformer
+from d2lmulti.devices import record_copies
+from d2lmulti.network import rounding_ratio
+from d2lmulti.replicas import get_params
+from d2lmulti.sequences_experts import (
+    add_block,
+    all_to_all,
+    block_scores,
+    ring_attention,
+    ring_backward,
+    sequence_gradients,
+    split_plain,
+    split_zigzag,
+    visible,
+)
+from d2lmulti.transformer import (
+    count_tokens,
+    init_transformer,
+    token_loss,
+    transformer_scores,
+)
+
+V = 11
+SPLITS = [split_plain, split_zigzag]
+each_split = pytest.mark.parametrize('split', SPLITS)
+causal_or_not = pytest.mark.parametrize('causal', [False, True])
+
+
+def minibatch(n, length, seed=0):
+    """Return X and y: rows of 1 to `length` words, few of them in the last
+    positions, about half of them to predict."""
+    rng = onp.random.RandomState(seed)
+    X = rng.randint(3, V, (n, length))
+    X[1:][onp.arange(length) >= rng.randint(1, length + 1, (n - 1, 1))] = 0
+    y = onp.where((rng.rand(n, length) < 0.5) & (X > 0), X, 0)
+    y[0, 0] = 5
+    return [np.array(array, dtype='int32') for array in (X, y)]
+
+
+@functools.lru_cache(maxsize=None)
+def start(length, num_layers=2, dtype='float64'):
+    params = init_transformer(
+        1, V, max(length, 2), width=8, num_layers=num_layers
+    )
+    return [param.astype(dtype) for param in params]
+
+
+# Attention against a formula in NumPy
+
+
+def attention_data(n, length, seed=0, scale=1.0):
+    """Return Q, K, V, the gradient of the means, and the padding mask."""
+    rng = onp.random.RandomState(seed)
+    arrays = scale * rng.normal(size=(4, n, 2, length, 3))
+    is_padding = onp.zeros((n, 1, 1, length))
+    is_padding[1:, ..., (length + 2) // 2 :] = 1
+    return arrays, is_padding
+
+
+def by_formula(Q, K, V, dO, is_padding, causal):
+    """Return the means and the gradients of Q, K and V: NumPy, float64; and
+    the sums of the sizes of the terms from which each is made."""
+    T = Q.shape[2]
+    hidden = is_padding + onp.triu(onp.ones((T, T)), 1) * causal > 0
+    S = onp.where(hidden, -onp.inf, Q @ K.swapaxes(2, 3) / math.sqrt(3))
+    A = onp.exp(S - S.max(axis=3, keepdims=True))
+    A /= A.sum(axis=3, keepdims=True)
+    dA = dO @ V.swapaxes(2, 3)
+    dS = A * (dA - (A * dA).sum(axis=3, keepdims=True)) / math.sqrt(3)
+    size = A * (
+        abs(dO) @ abs(V).swapaxes(2, 3) + abs(A * dA).sum(3)[..., None]
+    )
+    size = [A @ abs(V), size @ abs(K), size.swapaxes(2, 3) @ abs(Q)]
+    dK, dV = dS.swapaxes(2, 3) @ Q, A.swapaxes(2, 3) @ dO
+    return [A @ V, dS @ K, dK, dV], [*size, A.swapaxes(2, 3) @ abs(dO)]
+
+
+def on_devices(arrays, is_padding, k, causal, split, dtype='float64'):
+    """Return the same, by the ring."""
+    places = [own for own in split(arrays.shape[3], k) if len(own)]
+    parts = [
+        [
+            np.array(array[:, :, own], dtype=dtype, ctx=mx.cpu(i))
+            for i, own in enumerate(places)
+        ]
+        for array in arrays
+    ]
+    pads = [
+        np.array(is_padding[..., own], dtype=dtype, ctx=mx.cpu(i))
+        for i, own in enumerate(places)
+    ]
+    *QKV, dOs = parts
+    Os, logs = ring_attention(*QKV, pads, places, causal)
+    found = Os, *ring_backward(dOs, Os, logs, *QKV, pads, places, causal)
+    for results in found:
+        assert [a.ctx for a in results] == [a.ctx for a in dOs]
+    order = onp.concatenate(places).argsort()
+    return [
+        onp.concatenate([a.asnumpy() for a in results], axis=2)[:, :, order]
+        for results in found
+    ]
+
+
+def assert_equals_formula(k, length, causal, split=split_plain, scale=1.0):
+    """A sum of n terms is right to n roundings of the sum of their sizes.
+    There are four, one after the other, of at most `length` terms and k
+    corrections; and an exponential multiplies the rounding of its score."""
+    arrays, is_padding = attention_data(2, length, scale=scale)
+    right, sizes = by_formula(*arrays, is_padding, causal)
+    found = on_devices(arrays, is_padding, k, causal, split)
+    largest = abs(arrays[0]).max() * abs(arrays[1]).max() * 3
+    roundings_of = 4 * (length + k + 3) + 4 * largest
+    for array, value, size in zip(found, right, sizes):
+        bound = 2 * roundings_of * onp.finfo(float).eps * size.max()
+        assert abs(array - value).max() <= bound
+
+
+@each_split
+@causal_or_not
+@pytest.mark.parametrize('length', [1, 2, 4, 13])
+@pytest.mark.parametrize('k', [1, 2, 3, 4, 5])
+def test_ring_attention_equals_the_formula(k, length, causal, split):
+    assert_equals_formula(k, length, causal, split)
+
+
+@causal_or_not
+def test_large_scores_do_not_overflow(causal):
+    """In float64, exp overflows above 709."""
+    assert_equals_formula(3, 13, causal, scale=40.0)
+
+
+def test_blocks_may_come_in_any_order():
+    rng = onp.random.RandomState(0)
+    S = np.array(rng.normal(0, 300, (1, 1, 5, 9)), dtype='float64')
+    V = np.array(rng.normal(size=(1, 1, 9, 2)), dtype='float64')
+    right = np.matmul(npx.softmax(S), V)
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        state = [np.full((1, 1, 5, 1), -1e30, dtype='float64')] + [
+            np.zeros((1, 1, 5, n), dtype='float64') for n in (1, 2)
+        ]
+        for i in order:
+            block = slice(3 * i, 3 * i + 3)
+            state = add_block(*state, S[..., block], V[:, :, block])
+        # an exponential multiplies the rounding of scores up to 1,000
+        assert rounding_ratio([state[2]], [[right]]) < 8 * 1000
+
+
+# The split
+
+
+@each_split
+@pytest.mark.parametrize('length', [0, 1, 3, 8, 13])
+@pytest.mark.parametrize('k', [1, 2, 4, 5])
+def test_every_position_is_on_one_device_in_order(length, k, split):
+    places = split(length, k)
+    assert len(places) == k
+    assert sorted(onp.concatenate(places)) == [*range(length)]
+    assert all((onp.diff(own) > 0).all() for own in places)
+
+
+@each_split
+@pytest.mark.parametrize('k', [2, 3, 5])
+def test_visible_leaves_out_only_what_the_mask_hides(k, split):
+    places = split(13, k)
+    for queries in places:
+        for keys in places:
+            rows, columns = visible(queries, keys, True)
+            seen = queries[:, None] >= keys
+            inside = seen[rows, columns]
+            assert inside.sum() == seen.sum()
+            if inside.size:  # and no row or column too many
+                assert inside.any(axis=0).all()
+                assert inside.any(axis=1).all()
+
+
+def work(split, length, k):
+    """Return the products of each device in each step, (steps, devices)."""
+    places = split(length, k)
+    return onp.array(
+        [
+            [
+                (rows.stop - rows.start) * (columns.stop - columns.start)
+                for i in range(k)
+                for rows, columns in [
+                    visible(places[i], places[i - step], True)
+                ]
+            ]
+            for step in range(k)
+        ]
+    )
+
+
+@pytest.mark.parametrize('k', [2, 3, 4, 8])
+def test_zigzag_gives_every_device_the_same_work(k):
+    """By the formulas of the chapter, in blocks of (length / k)^2."""
+    length = 4 * k
+    plain, zigzag = work(split_plain, length, k), work(split_zigzag, length, k)
+    assert plain.sum() == zigzag.sum() == k * (k + 1) // 2 * 16
+    assert (plain.sum(axis=0) == 16 * (onp.arange(k) + 1)).all()
+    assert (zigzag == zigzag[:, :1]).all()
+
+
+# The whole step
+
+
+def one_device(X, y, causal, dtype='float64', num_layers=2):
+    """Return the gradients of chapter 14's transformer, with later positions
+    hidden if `causal`, and the loss."""
+
+    def weights(Q, K, is_padding):
+        later = onp.triu(onp.ones((Q.shape[2],) * 2), 1)
+        hidden = np.maximum(is_padding, np.array(later, dtype=Q.dtype))
+        return own_weights(Q, K, hidden)
+
+    own_weights = transformer.attention_weights
+    params = get_params(start(X.shape[1], num_layers, dtype), mx.cpu(0))
+    with mock.patch.object(
+        transformer, 'attention_weights', weights if causal else own_weights
+    ):
+        with autograd.record():
+            scores = transformer_scores(X, params, 2)
+            loss = token_loss(scores, y).sum() / count_tokens(y)
+    loss.backward()
+    return [param.grad for param in params], float(loss)
+
+
+def run(X, y, k, dtype='float64', num_layers=2, **options):
+    """Return the gradients on each device, and the loss."""
+    devices = [mx.cpu(i) for i in range(k)]
+    replicas = [
+        get_params(start(X.shape[1], num_layers, dtype), device)
+        for device in devices
+    ]
+    loss = sequence_gradients(X, y, replicas, devices, 2, **options)
+    return [[param.grad for param in params] for params in replicas], loss
+
+
+def assert_equals_one_device(k, length, causal, split=split_plain, n=3):
+    """float64 differs by far less than a rounding to float32."""
+    X, y = minibatch(n, length)
+    right, right_loss = one_device(X, y, causal)
+    found, loss = run(X, y, k, causal=causal, split=split)
+    assert all(roundings(grads, right) <= 1 for grads in found)
+    assert abs(loss - right_loss) < 1e-12 * right_loss
+
+
+@each_split
+@causal_or_not
+@pytest.mark.parametrize('length', [2, 13])
+@pytest.mark.parametrize('k', [1, 2, 3, 4, 5])
+def test_gradients_equal_those_of_one_device(k, length, causal, split):
+    assert_equals_one_device(k, length, causal, split)
+
+
+@pytest.mark.parametrize('n, length', [(1, 1), (1, 6), (4, 7)])
+def test_other_shapes_equal_one_device(n, length):
+    assert_equals_one_device(3, length, True, n=n)
+
+
+def test_float32_differs_by_rounding_only():
+    X, y = minibatch(3, 13)
+    results = [
+        one_device(X, y, True, dtype)[0] for dtype in ('float32', 'float64')
+    ]
+    found, _ = run(X, y, 3, 'float32', causal=True)
+    assert all(rounding_ratio(grads, results) < 8 for grads in found)
+
+
+def test_a_device_whose_words_are_all_padding_adds_nothing():
+    X, y = minibatch(2, 8)
+    X[:, 5:], y[:, 5:] = 0, 0
+    right, _ = one_device(X, y, False)
+    assert all(roundings(grads, right) <= 1 for grads in run(X, y, 4)[0])
+
+
+def test_gradients_are_not_added_to_those_of_the_last_step():
+    X, y = minibatch(2, 5)
+    devices = [mx.cpu(i) for i in range(2)]
+    replicas = [get_params(start(5), device) for device in devices]
+    for _ in range(2):
+        sequence_gradients(X, y, replicas, devices, 2)
+    right, _ = one_device(X, y, False)
+    assert roundings([p.grad for p in replicas[1]], right) <= 1
+
+
+# Bytes
+
+
+def ring_bytes(k, n, length, num_layers, split=split_plain):
+    """Return the bytes that k devices copy without gradients and tokens."""
+    X, y = minibatch(n, length)
+    devices = [mx.cpu(i) for i in range(k)]
+    params = start(length, num_layers)
+    replicas = [get_params(params, device) for device in devices]
+    copies = record_copies(
+        lambda: sequence_gradients(X, y, replicas, devices, 2, split=split)
+    )
+    gradients = 2 * (k - 1) * 8 * sum(param.size for param in params)
+    tokens = 2 * 4 * n * sum(map(len, split(length, k)[1:]))
+    return sum(size for *_, size in copies) - gradients - tokens
+
+
+def formula(k, n, length, num_layers):
+    return (
+        8 * num_layers * n * length * ((6 * k - 4) * 8 + 2 * (k - 1))
+        if k > 1
+        else 0
+    )
+
+
+@each_split
+@pytest.mark.parametrize('k', [1, 2, 3, 5])
+def test_bytes_are_those_of_the_formula(k, split):
+    for n, length, num_layers in ((3, 13, 2), (1, 8, 1)):
+        found = ring_bytes(k, n, length, num_layers, split)
+        assert found == formula(k, n, length, num_layers)
+
+
+def test_bytes_sent_twice_are_caught(monkeypatch):
+    put_in(
+        monkeypatch,
+        ring_backward,
+        'blocks = pass_on([block[3 * is_last:] for block in blocks])',
+        'blocks = [b[3 * is_last:] for b in pass_on(blocks)]',
+    )
+    assert_equals_formula(3, 13, False)  # right, but with keys and values
+    with pytest.raises(AssertionError):
+        assert ring_bytes(3, 1, 8, 1) == formula(3, 1, 8, 1)
+
+
+def test_no_array_is_as_large_as_all_weights():
+    """A device holds the scores of one block."""
+    arrays, is_padding = attention_data(1, 16)
+    largest = []
+
+    def watched(*arguments):
+        for *place, S in block_scores(*arguments):
+            largest.append(S.shape)
+            yield *place, S
+
+    with mock.patch.object(sequences_experts, 'block_scores', watched):
+        on_devices(arrays, is_padding, 4, False, split_plain)
+    assert set(largest) == {(1, 2, 4, 4)} and len(largest) == 2 * 16
+
+
+def test_all_to_all_brings_each_part_to_its_device():
+    devices = [mx.cpu(i) for i in range(3)]
+    parts = [
+        [np.full(1, 10 * i + j, ctx=devices[i]) for j in range(3)]
+        for i in range(3)
+    ]
+    received = all_to_all(parts, devices)
+    for j, arrays in enumerate(received):
+        assert [a.item() for a in arrays] == [10 * i + j for i in range(3)]
+        assert all(a.ctx == devices[j] for a in arrays)
+
+
+# Invalid arguments
+
+
+@pytest.mark.parametrize(
+    'change, error, message',
+    [
+        (lambda X, y, r, d: (X, y, r[:1], d), ValueError, 'replicas'),
+        (lambda X, y, r, d: (X, y, r, d[:1] * 2), ValueError, 'device'),
+        (lambda X, y, r, d: (X, y[:, :2], r, d), ValueError, 'y must have'),
+        (lambda X, y, r, d: (X, 0 * y, r, d), ValueError, 'word to predict'),
+        (lambda X, y, r, d: (X, y, r, d, 3), ValueError, 'heads'),
+        (lambda X, y, r, d: (X, y, r, d, 0), ValueError, 'num_heads'),
+        (lambda X, y, r, d: (X, y, r, d, 2.0), TypeError, 'num_heads'),
+        (
+            lambda X, y, r, d: (np.ones((2, 9)), np.ones((2, 9)), r, d),
+            ValueError,
+            'at most 5',
+        ),
+    ],
+)
+def test_invalid_arguments_are_refused(change, error, message):
+    X, y = minibatch(2, 5)
+    devices = [mx.cpu(0), mx.cpu(1)]
+    replicas = [get_params(start(5), device) for device in devices]
+    with pytest.raises(error, match=message):
+        sequence_gradients(*change(X, y, replicas, devices))
+
+
+# Mutations
+
+BUGS = {
+    'the sum is not corrected': (
+        add_block,
+        'old, A = total * np.exp(top - new_top)',
+        'old, A = total',
+    ),
+    'the largest score of the last block': (
+        add_block,
+        'np.maximum(top, S.max(axis=3, keepdims=True))',
+        'S.max(axis=3, keepdims=True) * 1 + 0 * top',
+    ),
+    'blocks that stay': (
+        sequences_experts.pass_on,
+        'blocks[i - 1]',
+        'blocks[i]',
+    ),
+    'the other way around the ring': (
+        sequences_experts.pass_on,
+        'blocks[i - 1]',
+        'blocks[(i + 1) % len(blocks)]',
+    ),
+    'positions of the wrong block': (
+        block_scores,
+        'places[i - step]',
+        'places[i]',
+    ),
+    'no padding mask': (block_scores, '- 1e9 * hidden', '- 0 * hidden'),
+    'a query that does not see itself': (
+        block_scores,
+        'columns] >',
+        'columns] >=',
+    ),
+    'the gradients do not go home': (
+        ring_backward,
+        'is_last:] for block in blocks])',
+        'is_last:] for block in blocks]) if not is_last else '
+        '[block[3:] for block in blocks]',
+    ),
+    'only the own block gets gradients': (
+        ring_backward,
+        'blocks[i][4][:, :, columns] += dV',
+        'blocks[i][4][:, :, columns] += dV * (step == 0)',
+    ),
+    'the sum over the block, not over all keys': (
+        sequences_experts.block_gradients,
+        '- dot)',
+        '- (A * np.matmul(dO, V.swapaxes(2, 3))).sum(axis=3, keepdims=True))',
+    ),
+    'a gradient without the scale': (
+        sequences_experts.block_gradients,
+        ' / math.sqrt(Q.shape[3])',
+        '',
+    ),
+}
+STEP_BUGS = {
+    'the words of the own device': (
+        sequence_gradients,
+        'summed_loss(*each) / count_tokens(y)',
+        'summed_loss(*each) / max(1, count_tokens(each[1]))',
+    ),
+    'positions that start at 0 on each device': (
+        sequences_experts.embed,
+        'np.array(places',
+        'np.array(places - places[0]',
+    ),
+    'gradients of the second graph alone': (
+        sequences_experts.leaves,
+        "attach_grad('add')",
+        "attach_grad('write')",
+    ),
+    'an embedding with the gradient of one use': (
+        sequence_gradients,
+        "param.attach_grad('add')",
+        "param.attach_grad('write')",
+    ),
+    'layers in the wrong order': (
+        sequence_gradients,
+        'reversed(tape)',
+        'tape',
+    ),
+    'no allreduce': (
+        sequence_gradients,
+        'allreduce_gradients(device_params)',
+        'pass',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', BUGS)
+def test_bug_in_the_ring_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *BUGS[bug])
+    with pytest.raises((AssertionError, mx.MXNetError, IndexError)):
+        assert_equals_formula(3, 12, False, scale=3.0)
+        assert_equals_formula(3, 12, True, scale=3.0)
+
+
+@pytest.mark.parametrize('bug', STEP_BUGS)
+def test_bug_in_the_step_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *STEP_BUGS[bug])
+    with pytest.raises((AssertionError, mx.MXNetError)):
+        assert_equals_one_device(3, 13, True)
+
+
+def test_a_split_without_balance_is_caught(monkeypatch):
+    put_in(monkeypatch, split_zigzag, 'pieces[-1 - i]', 'pieces[k + i]')
+    with pytest.raises(AssertionError):
+        test_zigzag_gives_every_device_the_same_work(4)
