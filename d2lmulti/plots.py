@@ -38,7 +38,12 @@ SHADES: Dict[str, float] = {
     'copy': -1,
     'sum, update': -0.5,
 }
-WAITING = '#eeeeee'
+WAITING = {  # hatched, as so light a grey alone is hardly seen
+    'facecolor': '#f4f4f4',
+    'edgecolor': '#8c8c8c',
+    'hatch': '////',
+    'linewidth': 0,
+}
 
 
 def shade(color: str, fraction: float) -> Tuple[float, ...]:

@@ -121,11 +121,11 @@ def plot_timeline(operators, axis=None, length=None):
     axis = axis or plt.subplots(figsize=(8, 2.2))[1]
     end = max(operator.end for operator in operators)
     for row, device in enumerate(devices):
-        axis.barh(row, end, height=0.7, color=WAITING)
+        axis.barh(row, end, height=0.7, **WAITING)
         draw_lane([o for o in operators if o.device == device], row, axis)
     for label, fraction in SHADES.items():
         axis.barh(0, 0, color=shade('#777777', fraction), label=label)
-    axis.barh(0, 0, color=WAITING, label='waiting')
+    axis.barh(0, 0, **WAITING, label='waiting')
     axis.set(yticks=range(len(devices)), yticklabels=devices)
     axis.set(xlim=(0, length or end), xlabel='time (ms)')
     axis.invert_yaxis()
