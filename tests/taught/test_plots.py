@@ -2,6 +2,7 @@
 
 import types
 
+import pytest
 from matplotlib.colors import to_hex
 
 from d2lmulti import plots
@@ -30,3 +31,38 @@ def test_no_color_means_both_a_device_and_a_run():
 def test_no_two_runs_look_alike():
     looks = [tuple(sorted(map(str, s.items()))) for s in plots.LINE_STYLES]
     assert len(set(looks)) == len(looks)
+
+
+@pytest.mark.parametrize(
+    ('measured', 'limits', 'line'),
+    [
+        (1.0, {'high': 2}, 'expected at most 2, measured 1: held'),
+        (2.5, {'high': 2}, 'expected at most 2, measured 2.5: did not hold'),
+        (2.5, {'low': 2}, 'expected at least 2, measured 2.5: held'),
+        (
+            [9, 1.94, 0.5],
+            {'low': 1.6, 'high': 2},
+            'expected at least 1.6 and at most 2, '
+            'measured 1.94 (0.5 to 9): held',
+        ),
+        (
+            [1000.4, 1300.0],
+            {'low': 1200, 'high': 1500},
+            'expected at least 1,200 and at most 1,500, measured 1,150 '
+            '(1,000 to 1,300): did not hold',
+        ),
+    ],
+)
+def test_a_prediction_is_printed_beside_the_median(
+    capsys, measured, limits, line
+):
+    plots.confront('speedup', measured, **limits)
+    assert capsys.readouterr().out == f'speedup: {line}\n'
+
+
+@pytest.mark.parametrize(
+    ('measured', 'limits'), [([], {'low': 1}), (1.0, {}), ([], {})]
+)
+def test_nothing_to_confront_is_refused(measured, limits):
+    with pytest.raises(ValueError, match='give a measurement, and low'):
+        plots.confront('speedup', measured, **limits)
