@@ -65,6 +65,7 @@ class Machine(typing.NamedTuple):
     per_example: float
     alpha: float  # per message
     beta: float  # per byte
+    per_sum: float = 0  # per array summed, however many devices
     at_once: float = math.inf  # how many devices work at the same time
     overlap: float = 0  # the fraction of the computation that can hide sums
     load: float = 0  # to load an example, while the devices compute
@@ -82,10 +83,10 @@ def step_seconds(batch_size, k, sizes, machine, algorithm='star'):
     shard = math.ceil(batch_size / k)
     largest = machine.fixed + machine.per_example * shard
     total = k * machine.fixed + machine.per_example * batch_size
-    compute = (max(largest, total / machine.at_once)
-               * expected_slowest(machine.times, k))
-    exchange = sum(allreduce_seconds(algorithm, k, size, machine.alpha,
-                                     machine.beta) for size in sizes)
+    compute = max(largest * expected_slowest(machine.times, k),
+                  total / machine.at_once)
+    exchange = sum(machine.per_sum * (k > 1) + allreduce_seconds(
+        algorithm, k, size, machine.alpha, machine.beta) for size in sizes)
     hidden = min(exchange, machine.overlap * compute)
     return max(compute + exchange - hidden, machine.load * batch_size)
 
