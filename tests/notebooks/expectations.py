@@ -1,0 +1,283 @@
+"""Which cell confronts each sentence of a chapter that expects something.
+
+CONFRONTED: {chapter: {words of the sentence: id of the cell}}.
+OTHERS: {chapter: {reason: [words of sentences that compare, but expect
+nothing that a run could refute]}}; the numbers of most are held by
+test_claims.py.
+"""
+
+CONFRONTED = {
+    'devices': {
+        'the call to return in less than a tenth': '9',
+        'On two free cores we expect about half the time': '15',
+        'We expect a long wait': 'wait-for-one',
+        'We expect latency to dominate': '24',
+        'We expect about 1 from the first process': '20',
+    },
+    'network': {
+        'we can expect 6 or more good digits': '19',
+        'We expect reversed images to be within eight': 'orders-demo',
+        'We expect the loss to stay at 2.303': '24',
+        'so we expect tiny gradients': '29',
+    },
+    'replicas': {'We expect the time to grow about as': '25'},
+    'data': {
+        'We expect the row at once': 'slices-wait-run',
+        'We expect loading to take at most a tenth': '40',
+        'we expect the same numbers, bit for bit': 'bytes-check',
+    },
+    'training': {
+        "so we don't expect exactly one spread": '11',
+        'We expect every parameter of every replica': '11',
+        'and with one image left out, and expect more': '11',
+        'at the end we expect nearly the same': '31',
+        'We expect learning curves that end together': '31',
+        'We expect each device to be busy': '36',
+    },
+    'causes': {
+        'We expect about 1 here, and about 2': '45',
+        'So we expect a speedup that falls with the depth': 'depth-run',
+        'we expect at most eight times the memory': 'depth-run',
+        'we expect a step at most 0.9 times as fast': 'three-looks',
+        'we expect at most 1.25 times': 'three-looks',
+        'we expect at most a twentieth of a step': '48',
+        'and expect a fifth or more': '48',
+    },
+    'gluon': {
+        'The result should be the same': '10',
+        'LeNet has few operators, so we expect little': '20',
+        'we expect the same shards': 'd2l-agrees',
+        'We expect it to learn from the second half': 'd2l-ragged',
+        'so we expect two devices to take between half': '28',
+    },
+    'collectives': {
+        'We count the rounds, and expect': 'rounds',
+        'we expect the same sums, up to rounding': '26',
+        'so we expect compression to take at least': 'compression-time',
+    },
+    'timeline': {
+        'We expect the products side by side': '12',
+        'We expect the first copy of a gradient, above': '16',
+        'so we expect an overlapped time of at least': '20',
+        'but we expect the sums of one bucket only after': 'buckets-figure',
+        'We expect one bucket to pay for all': 'buckets-model',
+        'we expect the pause to make each step as much longer': '24',
+    },
+    'large_batch': {
+        'We expect that to take between half': '17',
+        'we expect them within 0.05': '17',
+        'At the same rate we expect them to fall behind': '13',
+        'So we expect nearly **perfect scaling**': '24',
+    },
+    'sync_batch_norm': {
+        'With per-device statistics we expect': '28',
+        'So we expect more than 1.13/√2 there': 'shard-sizes',
+    },
+    'heterogeneous': {
+        'We expect the first to be idle for about half': '12',
+        'takes at most CODE examples at once': '27',
+    },
+    'transformer': {
+        'We expect errors that grow with the number': 'errors',
+        'the errors grow as we expected': 'errors',
+        'We expect the network to begin far worse': 'train-long',
+        'we expect between one and four times the time': 'cost-times',
+    },
+    'model_parallel': {
+        'We expect an idle fraction of at least': '24',
+        'so we expect the ratio of the two times': 'more-stages',
+        'needs half the memory of data parallelism here': '45',
+        'stage *s* holds at most *p* − *s* live': '1f1b-check',
+        'we leave out half of the images': '18',
+    },
+    'sharding': {
+        'We expect the bytes of CODE and': 'zero1-run',
+        'we expect 1.5 times the bytes': 'zero3-check',
+        'one is lost: three should go on': 'reshard-run',
+        'So the memory holds at most': 'recompute-check',
+        'we expect an error within four roundings': 'arithmetic',
+        'so we expect no harm there': 'scaling',
+    },
+    'cluster': {
+        'expect at most six tenths of the time': 'exchange-run',
+        "tenths of the other's rows": 'unequal-run',
+        'We expect bit-identical parameters': '39',
+    },
+    'pytorch': {
+        'We expect the same scores': 'scores',
+        'What do we expect of a test': 'five',
+        'we expect the wrong step': 'five',
+        'we expect the same accuracy, nearly': 'train',
+        "We expect chapter 5's parameters in both": 'run-by-hand',
+        'we expect two messages from the second step on': 'run-buckets',
+        'we expect 8 rows in place of 5': 'sampler',
+        'and expect half of the bytes per process': 'run-fsdp',
+        'We expect two more steps': 'run-elastic',
+    },
+    'tensorflow': {
+        "should end with chapter 5's parameters": 'five',
+        'so we expect the same parameters': 'mirrored',
+        'We expect steps in the ratio of 2 to 1': 'loss',
+    },
+    'scaling': {
+        'A thousand quantiles of each should give': 'slowest-check',
+        'We expect at least nine of ten within 15 %': 'predict',
+        'We expect each within 20 %': 'four',
+        'Formula and simulation agree': 'llama',
+    },
+}
+
+DEFINED = 'a definition, a rule or an instruction'
+COUNTED = 'a count, a formula or a bound, not a measurement'
+COMPARED = 'the next cell prints it, and nbval compares that'
+SHOWN = 'says of the output above what it shows'
+SOURCE = 'of somebody else, with the source'
+
+OTHERS = {
+    'devices': {COUNTED: ['but they are no faster']},
+    'network': {
+        DEFINED: ['How large should they be', 'We call it the **spread**'],
+        COUNTED: ['the half of the values that CODE sets to zero'],
+        SHOWN: [
+            'norms have grown by about the same',
+            'the faster the weights grow',
+        ],
+    },
+    'replicas': {
+        COUNTED: [
+            'its steps are about half as large as they should be',
+            'A mean over two devices would be half of it',
+            "For LeNet's half a megabyte on two devices",
+        ],
+    },
+    'data': {DEFINED: ['reads or writes the top half of an array']},
+    'training': {
+        DEFINED: [
+            'says how many times as far a result is',
+            'one half alone; both halves at once',
+            'Half of the images on one device: that is what',
+            'What else can keep two devices from being faster',
+        ],
+        COUNTED: ['rounding is 2²⁹ times as fine'],
+        SHOWN: ['It may take less than half', 'of the faster device for'],
+    },
+    'causes': {
+        DEFINED: [
+            'Two devices should take somewhat more than half',
+            'A step should queue all of its work',
+        ],
+        COUNTED: [
+            'two devices are at most 1/5',
+            'If loading takes half of the time on one device',
+        ],
+    },
+    'gluon': {DEFINED: ['grades one network on one half']},
+    'collectives': {
+        COMPARED: ['Each should end with a slice of six times'],
+        DEFINED: [
+            'twice and three times as large',
+            'Pair each device of the first half',
+            'leaves one partner with the first half',
+            'sends half its array across',
+            'sums half of each array along one tree',
+        ],
+        COUNTED: [
+            'devices and half the bytes, twice',
+            'about half of the devices of a tree are leaves',
+        ],
+    },
+    'timeline': {
+        DEFINED: ['if such a one should count as waiting'],
+        COUNTED: ['to hide a loader that is faster than a step'],
+    },
+    'large_batch': {
+        COUNTED: [
+            'a step is worth half of what perfect scaling',
+            'If all gradients were ten times as large',
+        ],
+        SHOWN: ['less than half of the work pays off', 'far below *b*'],
+    },
+    'heterogeneous': {
+        DEFINED: [
+            'Leave out a device that should get nothing',
+            'Two devices, the second half as fast',
+            'the last is half as fast',
+            'HetSeq gives all GPUs equal batches',
+        ],
+        SHOWN: [
+            'They need not come back to exactly half',
+            'does about as well here as the proportional',
+        ],
+        SOURCE: ['What heterogeneity cost'],
+    },
+    'transformer': {
+        DEFINED: [
+            'into sentences of at most 20 words',
+            'the network should not rely on seeing the mask',
+            'no position should look at it',
+            'which should not matter to the result at all',
+            'It should be CODE divided by the number',
+            'each shard weighs what it should by itself',
+            'What should the network beat',
+        ],
+    },
+    'model_parallel': {
+        DEFINED: [
+            'Each device computes half of the channels',
+            'the gradients of half of the images',
+            'each device holds half and updates its own',
+            'two groups, each with half of the images',
+            'the two of a group, side by side',
+        ],
+        COUNTED: [
+            'Each device sends its half of them',
+            'half of the images and labels',
+            'Tensor: half of every array but the last bias',
+        ],
+    },
+    'sharding': {
+        COUNTED: [
+            'The price is at most one more forward pass',
+            'Half the bytes',
+            'is rounded to float16, and so is each',
+            'the error is at most four roundings',
+            'One rounding is at most',
+            'Where the processor can, it is half',
+            'what is smaller than half of the last one is lost',
+        ],
+    },
+    'cluster': {
+        COMPARED: ['the job should end, name it'],
+        DEFINED: [
+            'one worker taking four times as much',
+            'the second takes about twice as long per step',
+            'So each should take rows in proportion',
+        ],
+        COUNTED: ['float32 numbers *g* differ by at most'],
+    },
+    'pytorch': {
+        COMPARED: ['should leave 4 in PyTorch and 2 in MXNet'],
+        DEFINED: ['Each waits for the others at most one minute'],
+    },
+    'tensorflow': {
+        COMPARED: ['should do the remaining two epochs'],
+        DEFINED: ['should tell you to install'],
+    },
+    'scaling': {
+        COUNTED: [
+            'a failure about half an interval',
+            'If twice the devices took half the time',
+        ],
+        SOURCE: ['eight A100 in a DGX A100'],
+    },
+    'claims': {
+        DEFINED: ['Is its bandwidth why GPUs are faster'],
+        COUNTED: ["Chapter 15's bubble fraction"],
+        SHOWN: [
+            'perhaps VGG-16 computed faster',
+            'several times as many images per second',
+            'Both kinds of memory have become faster',
+        ],
+        SOURCE: ['3.74 times as fast on four', 'BERT 46.5 times'],
+    },
+}
