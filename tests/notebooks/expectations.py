@@ -98,6 +98,11 @@ CONFRONTED = {
         'we expect an error within four roundings': 'arithmetic',
         'so we expect no harm there': 'scaling',
     },
+    'sequences_experts': {
+        'Without the correction, the result should be': 'online-check',
+        'before the average, should be wrong': 'proof',
+        'So we expect what is kept, on all of them': 'peak',
+    },
     'cluster': {
         'expect at most six tenths of the time': 'exchange-run',
         "tenths of the other's rows": 'unequal-run',
@@ -244,6 +249,13 @@ OTHERS = {
             'One rounding is at most',
             'Where the processor can, it is half',
             'what is smaller than half of the last one is lost',
+        ],
+    },
+    'sequences_experts': {
+        COUNTED: [
+            'half of the work disappears',
+            'Both are half a block',
+            'at most as many as heads',
         ],
     },
     'cluster': {
