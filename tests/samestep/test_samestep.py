@@ -180,6 +180,23 @@ def test_the_first_wrong_step_is_named_and_a_stale_gradient():
     assert worst.step == 1 and 'step before' in worst.cause
 
 
+def test_a_reference_that_cannot_take_every_part_does_no_harm():
+    def masked(params, X, y):
+        seen = y > 0
+        if not seen.any():
+            raise ZeroDivisionError('no example counts')
+        return reference(params, X[seen], y[seen])
+
+    def halved(params, X, y):
+        right = masked(params, X, y)
+        return [(a + b) / 2 for a, b in zip(params, right)]
+
+    params, ((X, y),) = random_case(0, size=61)
+    y[31:] = 0
+    comparison = same_step(halved, masked, params, [(X, y)], num_devices=2)
+    assert 'divided by the 2 devices' in str(comparison)
+
+
 def smallest_seen(make, epsilons, runs=20):
     """Return the smallest epsilon whose bug is found in all runs."""
     for epsilon in epsilons:
