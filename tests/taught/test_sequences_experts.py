@@ -134,7 +134,7 @@ def assert_equals_formula(k, length, causal, split=split_plain, scale=1.0):
 
 @each_split
 @causal_or_not
-@pytest.mark.parametrize('length', [1, 2, 4, 13])
+@pytest.mark.parametrize('length', [1, 4, 13])
 @pytest.mark.parametrize('k', [1, 2, 3, 4, 5])
 def test_ring_attention_equals_the_formula(k, length, causal, split):
     assert_equals_formula(k, length, causal, split)
@@ -263,15 +263,16 @@ def assert_equals_one_device(k, length, causal, split=split_plain, n=3):
 
 @each_split
 @causal_or_not
-@pytest.mark.parametrize('length', [2, 13])
 @pytest.mark.parametrize('k', [1, 2, 3, 4, 5])
-def test_gradients_equal_those_of_one_device(k, length, causal, split):
-    assert_equals_one_device(k, length, causal, split)
+def test_gradients_equal_those_of_one_device(k, causal, split):
+    assert_equals_one_device(k, 13, causal, split)
 
 
-@pytest.mark.parametrize('n, length', [(1, 1), (1, 6), (4, 7)])
-def test_other_shapes_equal_one_device(n, length):
-    assert_equals_one_device(3, length, True, n=n)
+@each_split
+@pytest.mark.parametrize('n, length', [(1, 1), (3, 2), (1, 6), (4, 7)])
+def test_other_shapes_equal_one_device(n, length, split):
+    """Two words are too few for three devices."""
+    assert_equals_one_device(3, length, True, split, n)
 
 
 def test_float32_differs_by_rounding_only():
@@ -326,7 +327,7 @@ def formula(k, n, length, num_layers):
 
 
 @each_split
-@pytest.mark.parametrize('k', [1, 2, 3, 5])
+@pytest.mark.parametrize('k', [1, 2, 5])
 def test_bytes_are_those_of_the_formula(k, split):
     for n, length, num_layers in ((3, 13, 2), (1, 8, 1)):
         found = ring_bytes(k, n, length, num_layers, split)
