@@ -795,10 +795,17 @@ def check_sequence(X, y, device_params, devices, num_heads):
     check_replicas(device_params, devices)
     check_transformer(X, device_params[0], num_heads)
     if y.shape != X.shape or not (y != 0).any():
-        raise ValueError(
-            f'y must have the shape {X.shape} of X, and a word to predict, '
-            'which is not 0'
-        )
+        raise ValueError(f'y must be {X.shape} like X, with words to predict')
+
+
+def check_experts(X, y, device_params, experts, devices, num_choices):
+    """Raise TypeError or ValueError unless gradients can be computed."""
+    check_batch(X, y)
+    check_replicas(device_params, devices)
+    check_positive_int(num_choices=num_choices)
+    check_enough(len(experts), 'expert', num_choices, 'choice')
+    routed = {'rows of the router, one for each expert': device_params[0][1]}
+    check_count(f'{len(experts)} experts', len(experts), **routed)
 
 
 # Chapter 19: several machines

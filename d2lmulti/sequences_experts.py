@@ -7,8 +7,10 @@ __all__ = []
 import math
 import numpy as onp
 from mxnet import autograd, np, npx
-from .checks import check_sequence
+from .checks import check_experts, check_sequence
+from .data import split_batch
 from .devices import split_slices
+from .network import loss
 from .replicas import allreduce_gradients
 from .transformer import (PADDING, count_tokens, linear, split_heads,
                                   token_loss)
@@ -78,13 +80,6 @@ def ring_attention(Qs, Ks, Vs, pads, places, causal):
             [top + np.log(total) for top, total, _ in states])
 
 # %% ../notebooks/17_sequences_experts.ipynb #ring-backward
-def block_gradients(Q, K, V, dO, S, log, dot):
-    """Return what one block adds to the gradients of Q, K and V."""
-    A = np.exp(S - log)
-    dS = A * (np.matmul(dO, V.swapaxes(2, 3)) - dot) / math.sqrt(Q.shape[3])
-    return (np.matmul(dS, K), np.matmul(dS.swapaxes(2, 3), Q),
-            np.matmul(A.swapaxes(2, 3), dO))
-
 def ring_backward(dOs, Os, logs, Qs, Ks, Vs, pads, places, causal):
     """Return the gradients of Qs, Ks and Vs. `dOs`: of the means `Os`; the
     other arguments: of `ring_attention`, and `logs` from it."""
@@ -99,114 +94,118 @@ def ring_backward(dOs, Os, logs, Qs, Ks, Vs, pads, places, causal):
             Q, dO, log, dot = [arrays[i][:, :, rows]
                                for arrays in (Qs, dOs, logs, dots)]
             K, V = [array[:, :, columns] for array in blocks[i][:2]]
-            dQ, dK, dV = block_gradients(Q, K, V, dO, S, log, dot)
-            dQs[i][:, :, rows] += dQ
-            blocks[i][3][:, :, columns] += dK
-            blocks[i][4][:, :, columns] += dV
+            A = np.exp(S - log)
+            dS = A * (np.matmul(dO, V.swapaxes(2, 3)) - dot)
+            dS = dS / math.sqrt(Q.shape[3])
+            dQs[i][:, :, rows] += np.matmul(dS, K)
+            dK, dV = blocks[i][3:]
+            dK[:, :, columns] += np.matmul(dS.swapaxes(2, 3), Q)
+            dV[:, :, columns] += np.matmul(A.swapaxes(2, 3), dO)
         is_last = step == len(Qs) - 1  # then only the gradients go home
         blocks = pass_on([block[3 * is_last:] for block in blocks])
     return dQs, *map(list, zip(*blocks))
 
-# %% ../notebooks/17_sequences_experts.ipynb #layer
+# %% ../notebooks/17_sequences_experts.ipynb #record
 def leaves(arrays):
-    """Return the arrays as the leaves of new graphs."""
+    """Return the arrays as leaves, from which new graphs begin."""
     found = [array.detach() for array in arrays]
     for array in found:
-        array.attach_grad('add')  # two graphs may begin there
+        array.attach_grad('add')  # even two graphs
     return found
 
-def project(H, gamma, beta, W_qkv, b_qkv, num_heads):
-    """Return the queries, keys and values of all heads."""
-    QKV = linear(npx.layer_norm(H, gamma, beta), W_qkv, b_qkv)
-    return [split_heads(part, num_heads) for part in np.split(QKV, 3, axis=2)]
+def record(tape, work, *inputs):
+    """Return the outputs of `work` on each device, as leaves of the next
+    graphs; put the backward pass of its graphs on the tape."""
+    with autograd.record():
+        outputs = [work(*each) for each in zip(*inputs)]
+    found = leaves(outputs)
+    tape.append(lambda: autograd.backward(
+        outputs, [array.grad for array in found]))
+    return found
 
-def finish_layer(H, means, W_out, b_out, gamma, beta, W1, b1, W2, b2):
-    """Return a layer's output, from its input and its attention's means."""
-    means = means.transpose(0, 2, 1, 3).reshape(H.shape)
-    H = H + linear(means, W_out, b_out)
-    inner = linear(npx.layer_norm(H, gamma, beta), W1, b1)
-    return H + linear(npx.activation(inner, 'relu'), W2, b2)
+def attend(tape, QKVs, *where):
+    """Return the means of ring attention, and put it on the tape."""
+    Os, logs = ring_attention(*zip(*QKVs), *where)
+    Os = leaves(Os)
+
+    def backward():
+        grads = ring_backward([mean.grad for mean in Os], Os, logs,
+                              *zip(*QKVs), *where)
+        for QKV, *parts in zip(QKVs, *grads):
+            QKV.grad[:] += np.stack(parts)
+    tape.append(backward)
+    return Os
 
 # %% ../notebooks/17_sequences_experts.ipynb #layers
-def forward_layer(hs, device_layers, num_heads, *where):
-    """Return a layer's outputs, and what its backward pass needs."""
-    Hs = leaves(hs)
-    with autograd.record():
-        QKVs = [project(H, *params[:4], num_heads)
-                for H, params in zip(Hs, device_layers)]
-    inputs = [[array.detach() for array in arrays] for arrays in zip(*QKVs)]
-    Os, logs = ring_attention(*inputs, *where)
-    Os = leaves(Os)
-    with autograd.record():
-        outputs = [finish_layer(H, mean, *params[4:])
-                   for H, mean, params in zip(Hs, Os, device_layers)]
-    return outputs, (outputs, Hs, QKVs, Os, logs, inputs)
-
-def backward_layer(grads, saved, *where):
-    """Return the gradients of a layer's inputs from those of its outputs."""
-    outputs, Hs, QKVs, Os, logs, inputs = saved
-    autograd.backward(outputs, grads)
-    dQKVs = ring_backward([mean.grad for mean in Os], Os, logs, *inputs,
-                          *where)
-    autograd.backward([array for QKV in QKVs for array in QKV],
-                      [grad for dQKV in zip(*dQKVs) for grad in dQKV])
-    return [H.grad for H in Hs]
-
-# %% ../notebooks/17_sequences_experts.ipynb #sequence
 def embed(x, params, places):
-    """Return the input of the first layer: tokens at these positions."""
+    """Return the first layer's input: words, and their positions."""
     E, P = params[:2]
     H = npx.embedding(x, E, input_dim=len(E), output_dim=E.shape[1])
     return H + P[np.array(places, ctx=x.ctx)]
 
-def summed_loss(H, y, params):
-    """Return the loss of the last layer's output, summed over words."""
-    E, gamma, beta, bias = params[0], *params[-3:]
-    H = npx.layer_norm(H, gamma, beta) / math.sqrt(E.shape[1])
-    return token_loss(linear(H, E, bias), y).sum()
+def project(H, params, num_heads):
+    """Return queries, keys and values of all heads, as one array."""
+    gamma, beta, W_qkv, b_qkv = params[:4]
+    QKV = linear(npx.layer_norm(H, gamma, beta), W_qkv, b_qkv)
+    return np.stack([split_heads(A, num_heads)
+                     for A in np.split(QKV, 3, axis=2)])
 
-def scatter_positions(X, y, device_params, split):
-    """Return tokens, labels, padding and positions of each device that has
-    some, and their replicas."""
-    places = [own for own in split(X.shape[1], len(device_params))
-              if len(own)]
-    used = device_params[:len(places)]
-    Xs, ys = [[array[:, np.array(own, ctx=array.ctx)].copyto(params[0].ctx)
-               for own, params in zip(places, used)] for array in (X, y)]
-    pads = [(x == PADDING).astype(params[0].dtype)[:, None, None]
-            for x, params in zip(Xs, used)]
-    return Xs, ys, pads, places, used
+def finish_layer(H, means, params):
+    """Return a layer's output, from its input and its attention's means."""
+    W_out, b_out, gamma, beta, *feed_forward_params = params[4:]
+    means = means.transpose(0, 2, 1, 3).reshape(H.shape)
+    H = H + linear(means, W_out, b_out)
+    return H + feed_forward(npx.layer_norm(H, gamma, beta),
+                            feed_forward_params)
+
+def feed_forward(H, params):
+    """Return two fully connected layers, with `relu` between them."""
+    W1, b1, W2, b2 = params
+    return linear(npx.activation(linear(H, W1, b1), 'relu'), W2, b2)
 
 # %% ../notebooks/17_sequences_experts.ipynb #gradients
+def word_losses(H, y, params):
+    """Return the loss of each sequence, from the last layer's output."""
+    E, gamma, beta, bias = params[0], *params[-3:]
+    H = npx.layer_norm(H, gamma, beta) / math.sqrt(E.shape[1])
+    return token_loss(linear(H, E, bias), y)
+
+def run_backward(tape, losses, num_words, device_params):
+    """Run the tape backward, for the mean loss over the words of all
+    devices; sum the gradients of the replicas; return the mean loss."""
+    for array in losses:
+        array.grad[:] = 1 / num_words
+    for backward in reversed(tape):
+        backward()
+    allreduce_gradients(device_params)
+    return sum(float(array.sum()) for array in losses) / num_words
+
+# %% ../notebooks/17_sequences_experts.ipynb #sequence
 def sequence_gradients(X, y, device_params, devices, num_heads=4,
                        causal=False, split=split_plain):
     """Store the gradient of the mean loss in every replica; return the loss.
     `X`, `y`: tokens, (n, length), int32, 0 where there is none or none to
-    predict; `device_params`: replicas of `init_transformer`'s parameters;
-    `split(length, k)`: the positions of each of k devices. Raises TypeError
-    or ValueError for invalid arguments."""
+    predict; `device_params`: replicas of `init_transformer`'s parameters
+    (`attach_grad` again before another kind of step); `split(length, k)`:
+    the positions of each of k devices. Raises TypeError or ValueError."""
     check_sequence(X, y, device_params, devices, num_heads)
     for param in [param for params in device_params for param in params]:
         param.attach_grad('add')  # several graphs use E
-    Xs, ys, *where, used = scatter_positions(X, y, device_params, split)
+    places = [own for own in split(X.shape[1], len(devices)) if len(own)]
+    used = device_params[:len(places)]
+    Xs, ys = [[array[:, np.array(own, ctx=array.ctx)].copyto(device)
+               for own, device in zip(places, devices)] for array in (X, y)]
+    pads = [(x == PADDING).astype(used[0][0].dtype)[:, None, None]
+            for x in Xs]
     tape = []
-    with autograd.record():
-        hs = first = [*map(embed, Xs, used, where[1])]
+    hs = record(tape, embed, Xs, used, places)
     for i in range(2, len(used[0]) - 3, 12):
-        hs, saved = forward_layer(hs, [params[i:i + 12] for params in used],
-                                  num_heads, *where, causal)
-        tape.append(saved)
-    last = leaves(hs)
-    with autograd.record():  # divided by the words of all devices
-        losses = [summed_loss(*each) / count_tokens(y)
-                  for each in zip(last, ys, used)]
-    autograd.backward(losses)
-    grads = [h.grad for h in last]
-    for saved in reversed(tape):
-        grads = backward_layer(grads, saved, *where, causal)
-    autograd.backward(first, grads)
-    allreduce_gradients(device_params)
-    return sum(float(loss) for loss in losses)
+        layers = [params[i:i + 12] for params in used]
+        QKVs = record(tape, project, hs, layers, [num_heads] * len(hs))
+        means = attend(tape, QKVs, pads, places, causal)
+        hs = record(tape, finish_layer, hs, means, layers)
+    losses = record(tape, word_losses, hs, ys, used)
+    return run_backward(tape, losses, count_tokens(y), device_params)
 
 # %% ../notebooks/17_sequences_experts.ipynb #zigzag
 def split_zigzag(length, k):
@@ -221,3 +220,107 @@ def all_to_all(parts, devices):
     device i, goes to device j."""
     return [[parts[i][j].copyto(device) for i in range(len(parts))]
             for j, device in enumerate(devices)]
+
+# %% ../notebooks/17_sequences_experts.ipynb #choose
+def choose_experts(device_probs, num_choices):
+    """Return for each device the experts of its rows: NumPy, (num_choices,
+    rows). `device_probs`: the router's probabilities, (rows, experts)."""
+    return [(-probs.asnumpy()).argsort(axis=1, kind='stable').T[:num_choices]
+            for probs in device_probs]
+
+def drop_rows(chosen, capacity):
+    """Return them with -1 where an expert has had `capacity` rows before:
+    first choices of all devices, in order, then second choices."""
+    joined = onp.concatenate(chosen, axis=1)
+    for e in range(joined.max() + 1):
+        joined.flat[onp.flatnonzero(joined == e)[capacity:]] = -1
+    ends = onp.cumsum([own.shape[1] for own in chosen])[:-1]
+    return onp.split(joined, ends, axis=1)
+
+# %% ../notebooks/17_sequences_experts.ipynb #exchange
+def to_experts(arrays, places, homes):
+    """Return each expert's rows, on its device: `places[i][e]` of array i
+    go to expert e."""
+    parts = [[array[place] for place in own]
+             for array, own in zip(arrays, places)]
+    return [np.concatenate(rows) for rows in all_to_all(parts, homes)]
+
+def from_experts(arrays, places, targets):
+    """Add each expert's rows to the rows of `targets` that they are for."""
+    ends = [onp.cumsum([len(place) for place in rows])[:-1].tolist()
+            for rows in zip(*places)]
+    parts = [np.split(array, end) for array, end in zip(arrays, ends)]
+    received = all_to_all(parts, [target.ctx for target in targets])
+    for target, own, rows in zip(targets, places, received):
+        for place, part in zip(own, rows):
+            target[place] += part
+
+# %% ../notebooks/17_sequences_experts.ipynb #run-experts
+def run_experts(tape, hs, chosen, experts):
+    """Return what the chosen experts make of each row, 0 if dropped; put it
+    on the tape. `experts[e]`: W1, b1, W2, b2 of expert e, on its device."""
+    used = sorted({e for own in chosen for e in own.flat} - {-1})
+    homes = [experts[e][0].ctx for e in used]
+    places = [[np.array(onp.flatnonzero(own == e), dtype='int64', ctx=h.ctx)
+               for e in used] for h, own in zip(hs, chosen)]
+    inputs = leaves(to_experts(hs, places, homes))
+    tape.append(lambda: from_experts(
+        [array.grad for array in inputs], places, [h.grad for h in hs]))
+    outputs = record(tape, feed_forward, inputs, [experts[e] for e in used])
+    found = [np.zeros_like(h) for h in hs]
+    from_experts(outputs, places, found)
+    found = leaves(found)
+
+    def backward():
+        grads = to_experts([array.grad for array in found], places, homes)
+        for output, grad in zip(outputs, grads):
+            output.grad[:] += grad
+    tape.append(backward)
+    return found
+
+# %% ../notebooks/17_sequences_experts.ipynb #expert-layers
+def route(H, params):
+    """Return the router's probabilities of the experts."""
+    return npx.softmax(linear(H, *params[1:3]))
+
+def mix(H, results, probs, chosen):
+    """Return rows plus their experts' results, each times its probability."""
+    gates = np.stack([npx.pick(probs, np.array(own.clip(0), ctx=H.ctx))
+                      for own in chosen])
+    results = results.reshape(*chosen.shape, -1)
+    return H + (gates[:, :, None] * results).sum(axis=0)
+
+def next_word_losses(H, y, params):
+    """Return the loss of each word."""
+    E, _, _, bias = params
+    return loss(linear(H, E, bias), y)
+
+# %% ../notebooks/17_sequences_experts.ipynb #expert-gradients
+def expert_gradients(X, y, device_params, experts, devices, num_choices=1,
+                     capacity=None, alpha=0, drop=drop_rows):
+    """Store the gradients of the mean loss over all words, plus the balance
+    loss; return (mean loss, words per expert, chosen and not dropped).
+    `X`, `y`: words and the next ones, (n,), int32; `device_params`: replicas
+    of E, W, b of the router, and a bias; `experts`: see `run_experts`.
+    Raises TypeError or ValueError for invalid arguments."""
+    check_experts(X, y, device_params, experts, devices, num_choices)
+    for params in (*device_params, *experts):
+        for param in params:
+            param.attach_grad('add')
+    (Xs, ys), tape = split_batch(X, y, devices), []
+    hs = record(tape, lambda x, params: params[0][x], Xs, device_params)
+    probs = record(tape, route, hs, device_params)
+    chosen = choose_experts(probs, num_choices)
+    used = onp.bincount(onp.concatenate(chosen, axis=1).ravel(),
+                        minlength=len(experts)) / num_choices / len(X)
+    for p in probs:  # the gradient of the balance loss
+        p.grad[:] += np.array(alpha * len(experts) / len(X) * used,
+                              dtype=p.dtype, ctx=p.ctx)
+    chosen = drop(chosen, capacity) if capacity else chosen
+    rows = record(tape, lambda h: np.tile(h, (num_choices, 1)), hs)
+    mixed = record(tape, mix, hs, run_experts(tape, rows, chosen, experts),
+                   probs, chosen)
+    losses = record(tape, next_word_losses, mixed, ys, device_params)
+    counts = [sum((own == e).sum() for own in chosen)
+              for e in range(len(experts))]
+    return run_backward(tape, losses, len(X), device_params), counts

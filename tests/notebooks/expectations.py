@@ -100,8 +100,10 @@ CONFRONTED = {
     },
     'sequences_experts': {
         'Without the correction, the result should be': 'online-check',
-        'before the average, should be wrong': 'proof',
-        'So we expect what is kept, on all of them': 'peak',
+        'If blocks are not passed on, the result': 'ring-check',
+        'before an average over devices, the gradients should be': 'own-means',
+        'So we expect what all of them keep': 'peak',
+        'at most four fifths as large with the balance loss': 'training',
     },
     'cluster': {
         'expect at most six tenths of the time': 'exchange-run',

@@ -1,4 +1,4 @@
-"""Long sequences: ring attention, on any number of devices as on one."""
+"""Ring attention and experts, on any number of devices as on one."""
 
 import functools
 import math
@@ -18,8 +18,13 @@ from d2lmulti.sequences_experts import (
     add_block,
     all_to_all,
     block_scores,
+    choose_experts,
+    drop_rows,
+    expert_gradients,
     ring_attention,
     ring_backward,
+    run_backward,
+    run_experts,
     sequence_gradients,
     split_plain,
     split_zigzag,
@@ -129,7 +134,7 @@ def assert_equals_formula(k, length, causal, split=split_plain, scale=1.0):
 
 @each_split
 @causal_or_not
-@pytest.mark.parametrize('length', [1, 2, 4, 13])
+@pytest.mark.parametrize('length', [1, 4, 13])
 @pytest.mark.parametrize('k', [1, 2, 3, 4, 5])
 def test_ring_attention_equals_the_formula(k, length, causal, split):
     assert_equals_formula(k, length, causal, split)
@@ -258,15 +263,16 @@ def assert_equals_one_device(k, length, causal, split=split_plain, n=3):
 
 @each_split
 @causal_or_not
-@pytest.mark.parametrize('length', [2, 13])
 @pytest.mark.parametrize('k', [1, 2, 3, 4, 5])
-def test_gradients_equal_those_of_one_device(k, length, causal, split):
-    assert_equals_one_device(k, length, causal, split)
+def test_gradients_equal_those_of_one_device(k, causal, split):
+    assert_equals_one_device(k, 13, causal, split)
 
 
-@pytest.mark.parametrize('n, length', [(1, 1), (1, 6), (4, 7)])
-def test_other_shapes_equal_one_device(n, length):
-    assert_equals_one_device(3, length, True, n=n)
+@each_split
+@pytest.mark.parametrize('n, length', [(1, 1), (3, 2), (1, 6), (4, 7)])
+def test_other_shapes_equal_one_device(n, length, split):
+    """Two words are too few for three devices."""
+    assert_equals_one_device(3, length, True, split, n)
 
 
 def test_float32_differs_by_rounding_only():
@@ -321,7 +327,7 @@ def formula(k, n, length, num_layers):
 
 
 @each_split
-@pytest.mark.parametrize('k', [1, 2, 3, 5])
+@pytest.mark.parametrize('k', [1, 2, 5])
 def test_bytes_are_those_of_the_formula(k, split):
     for n, length, num_layers in ((3, 13, 2), (1, 8, 1)):
         found = ring_bytes(k, n, length, num_layers, split)
@@ -375,8 +381,8 @@ def test_all_to_all_brings_each_part_to_its_device():
     [
         (lambda X, y, r, d: (X, y, r[:1], d), ValueError, 'replicas'),
         (lambda X, y, r, d: (X, y, r, d[:1] * 2), ValueError, 'device'),
-        (lambda X, y, r, d: (X, y[:, :2], r, d), ValueError, 'y must have'),
-        (lambda X, y, r, d: (X, 0 * y, r, d), ValueError, 'word to predict'),
+        (lambda X, y, r, d: (X, y[:, :2], r, d), ValueError, 'y must be'),
+        (lambda X, y, r, d: (X, 0 * y, r, d), ValueError, 'words to predict'),
         (lambda X, y, r, d: (X, y, r, d, 3), ValueError, 'heads'),
         (lambda X, y, r, d: (X, y, r, d, 0), ValueError, 'num_heads'),
         (lambda X, y, r, d: (X, y, r, d, 2.0), TypeError, 'num_heads'),
@@ -393,6 +399,231 @@ def test_invalid_arguments_are_refused(change, error, message):
     replicas = [get_params(start(5), device) for device in devices]
     with pytest.raises(error, match=message):
         sequence_gradients(*change(X, y, replicas, devices))
+
+
+# Experts
+
+WIDTH, WORDS = 5, 11
+
+
+def expert_params(num_experts, dtype='float64', seed=0):
+    """Return parameters of all devices and those of each expert."""
+    rng = onp.random.RandomState(seed)
+
+    def arrays(*shapes):
+        return [np.array(rng.normal(size=shape), dtype) for shape in shapes]
+
+    shared = arrays(
+        (WORDS, WIDTH), (num_experts, WIDTH), (num_experts,), (WORDS,)
+    )
+    wide = 4 * WIDTH
+    return shared, [
+        arrays((wide, WIDTH), (wide,), (WIDTH, wide), (WIDTH,))
+        for _ in range(num_experts)
+    ]
+
+
+def words(n, seed=0):
+    rng = onp.random.RandomState(seed)
+    return [np.array(rng.randint(0, WORDS, n), 'int32') for _ in range(2)]
+
+
+def choices_by_hand(p, num_choices, capacity):
+    """Return (fractions of choices, which rows each expert computes), with
+    loops: first choices come first."""
+    order = onp.argsort(-p, axis=1)[:, :num_choices]
+    kept = onp.zeros(p.shape)
+    for choice in range(num_choices):
+        for row in range(len(p)):
+            e = order[row, choice]
+            if capacity is None or kept[:, e].sum() < capacity:
+                kept[row, e] = 1
+    return onp.bincount(order.ravel(), minlength=p.shape[1]) / order.size, kept
+
+
+def experts_by_formula(X, y, shared, experts, num_choices, capacity, alpha):
+    """Return all gradients and the mean loss: NumPy, float64, by hand."""
+    X, y = X.asnumpy(), y.asnumpy()
+    shared, *experts = [
+        [param.asnumpy().astype('float64') for param in params]
+        for params in (shared, *experts)
+    ]
+    E, W, b, bias = shared
+    n, num_experts = len(X), len(experts)
+    H = E[X]
+    p = onp.exp(H @ W.T + b)
+    p /= p.sum(axis=1, keepdims=True)
+    used, kept = choices_by_hand(p, num_choices, capacity)
+    hidden = [onp.maximum(H @ W1.T + b1, 0) for W1, b1, _, _ in experts]
+    results = [A @ W2.T + b2 for A, (_, _, W2, b2) in zip(hidden, experts)]
+    gates = p * kept
+    out = H + sum(g[:, None] * R for g, R in zip(gates.T, results))
+    q = onp.exp(out @ E.T + bias)
+    q /= q.sum(axis=1, keepdims=True)
+    loss = -onp.log(q[range(n), y]).mean()
+    q[range(n), y] -= 1
+    q /= n
+    d_out = q @ E
+    dH, dE = d_out.copy(), q.T @ out
+    dp = alpha * num_experts * used / n + onp.zeros_like(p)
+    found = []
+    for e, (W1, _, W2, _) in enumerate(experts):
+        dp[:, e] += (d_out * results[e]).sum(axis=1) * kept[:, e]
+        dR = gates[:, [e]] * d_out
+        dA = dR @ W2 * (hidden[e] > 0)
+        found += [dA.T @ H, dA.sum(0), dR.T @ hidden[e], dR.sum(0)]
+        dH += dA @ W1
+    dz = p * (dp - (p * dp).sum(axis=1, keepdims=True))
+    dH += dz @ W
+    onp.add.at(dE, X, dH)
+    return [dE, dz.T @ H, dz.sum(0), q.sum(0), *found], loss
+
+
+def run_step(X, y, k, num_experts, dtype='float64', **options):
+    """Return all gradients as each device has them, the loss, the counts."""
+    devices = [mx.cpu(i) for i in range(k)]
+    shared, experts = expert_params(num_experts, dtype)
+    replicas = [get_params(shared, device) for device in devices]
+    experts = [
+        get_params(params, devices[e % k]) for e, params in enumerate(experts)
+    ]
+    results = expert_gradients(X, y, replicas, experts, devices, **options)
+    return [
+        [p.grad for arrays in (params, *experts) for p in arrays]
+        for params in replicas
+    ], *results
+
+
+def assert_experts_equal_formula(
+    k, n, num_experts, num_choices=1, capacity=None, alpha=0.5, **options
+):
+    """float64 differs by far less than a rounding to float32."""
+    X, y = words(n)
+    right, right_loss = experts_by_formula(
+        X, y, *expert_params(num_experts), num_choices, capacity, alpha
+    )
+    found, loss, counts = run_step(
+        X,
+        y,
+        k,
+        num_experts,
+        num_choices=num_choices,
+        capacity=capacity,
+        alpha=alpha,
+        **options,
+    )
+    assert all(roundings(grads, right) <= 1 for grads in found)
+    assert abs(loss - right_loss) < 1e-12 * right_loss
+    return counts
+
+
+@pytest.mark.parametrize('capacity', [None, 1, 3])
+@pytest.mark.parametrize('num_experts, num_choices', [(1, 1), (3, 2), (6, 1)])
+@pytest.mark.parametrize('k', [1, 2, 3, 4, 5])
+def test_experts_equal_the_formula(k, num_experts, num_choices, capacity):
+    counts = assert_experts_equal_formula(
+        k, 13, num_experts, num_choices, capacity
+    )
+    if capacity:
+        assert max(counts) <= capacity
+    else:
+        assert sum(counts) == 13 * num_choices
+
+
+@pytest.mark.parametrize('n, k', [(1, 1), (2, 2), (5, 5), (7, 3)])
+def test_few_words_equal_the_formula(n, k):
+    """Some experts get no word, and some devices send none."""
+    counts = assert_experts_equal_formula(k, n, 8, 2)
+    assert 0 in counts or n > 4
+
+
+def test_experts_in_float32_differ_by_rounding_only():
+    X, y = words(40)
+    right, _ = experts_by_formula(X, y, *expert_params(6), 2, 9, 0.5)
+    single = [
+        run_step(X, y, k, 6, 'float32', num_choices=2, capacity=9, alpha=0.5)
+        for k in (1, 4)
+    ]
+    for grads in single[1][0]:
+        assert rounding_ratio(grads, [single[0][0][0], right]) < 8
+
+
+def test_each_device_dropping_by_itself_is_not_the_same():
+    def alone(chosen, capacity):
+        return [
+            drop_rows([own], -(-capacity // len(chosen)))[0] for own in chosen
+        ]
+
+    assert_experts_equal_formula(1, 13, 3, 1, 4, drop=alone)
+    with pytest.raises(AssertionError):
+        assert_experts_equal_formula(3, 13, 3, 1, 4, drop=alone)
+
+
+def test_second_choices_are_dropped_first():
+    chosen = [onp.array([[0, 0], [1, 1]]), onp.array([[1], [0]])]
+    kept = drop_rows(chosen, 2)
+    assert [own.tolist() for own in kept] == [
+        [[0, 0], [1, -1]],
+        [[1], [-1]],
+    ]
+
+
+def test_the_router_prefers_the_largest_probabilities():
+    probs = [np.array([[0.2, 0.5, 0.3], [0.4, 0.1, 0.5]]), np.ones((1, 3)) / 3]
+    first, second = choose_experts(probs, 2)
+    assert first.tolist() == [[1, 2], [2, 0]]
+    assert second.tolist() == [[0], [1]]
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 5])
+@pytest.mark.parametrize('num_choices', [1, 2])
+def test_bytes_of_the_all_to_alls(k, num_choices):
+    """Four exchanges of the rows whose expert is on another device."""
+    X, y = words(13)
+    devices = [mx.cpu(i) for i in range(k)]
+    shared, experts = expert_params(4)
+    p = onp.exp(
+        shared[0].asnumpy()[X.asnumpy()] @ shared[1].asnumpy().T
+        + shared[2].asnumpy()
+    )
+    order = (-p).argsort(axis=1)[:, :num_choices]
+    sizes = [13 // k + (i < 13 % k) for i in range(k)]
+    homes = onp.repeat(range(k), sizes)
+    elsewhere = (order % k != homes[:, None]).sum()
+    replicas = [get_params(shared, device) for device in devices]
+    experts = [get_params(a, devices[e % k]) for e, a in enumerate(experts)]
+    copies = record_copies(
+        lambda: expert_gradients(X, y, replicas, experts, devices, num_choices)
+    )
+    gradients = 2 * (k - 1) * 8 * sum(param.size for param in shared)
+    tokens = 2 * 4 * (13 - sizes[0])
+    sent = sum(size for *_, size in copies)
+    assert sent - gradients - tokens == 4 * elsewhere * 8 * WIDTH
+
+
+@pytest.mark.parametrize(
+    'change, error, message',
+    [
+        (lambda a: a.update(num_choices=4), ValueError, 'choice'),
+        (lambda a: a.update(num_choices=0), ValueError, 'num_choices'),
+        (lambda a: a.update(num_choices=1.5), TypeError, 'num_choices'),
+        (lambda a: a.update(experts=a['experts'][:2]), ValueError, 'router'),
+        (lambda a: a.update(y=a['y'][:2]), ValueError, 'labels'),
+        (lambda a: a.update(devices=[mx.cpu(0)]), ValueError, 'replicas'),
+    ],
+)
+def test_invalid_arguments_of_experts_are_refused(change, error, message):
+    devices = [mx.cpu(0), mx.cpu(1)]
+    shared, experts = expert_params(3)
+    arguments = dict(zip('Xy', words(6)))
+    arguments |= {
+        'device_params': [get_params(shared, device) for device in devices],
+        'experts': [get_params(a, devices[0]) for a in experts],
+        'devices': devices,
+    }
+    change(arguments)
+    with pytest.raises(error, match=message):
+        expert_gradients(**arguments)
 
 
 # Mutations
@@ -437,25 +668,31 @@ BUGS = {
     ),
     'only the own block gets gradients': (
         ring_backward,
-        'blocks[i][4][:, :, columns] += dV',
-        'blocks[i][4][:, :, columns] += dV * (step == 0)',
+        'dK, dV = blocks[i][3:]',
+        'dK, dV = blocks[i][3:] if step == 0 else '
+        '[np.zeros_like(a) for a in blocks[i][3:]]',
     ),
     'the sum over the block, not over all keys': (
-        sequences_experts.block_gradients,
+        ring_backward,
         '- dot)',
         '- (A * np.matmul(dO, V.swapaxes(2, 3))).sum(axis=3, keepdims=True))',
     ),
     'a gradient without the scale': (
-        sequences_experts.block_gradients,
-        ' / math.sqrt(Q.shape[3])',
-        '',
+        ring_backward,
+        'dS = dS / math.sqrt(Q.shape[3])',
+        'pass',
     ),
 }
 STEP_BUGS = {
     'the words of the own device': (
-        sequence_gradients,
-        'summed_loss(*each) / count_tokens(y)',
-        'summed_loss(*each) / max(1, count_tokens(each[1]))',
+        run_backward,
+        '= 1 / num_words',
+        '= len(losses) / num_words * (array.sum().item() > 0)',
+    ),
+    'a gradient that replaces another': (
+        sequences_experts.attend,
+        'QKV.grad[:] += np.stack(parts)',
+        'QKV.grad[:] += 2 * np.stack(parts)',
     ),
     'positions that start at 0 on each device': (
         sequences_experts.embed,
@@ -473,12 +710,12 @@ STEP_BUGS = {
         "param.attach_grad('write')",
     ),
     'layers in the wrong order': (
-        sequence_gradients,
+        run_backward,
         'reversed(tape)',
         'tape',
     ),
     'no allreduce': (
-        sequence_gradients,
+        run_backward,
         'allreduce_gradients(device_params)',
         'pass',
     ),
@@ -504,3 +741,67 @@ def test_a_split_without_balance_is_caught(monkeypatch):
     put_in(monkeypatch, split_zigzag, 'pieces[-1 - i]', 'pieces[k + i]')
     with pytest.raises(AssertionError):
         test_zigzag_gives_every_device_the_same_work(4)
+
+
+EXPERT_BUGS = {
+    'an expert gradient with the factor k': (
+        run_experts,
+        'output.grad[:] += grad',
+        'output.grad[:] += grad * len(hs)',
+    ),
+    'a mean over the own words': (
+        run_backward,
+        '= 1 / num_words',
+        '= 1 / array.size / len(losses)',
+    ),
+    'a router without a gradient': (
+        sequences_experts.mix,
+        'npx.pick(probs,',
+        'npx.pick(probs.detach(),',
+    ),
+    'no factor, so that the router learns nothing': (
+        sequences_experts.mix,
+        'gates[:, :, None] * results',
+        'results',
+    ),
+    'the balance of the own device': (
+        expert_gradients,
+        'alpha * len(experts) / len(X) * used',
+        'alpha * len(experts) / len(X) / len(p) * onp.bincount('
+        'chosen[p.ctx.device_id].ravel(), minlength=len(experts))',
+    ),
+    'a balance loss that does not depend on the choices': (
+        expert_gradients,
+        '/ len(X) * used',
+        '/ len(X) * (0 * used + 1)',
+    ),
+    'capacity without second choices last': (
+        drop_rows,
+        'onp.flatnonzero(joined == e)',
+        'onp.flatnonzero((joined == e).T)',
+    ),
+    'gradients that do not come back': (
+        run_experts,
+        '[h.grad for h in hs]',
+        '[h.grad.copy() for h in hs]',
+    ),
+    'results of another device': (
+        sequences_experts.from_experts,
+        'all_to_all(parts, [target.ctx for target in targets])',
+        'all_to_all(parts, [target.ctx for target in targets])[::-1]',
+    ),
+    'the gradient of the first choice alone': (
+        run_experts,
+        'onp.flatnonzero(own == e)',
+        'onp.flatnonzero(own[:1] == e)',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', EXPERT_BUGS)
+def test_bug_in_the_experts_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *EXPERT_BUGS[bug])
+    with pytest.raises((AssertionError, mx.MXNetError, IndexError)):
+        assert_experts_equal_formula(
+            3, 13, 4, 2, 5, drop=sequences_experts.drop_rows
+        )

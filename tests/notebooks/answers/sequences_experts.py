@@ -34,17 +34,36 @@ WRONG = [
         ('return int(time)', 'return time / len(places)', 'products, not'),
     ],
     [
-        ('if num_heads % k:', 'if num_heads < k:', 'not possible'),
-        ('if num_heads % k:', 'if True:', 'not cheaper'),
-        ('if num_heads % k:', 'if False:', 'not possible'),
-        ('6 * k - 4', '6 * k', 'they send'),
-        ('6 * k - 4', '2 * (k - 1)', 'they send'),  # forward only
-        ('8 * (k - 1) / k', '4 * (k - 1) / k', 'they send'),
-        ('8 * (k - 1) / k', '8 * (k - 1)', 'they send'),
-        ('8 * (k - 1) / k', '8', 'they send'),
-        ("return 'ring', 6 * k - 4", 'return 6 * k - 4', 'a pair'),
-        ("'heads', 8", "'Ulysses', 8", 'not cheaper'),
-        ("'ring', 6 * k - 4", "'ring', str(6 * k - 4)", 'they send'),
+        ('< capacity)', '<= capacity)', 'are computed'),
+        ('{-1: capacity}, []', '{}, []', 'are computed'),  # padding
+        (
+            '        kept.append([])\n',
+            '        kept.append([])\n        counts = {-1: capacity}\n',
+            'are computed',
+        ),  # each device on its own
+        (
+            'counts[e] = counts.get(e, 0) + 1',
+            'counts[e] = counts.get(e, 0) + kept[-1][-1] * 0',
+            'are computed',
+        ),
+        ('for own in choices', 'for own in choices[::-1]', 'are computed'),
+        (
+            'return kept',
+            'return kept[0]',
+            'list per device|are computed|raise',
+        ),
+        ('return kept', 'return sum(kept, [])', ''),
+        ('return kept', 'return [not_kept for not_kept in choices]', ''),
+        (
+            'counts.get(e, 0) < capacity',
+            'len(kept[-1]) < capacity',
+            'are comp',
+        ),
+        (
+            '    counts, kept',
+            '    capacity = -(-capacity // len(choices))\n    counts, kept',
+            'are computed',
+        ),
     ],
 ]
 
@@ -89,14 +108,17 @@ RIGHT = [
         ),
     ],
     [
-        ("'heads', 8 * (k - 1) / k", "'heads', 8 - 8 / k"),
+        ('return kept', 'return [onp.array(own) for own in kept]'),
+        ('return kept', 'return [tuple(map(int, own)) for own in kept]'),
         (
-            'def cheaper(k, num_heads):\n'
-            '    ways = [(6 * k - 4 if k > 1 else 0, "ring")]\n'
-            '    if num_heads % k == 0:\n'
-            '        ways.append((8 * (k - 1) / k, "heads"))\n'
-            '    return min(ways)[::-1]\n',
+            'def kept_words(choices, capacity):\n'
+            '    joined = onp.concatenate([onp.array(own, dtype=int) '
+            'for own in choices])\n'
+            '    kept = onp.zeros(len(joined), bool)\n'
+            '    for e in range(10):\n'
+            '        kept[onp.flatnonzero(joined == e)[:capacity]] = True\n'
+            '    ends = onp.cumsum([len(own) for own in choices])\n'
+            '    return onp.split(kept, ends)[:-1]\n',
         ),
-        ("return 'ring', 6 * k - 4", "return ['ring', 6.0 * k - 4]"),
     ],
 ]
