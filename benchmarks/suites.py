@@ -23,7 +23,7 @@ from peers import (
     UPPER_BOUND,
     horovod_gloo,
 )
-from report import cluster, large_batch, single, unequal
+from report import cluster, compression, large_batch, single, unequal
 from trials import Trial
 
 BUILD = pathlib.Path(__file__).parents[1] / 'build'
@@ -106,6 +106,14 @@ def large_batch_trials(notes):
     ]
 
 
+def compression_trials(notes):
+    """Return the trials of chapter 10: one per seed, all in one round."""
+    return [
+        Trial(OURS, 1, 'compression', {'seed': seed})
+        for seed in compression.SEEDS
+    ]
+
+
 def torch_peers(notes):
     """Return PyTorch's peers; note why there are none."""
     return peers_of(DDP, (1, 2), notes)
@@ -151,6 +159,13 @@ SUITES = {
         large_batch_trials,
         large_batch.write,
         RESULTS / 'LARGE_BATCH.md',
+        1,
+        is_timed=False,
+    ),
+    'compression': Suite(
+        compression_trials,
+        compression.write,
+        RESULTS / 'COMPRESSION.md',
         1,
         is_timed=False,
     ),

@@ -36,6 +36,9 @@ check_not_negative = functools.partial(
 check_fraction = functools.partial(
     check_number, lambda x: 0 <= x < 1, 'at least 0 and below 1'
 )
+check_share = functools.partial(
+    check_number, lambda x: 0 < x <= 1, 'above 0 and at most 1'
+)
 
 
 def numbered(name, values) -> Dict[str, Any]:

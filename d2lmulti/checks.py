@@ -28,6 +28,7 @@ from .check_basics import (
     check_number,
     check_positive_int,
     check_positive_number,
+    check_share,  # noqa: F401
     check_slices,
     dtypes_of,
     given,
@@ -322,6 +323,48 @@ def check_operators(operators):
     """Raise ValueError if there are no operators."""
     if not operators:
         raise ValueError('no operators: give what profile(work) returns')
+
+
+# Chapter 10: compressed gradients, and rounds of local steps
+
+
+def check_compressed(X, y, device_params, devices, lr, states, compress):
+    """Raise TypeError or ValueError unless a step can be taken."""
+    check_train_batch(X, y, device_params, devices, lr)
+    if not callable(compress):
+        raise TypeError(
+            f'compress must be a function, such as power_sgd, not {compress!r}'
+        )
+    if not is_list_of(dict, states) or isinstance(states, tuple):
+        raise TypeError(
+            'states must be a list, [] before the first step, and the same '
+            f'list in the next, not {states!r:.60}'
+        )
+    num_params = len(device_params[0])
+    check_count(
+        f'{num_params} parameters', len(states) and num_params, states=states
+    )
+
+
+def check_averaging(
+    minibatches, device_params, devices, lr, update, states, **outer
+):
+    """Raise TypeError or ValueError unless a round can begin.
+
+    `outer`: what the outer step of `train_round_diloco` needs.
+    """
+    if not is_list_of((list, tuple), minibatches) or not minibatches:
+        raise TypeError(
+            'minibatches must be a list of (X, y), one for each local step, '
+            f'not {minibatches!r:.60}'
+        )
+    for X, y in minibatches:
+        check_train_batch(X, y, device_params, devices, lr)
+    check_rule(update, states, device_params)
+    if outer:
+        check_states(outer['outer_states'], devices)
+        check_positive_number(outer_lr=outer['outer_lr'])
+        check_fraction(momentum=outer['momentum'])
 
 
 # Chapter 11: schedules

@@ -53,7 +53,6 @@ CONFRONTED = {
     'collectives': {
         'We count the rounds, and expect': 'rounds',
         'we expect the same sums, up to rounding': '26',
-        'so we expect compression to take at least': 'compression-time',
     },
     'timeline': {
         'We expect the products side by side': '12',
@@ -62,6 +61,11 @@ CONFRONTED = {
         'but we expect the sums of one bucket only after': 'buckets-figure',
         'We expect one bucket to pay for all': 'buckets-model',
         'we expect the pause to make each step as much longer': '24',
+    },
+    'compression': {
+        'We expect that without feedback the second number': 'feedback-run',
+        'We expect the error to fall to that of the best': 'power-run',
+        'we expect compressing to take longer': 'compress-time',
     },
     'large_batch': {
         'We expect that to take between half': '17',

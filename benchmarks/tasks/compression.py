@@ -1,0 +1,38 @@
+"""The long version of chapter 10's experiments, for one seed.
+
+It runs the chapter's own cells, those tagged "benchmark".
+"""
+
+import pathlib
+
+import nbformat
+
+CHAPTER = pathlib.Path(__file__).parents[2] / 'notebooks/10_compression.ipynb'
+MARKS = (10, 20, 40, 80, 160, 240)  # steps
+
+
+def measure(trial):
+    """Return [bytes, accuracy, loss] at each mark, for each method."""
+    chapter, seed = run_chapter(), trial['seed']
+    steps = {
+        name: (step, 0)
+        for name, step in {**chapter['METHODS'], **chapter['WITHOUT']}.items()
+    }
+    return {
+        name: chapter['run'](
+            step, seed, each, [mark for mark in MARKS if mark >= each]
+        )
+        for name, (step, each) in {**steps, **chapter['ROUNDS']}.items()
+    }
+
+
+def run_chapter():
+    """Return the names that the chapter's tagged cells leave behind."""
+    from d2lmulti import compression
+
+    names = {**vars(compression)}
+    for cell in nbformat.read(CHAPTER, 4).cells:
+        if 'benchmark' in cell.metadata.get('tags', []):
+            lines = cell.source.splitlines()
+            exec('\n'.join(s for s in lines if s[:1] not in ('#', '%')), names)
+    return names

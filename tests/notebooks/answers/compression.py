@@ -1,0 +1,125 @@
+"""Answers to the exercises of 10_compression, right and wrong, in order."""
+
+WRONG = [
+    [
+        ('gradient + residual', 'gradient', 'MXNet sends other numbers'),
+        ('total - sent', '0 * total', 'all that there was'),
+        ('total - sent', 'gradient - sent', 'all that there was'),
+        ('total - sent', 'residual', 'all that there was'),
+        ('total - sent', 'sent - total', 'all that there was'),
+        ('threshold * onp.sign(total)', 'total', 'or 0'),
+        ('threshold * onp.sign', 'onp.sign', 'or 0'),
+        ('threshold * onp.sign', 'threshold / onp.sign', 'or 0'),
+        ('>= threshold', '> threshold', 'MXNet sends other numbers'),
+        ('abs(total) >= threshold', 'total > threshold', 'MXNet sends'),
+        ('abs(total) >= threshold', 'total == total', 'MXNet sends'),
+        (
+            'abs(total) >= threshold',
+            'abs(gradient) > threshold',
+            'MXNet sends other numbers',
+        ),
+        (
+            'total = gradient + residual\n',
+            'residual += gradient\n    total = residual\n',
+            'arguments changed',
+        ),
+        ('return sent, total - sent', 'return sent', 'return two arrays'),
+        (
+            'def compress(gradient, residual, threshold):\n    return None\n',
+            'return two arrays',
+        ),
+    ],
+    [
+        ('m * n // (factor * (m + n))', 'm * n // (m + n)', 'should be 1'),
+        ('(m + n)', 'm', 'should be'),
+        ('(m + n)', '2 * (m + n)', 'should be'),
+        ('m * n //', '4 * m * n //', 'should be'),
+        ('m * n //', 'm * n /', 'should be'),
+        ('return m', 'return 1 + m', 'should be'),
+        ('return m', 'return -m', 'should be'),
+        ('m * n // (factor * (m + n))', 'min(m, n) // factor', 'should be'),
+        (
+            'def largest_rank(m, n, factor):\n'
+            '    return max(1, m * n // (factor * (m + n)))',
+            'should be 0',
+        ),
+        (
+            'def largest_rank(m, n, factor):\n    return [m]',
+            'not .[0-9]',
+        ),
+        (
+            'def largest_rank(m, n, factor):\n    return m[0]',
+            'raises TypeError',
+        ),
+    ],
+    [
+        ('start - onp.mean', 'onp.mean', 'return two|velocity is wrong'),
+        (
+            'start - onp.mean(arrived, axis=0)',
+            'onp.mean(arrived, axis=0) - start',
+            'velocity is wrong',
+        ),
+        ('onp.mean(arrived', 'onp.sum(arrived', 'velocity is wrong'),
+        ('onp.mean(arrived, axis=0)', 'arrived[0]', 'velocity is wrong'),
+        ('(moved + momentum * velocity)', 'velocity', 'along the gradient'),
+        ('(moved + momentum * velocity)', 'moved', 'along the gradient'),
+        ('start - outer_lr', 'start + outer_lr', 'along the gradient'),
+        ('- outer_lr * (', '- (', 'along the gradient'),
+        ('return start', 'return onp.mean(arrived, axis=0)', 'the gradient'),
+        ('momentum * velocity + moved', 'moved', 'velocity is wrong'),
+        (
+            'momentum * velocity + moved',
+            'momentum * velocity + (1 - momentum) * moved',
+            'velocity is wrong',
+        ),
+        (
+            '    velocity = momentum * velocity + moved\n',
+            '    velocity *= momentum\n    velocity += moved\n',
+            'arguments were changed',
+        ),
+        ('velocity), velocity', 'velocity)', 'return two arrays'),
+    ],
+]
+
+RIGHT = [
+    [
+        """def compress(gradient, residual, threshold):
+    sent, left = [], []
+    for g, r in zip(gradient, residual):
+        total = g + r
+        value = int(total >= threshold) - int(total <= -threshold)
+        sent.append(value * threshold)
+        left.append(total - value * threshold)
+    return sent, left
+""",
+        """import numpy
+def compress(gradient, residual, threshold):
+    total = numpy.float32(gradient + residual)
+    sent = numpy.where(total >= threshold, threshold, 0) - numpy.where(
+        total <= -threshold, threshold, 0)
+    return numpy.float32(sent), total - numpy.float32(sent)
+""",
+        (
+            'return sent, total - sent',
+            'return np.array(sent), np.array(total - sent)',
+        ),
+    ],
+    [
+        ('return m', 'return onp.int64(1) * m'),
+        ('return m', 'return 1.0 * m'),
+        'def largest_rank(m, n, factor):\n'
+        '    rank = 0\n'
+        '    while factor * (rank + 1) * (m + n) <= m * n:\n'
+        '        rank += 1\n'
+        '    return rank\n',
+    ],
+    [
+        ('velocity), velocity', 'velocity), velocity.copy()'),
+        ('onp.mean(arrived, axis=0)', 'sum(arrived) / len(arrived)'),
+        """def outer_step(start, arrived, velocity, outer_lr, momentum):
+    moved = sum(start - params for params in arrived) / len(arrived)
+    new = moved + momentum * velocity
+    return [start - outer_lr * moved - outer_lr * momentum * new, new]
+""",
+    ],
+]

@@ -1,0 +1,751 @@
+"""Compressed exchanges and local rounds against NumPy, from the papers."""
+
+import functools
+import json
+import pathlib
+
+import mxnet as mx
+import numpy as onp
+import pytest
+from helpers import (
+    as_type,
+    assert_ctrl_c_waits,
+    minibatch,
+    put_in,
+    replicas_on,
+    roundings,
+    smooth_lenet,
+)
+from mxnet import autograd, np
+
+import d2lmulti
+from d2lmulti import compression
+from d2lmulti.compression import (
+    exchange_compressed,
+    one_bit,
+    pack,
+    power_sgd,
+    top_k,
+    train_batch_compressed,
+    train_round,
+    train_round_diloco,
+    two_bit,
+    unpack,
+)
+from d2lmulti.devices import record_copies
+from d2lmulti.large_batch import adam, decay_weights, gradient_descent
+
+DEVICES = [mx.cpu(i) for i in range(3)]
+ROOT = pathlib.Path(__file__).parents[2]
+# Shapes as of a dense layer, a bias and a convolution.
+SHAPES = [(6, 9), (9, 6), (7,), (4, 2, 3, 3)]
+
+
+def gradients(shape, num_exchanges=5, k=3, seed=0):
+    """Return random gradients: for each exchange, an array per device."""
+    rng = onp.random.RandomState(seed)
+    return rng.normal(size=(num_exchanges, k, *shape))
+
+
+def exchanged(compress, history, feedback=True):
+    """Return what all exchanges leave on each device, in float64."""
+    state, found = {}, []
+    for grads in history:
+        arrays = [
+            np.array(grad, dtype='float64', ctx=mx.cpu(i))
+            for i, grad in enumerate(grads)
+        ]
+        exchange_compressed(arrays, state, compress, feedback)
+        found.append(arrays)
+    return found
+
+
+# The references: what a device sends of its total, in NumPy.
+
+
+def largest(total, count):
+    """Aji and Heafield 2017: all but the largest become 0."""
+    flat = total.ravel().copy()
+    flat[onp.argsort(-abs(flat))[count:]] = 0
+    return flat.reshape(total.shape)
+
+
+def scaled_sign(total):
+    """Karimireddy et al. 2019: the norm over d, times the sign."""
+    norm = onp.sum(onp.abs(total))
+    return norm / total.size * onp.where(total < 0, -1, 1)
+
+
+def in_steps(total, threshold):
+    """Two bits, as MXNet documents them."""
+    sent = onp.zeros_like(total)
+    sent[total >= threshold] = threshold
+    sent[total <= -threshold] = -threshold
+    return sent
+
+
+def sent_by_each(send, history, feedback=True):
+    """Return the sum in each exchange, of what `send` makes of each total."""
+    residuals, sums = onp.zeros(history.shape[1:]), []
+    for grads in history:
+        totals = grads + feedback * residuals
+        sent = onp.array([send(total) for total in totals])
+        residuals = totals - sent
+        sums.append(sent.sum(axis=0))
+    return sums
+
+
+def gram_schmidt(matrix):
+    """Vogels et al. 2019 orthogonalize so."""
+    columns = []
+    for column in matrix.T:
+        for _ in range(2):  # twice is enough
+            for other in columns:
+                column = column - (other @ column) * other
+        columns.append(column / onp.linalg.norm(column))
+    return onp.array(columns).T
+
+
+def low_rank(history, rank, seed=0):
+    """Return the sums by algorithms 1 and 2 of Vogels et al. 2019."""
+    k, m = history.shape[1:3]
+    matrices = history.reshape(len(history), k, m, -1)
+    n, errors, sums = matrices.shape[-1], onp.zeros(matrices.shape[1:]), []
+    Q = onp.random.RandomState(seed).normal(size=(n, rank))
+    for grads in matrices:
+        totals = grads + errors
+        P = gram_schmidt(onp.mean([total @ Q for total in totals], axis=0))
+        Qs = [total.T @ P for total in totals]
+        Q = onp.mean(Qs, axis=0)
+        errors = totals - onp.array([P @ each.T for each in Qs])
+        sums.append((k * P @ Q.T).reshape(history.shape[2:]))
+    return sums
+
+
+def pair(name, size):
+    """Return a compression and its reference, for arrays of a size."""
+    return {
+        'top-k': (
+            functools.partial(top_k, fraction=0.2),
+            functools.partial(largest, count=max(1, round(0.2 * size))),
+        ),
+        'one bit': (one_bit, scaled_sign),
+        'two bits': (
+            functools.partial(two_bit, threshold=0.8),
+            functools.partial(in_steps, threshold=0.8),
+        ),
+    }[name]
+
+
+def assert_same_sums(found, right):
+    for arrays, total in zip(found, right):
+        for array in arrays:
+            assert roundings([array], [total]) <= 1
+
+
+def assert_as_reference(name, shape, feedback=True):
+    history = gradients(shape)
+    compress, reference = pair(name, history[0, 0].size)
+    assert_same_sums(
+        exchanged(compress, history, feedback),
+        sent_by_each(reference, history, feedback),
+    )
+
+
+@pytest.mark.parametrize('feedback', [True, False])
+@pytest.mark.parametrize('shape', SHAPES)
+@pytest.mark.parametrize('name', ['top-k', 'one bit', 'two bits'])
+def test_messages_are_those_of_the_reference(name, shape, feedback):
+    assert_as_reference(name, shape, feedback)
+
+
+def assert_as_powersgd(shape, rank):
+    history = gradients(shape)
+    compress = functools.partial(power_sgd, rank=rank)
+    assert_same_sums(exchanged(compress, history), low_rank(history, rank))
+
+
+@pytest.mark.parametrize('rank', [1, 2, 3])
+@pytest.mark.parametrize('shape', [s for s in SHAPES if len(s) > 1])
+def test_powersgd_is_that_of_the_paper(shape, rank):
+    assert_as_powersgd(shape, rank)
+
+
+def test_two_bits_are_bit_identical_with_mxnets_store():
+    store = mx.kv.create('device')
+    store.set_gradient_compression({'type': '2bit', 'threshold': 0.5})
+    store.init('g', np.zeros(33))
+    state = {}
+    for grads in gradients((33,), 8, 2):
+        arrays = [
+            np.array(grad, dtype='float32', ctx=mx.cpu(i))
+            for i, grad in enumerate(grads)
+        ]
+        total = np.zeros(33)
+        store.push('g', [array.copy() for array in arrays])
+        store.pull('g', total)
+        exchange_compressed(arrays, state, two_bit)
+        for array in arrays:
+            assert (array.asnumpy() == total.asnumpy()).all()
+
+
+@pytest.mark.parametrize('bits', [1, 2, 4])
+@pytest.mark.parametrize('size', [1, 7, 8, 9, 64])
+def test_packed_codes_come_back_from_few_bytes(bits, size):
+    codes = onp.random.RandomState(size).randint(0, 2**bits, size)
+    packed = pack(np.array(codes, dtype='float32'), bits)
+    assert packed.dtype == onp.uint8 and packed.size == -(-size * bits // 8)
+    assert (unpack(packed, bits, size).asnumpy() == codes).all()
+
+
+WHOLE = {
+    'PowerSGD': functools.partial(power_sgd, rank=99),
+    'top-k': functools.partial(top_k, fraction=1),
+}
+
+
+def assert_loses_nothing(name, shape, rank):
+    """`rank` of the gradients: they may be of low rank themselves."""
+    history = gradients(shape)
+    if len(shape) == 2:
+        U, s, V = onp.linalg.svd(history, full_matrices=False)
+        history = (U[..., :rank] * s[..., None, :rank]) @ V[..., :rank, :]
+    found = exchanged(WHOLE[name], history)
+    assert_same_sums(found, history.sum(axis=1))
+
+
+@pytest.mark.parametrize('rank', [1, 3, 6])
+@pytest.mark.parametrize('shape', SHAPES)
+@pytest.mark.parametrize('name', WHOLE)
+def test_full_rank_and_all_numbers_lose_nothing(name, shape, rank):
+    assert_loses_nothing(name, shape, rank)
+
+
+def assert_recovers_from_zeros(shape):
+    """A matrix of zeros leaves a Q of zeros behind."""
+    history = gradients(shape)
+    history[:2] = 0
+    assert_same_sums(exchanged(WHOLE['PowerSGD'], history), history.sum(1))
+
+
+@pytest.mark.parametrize('shape', [(6, 9), (9, 6)])
+def test_gradients_of_zero_do_not_stay_in_the_way(shape):
+    assert_recovers_from_zeros(shape)
+
+
+def sent_by_last(compress, size=96, k=3):
+    data = [np.ones(size, ctx=mx.cpu(i)).reshape(8, -1) for i in range(k)]
+    copies = record_copies(lambda: compress(data, {}))
+    return sum(n for sender, _, n in copies if sender == mx.cpu(k - 1))
+
+
+def assert_bytes_sent(k):
+    size, (m, n) = 96, (8, 12)
+    for compress, right in (
+        (functools.partial(top_k, fraction=0.25), (k - 1) * 8 * size // 4),
+        (one_bit, (k - 1) * (size // 8 + 4)),
+        (two_bit, (k - 1) * size // 4),
+    ):
+        assert sent_by_last(compress, k=k) == right
+    if m * 2 % k == n * 2 % k == 0:
+        right = 2 * (k - 1) * 4 * 2 * (m + n) // k
+        assert sent_by_last(power_sgd, k=k) == right
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+def test_only_messages_travel(k):
+    assert_bytes_sent(k)
+
+
+def steps(step, sizes=(13, 7), k=3, **options):
+    """Take steps of a smooth LeNet in float64; return all replicas."""
+    devices = DEVICES[:k]
+    replicas = replicas_on(devices, 'float64')
+    for seed, size in enumerate(sizes):
+        X, y = minibatch(size, seed, 'float64')
+        step(X, y, replicas, devices, 0.1, net=smooth_lenet, **options)
+    return replicas
+
+
+@functools.lru_cache(maxsize=None)
+def plain_steps(sizes=(13, 7)):
+    replicas = steps(d2lmulti.train_batch, sizes, k=1)
+    return [param.asnumpy() for param in replicas[0]]
+
+
+def assert_step_of_chapter_5(compress, k=3, **options):
+    replicas = steps(
+        train_batch_compressed, k=k, states=[], compress=compress, **options
+    )
+    for params in replicas:
+        assert roundings(params, plain_steps()) <= 1
+
+
+@pytest.mark.parametrize('k', [1, 2, 3])
+@pytest.mark.parametrize('name', WHOLE)
+def test_a_step_that_loses_nothing_is_that_of_chapter_5(name, k):
+    assert_step_of_chapter_5(WHOLE[name], k)
+
+
+@pytest.mark.parametrize('compress', [power_sgd, top_k, one_bit, two_bit])
+def test_a_step_that_loses_something_is_another(compress):
+    with pytest.raises(AssertionError):
+        assert_step_of_chapter_5(compress)
+
+
+@pytest.mark.parametrize('compress', [power_sgd, top_k, one_bit, two_bit])
+def test_replicas_stay_bit_identical(compress):
+    first, *others = steps(
+        train_batch_compressed, states=[], compress=compress
+    )
+    for params in others:
+        for param, right in zip(params, first):
+            assert (param.asnumpy() == right.asnumpy()).all()
+
+
+def assert_nothing_is_lost(compress):
+    """What has arrived and what waits is all that there was."""
+    history = gradients((6, 9))
+    state, arrived = {}, 0
+    for grads in history:
+        arrays = [
+            np.array(grad, dtype='float64', ctx=mx.cpu(i))
+            for i, grad in enumerate(grads)
+        ]
+        exchange_compressed(arrays, state, compress)
+        arrived = arrived + arrays[0].asnumpy()
+    waiting = sum(array.asnumpy() for array in state['residuals'])
+    assert roundings([arrived + waiting], [history.sum((0, 1))]) <= 1
+
+
+@pytest.mark.parametrize('compress', [power_sgd, top_k, one_bit, two_bit])
+def test_with_feedback_nothing_is_lost(compress):
+    assert_nothing_is_lost(compress)
+
+
+def test_arrays_keep_their_dtype():
+    for dtype in ('float32', 'float64'):
+        for compress in (top_k, one_bit, two_bit, power_sgd):
+            arrays = as_type([np.ones((4, 4), ctx=d) for d in DEVICES], dtype)
+            exchange_compressed(arrays, {}, compress)
+            assert all(array.dtype == dtype for array in arrays)
+
+
+# Rounds of local steps
+
+
+def gradient_of(params, X, y):
+    """Return the gradient of the mean loss by autograd on one device."""
+    arrays = [np.array(param, dtype='float64') for param in params]
+    for array in arrays:
+        array.attach_grad()
+    with autograd.record():
+        mean = d2lmulti.loss(smooth_lenet(X, arrays), y).mean()
+    mean.backward()
+    return [array.grad.asnumpy() for array in arrays]
+
+
+class AdamW:
+    """Loshchilov and Hutter 2019, for a list of NumPy arrays."""
+
+    def __init__(self, lr=0.003, weight_decay=0.01):
+        self.lr, self.weight_decay, self.t = lr, weight_decay, 0
+
+    def step(self, params, grads):
+        if not self.t:
+            self.m = [0 * grad for grad in grads]
+            self.v = [0 * grad for grad in grads]
+        self.t += 1
+        new = []
+        for i, (param, grad) in enumerate(zip(params, grads)):
+            self.m[i] = 0.9 * self.m[i] + 0.1 * grad
+            self.v[i] = 0.999 * self.v[i] + 0.001 * grad**2
+            m = self.m[i] / (1 - 0.9**self.t)
+            v = self.v[i] / (1 - 0.999**self.t)
+            move = m / (onp.sqrt(v) + 1e-8) + self.weight_decay * param
+            new.append(param - self.lr * move)
+        return new
+
+
+class Descent:
+    def step(self, params, grads):
+        return [p - 0.1 * g for p, g in zip(params, grads)]
+
+
+def rounds(num_rounds=3, H=2, size=12):
+    """Return minibatches, float64, that three devices share evenly."""
+    return [
+        [minibatch(size, 10 * i + j, 'float64') for j in range(H)]
+        for i in range(num_rounds)
+    ]
+
+
+def by_the_papers(schedule, make_inner, outer_lr, momentum):
+    """Return the parameters by algorithm 1 of Douillard et al. 2023.
+
+    `schedule`: for each round, the workers that take part; each has its part
+    of the examples. Who comes back starts a new inner optimizer.
+    """
+    params = [p.asnumpy() for p in replicas_on([mx.cpu(0)], 'float64')[0]]
+    velocities, inner = [0 * param for param in params], {}
+    for present, minibatches in zip(schedule, rounds(len(schedule))):
+        inner = {i: inner.get(i) or make_inner() for i in present}
+        found = []
+        for place, i in enumerate(present):
+            own = params
+            for X, y in minibatches:
+                rows = onp.array_split(onp.arange(len(X)), len(present))
+                rows = rows[place]
+                own = inner[i].step(own, gradient_of(own, X[rows], y[rows]))
+            found.append(own)
+        delta = [
+            param - onp.mean(worker, axis=0)
+            for param, worker in zip(params, map(list, zip(*found)))
+        ]
+        velocities = [momentum * v + d for v, d in zip(velocities, delta)]
+        params = [
+            param - outer_lr * (d + momentum * v)
+            for param, d, v in zip(params, delta, velocities)
+        ]
+    return params
+
+
+def by_us(schedule, step, lr, update, **outer):
+    """Return the last replica after the same rounds, by our functions."""
+    workers, shared = {}, (replicas_on([mx.cpu(0)], 'float64')[0], [])
+    for present, minibatches in zip(schedule, rounds(len(schedule))):
+        workers = {
+            i: workers.get(i)
+            or (
+                d2lmulti.get_params(shared[0], mx.cpu(i)),
+                [velocity.copyto(mx.cpu(i)) for velocity in shared[1]],
+                [],
+            )
+            for i in present
+        }
+        replicas, outer_states, states = zip(*workers.values())
+        devices = [mx.cpu(i) for i in present]
+        more = [list(outer_states)] if outer else []
+        step(
+            minibatches,
+            list(replicas),
+            devices,
+            lr,
+            update,
+            list(states) if update else None,
+            *more,
+            net=smooth_lenet,
+            **outer,
+        )
+        shared = replicas[0], outer_states[0]
+    return [*replicas]
+
+
+EVERYONE = [(0, 1, 2)] * 3
+LEAVING = [(0, 1, 2), (0, 2), (0, 1, 2)]
+adam_w = functools.partial(decay_weights, update=adam, weight_decay=0.01)
+
+
+def assert_diloco(schedule):
+    outer = {'outer_lr': 0.7, 'momentum': 0.9}
+    right = by_the_papers(schedule, AdamW, **outer)
+    found = by_us(schedule, train_round_diloco, 0.003, adam_w, **outer)
+    for params in found:
+        assert roundings(params, right) <= 1
+
+
+def assert_local_sgd(schedule):
+    right = by_the_papers(schedule, Descent, outer_lr=1, momentum=0)
+    for params in by_us(schedule, train_round, 0.1, None):
+        assert roundings(params, right) <= 1
+
+
+@pytest.mark.parametrize('schedule', [EVERYONE, LEAVING])
+def test_diloco_is_that_of_the_paper(schedule):
+    assert_diloco(schedule)
+
+
+@pytest.mark.parametrize('schedule', [EVERYONE, LEAVING])
+def test_local_sgd_is_the_mean_of_local_steps(schedule):
+    assert_local_sgd(schedule)
+
+
+def one_minibatch(step, size, k, *more, **options):
+    devices = DEVICES[:k]
+    replicas = replicas_on(devices, 'float64')
+    for seed in range(2):
+        batch = minibatch(size, seed, 'float64')
+        step([batch], replicas, devices, 0.1, *more, **options)
+    return replicas
+
+
+def assert_h1_is_a_plain_step(size=13, k=3):
+    lists = [[[] for _ in range(k)] for _ in range(2)]
+    for step, more, options in (
+        (train_round, (), {}),
+        (
+            train_round_diloco,
+            (gradient_descent, *lists),
+            {'outer_lr': 1, 'momentum': 0},
+        ),
+    ):
+        found = one_minibatch(
+            step, size, k, *more, net=smooth_lenet, **options
+        )
+        for params in found:
+            assert roundings(params, plain_steps((size, size))) <= 1
+
+
+@pytest.mark.parametrize('size, k', [(13, 1), (13, 2), (13, 3), (3, 3)])
+def test_one_local_step_is_the_step_of_chapter_5(size, k):
+    assert_h1_is_a_plain_step(size, k)
+
+
+def test_only_the_inner_states_differ():
+    k = 3
+    states, outer = [[] for _ in range(k)], [[] for _ in range(k)]
+    replicas = replicas_on(DEVICES, 'float64')
+    for minibatches in rounds(2):
+        train_round_diloco(
+            minibatches, replicas, DEVICES, 0.003, adam_w, states, outer
+        )
+
+    def alike(lists):
+        return [
+            all((a.asnumpy() == b.asnumpy()).all() for a, b in zip(*pair))
+            for pair in ((lists[0], other) for other in lists[1:])
+        ]
+
+    assert alike(replicas) == alike(outer) == [True, True]
+    assert alike(states) == [False, False]
+
+
+def test_ctrl_c_leaves_no_half_of_a_step():
+    X, y = minibatch(8)
+    assert_ctrl_c_waits(
+        lambda replicas, lr: train_batch_compressed(
+            X, y, replicas, DEVICES, lr, [], power_sgd
+        ),
+        d2lmulti.init_params(),
+        DEVICES,
+    )
+    assert_ctrl_c_waits(
+        lambda replicas, lr: train_round([(X, y)], replicas, DEVICES, lr),
+        d2lmulti.init_params(),
+        DEVICES,
+    )
+
+
+# Bad arguments
+
+
+@pytest.mark.parametrize(
+    'compress, error, message',
+    [
+        (None, TypeError, 'compress must be a function, such as power_sgd'),
+        (functools.partial(top_k, fraction=0), ValueError, 'fraction must be'),
+        (functools.partial(top_k, fraction=2), ValueError, 'at most 1, not 2'),
+        (functools.partial(power_sgd, rank=0), ValueError, 'rank must be'),
+        (functools.partial(power_sgd, rank=1.5), TypeError, 'rank must be'),
+        (functools.partial(two_bit, threshold=0), ValueError, 'threshold'),
+    ],
+)
+def test_a_wrong_compression_is_refused(compress, error, message):
+    with pytest.raises(error, match=message):
+        steps(train_batch_compressed, states=[], compress=compress)
+
+
+@pytest.mark.parametrize(
+    'states, error', [(None, TypeError), ((), TypeError), ([{}], ValueError)]
+)
+def test_wrong_states_are_refused(states, error):
+    with pytest.raises(error, match='states'):
+        steps(train_batch_compressed, states=states, compress=one_bit)
+
+
+@pytest.mark.parametrize(
+    'minibatches, options, error, message',
+    [
+        ([], {}, TypeError, 'one for each local step'),
+        (None, {}, TypeError, 'one for each local step'),
+        ([minibatch(9)], {'states': [[]] * 3}, ValueError, 'update, too'),
+        ([minibatch(9)], {'update': 3, 'states': []}, TypeError, 'update'),
+        ([minibatch(9), minibatch(2)], {}, ValueError, 'cannot be split'),
+    ],
+)
+def test_a_wrong_round_is_refused(minibatches, options, error, message):
+    with pytest.raises(error, match=message):
+        train_round(minibatches, replicas_on(DEVICES), DEVICES, 0.1, **options)
+
+
+@pytest.mark.parametrize(
+    'outer_states, options, error, message',
+    [
+        ([[]] * 3, {}, ValueError, 'share one state'),
+        (None, {'outer_lr': 0}, TypeError, 'states must be a list'),
+        ('new', {'outer_lr': 0}, ValueError, 'outer_lr must be'),
+        ('new', {'momentum': 1}, ValueError, 'momentum must be'),
+    ],
+)
+def test_a_wrong_outer_step_is_refused(outer_states, options, error, message):
+    states = [[] for _ in DEVICES]
+    if outer_states == 'new':
+        outer_states = [[] for _ in DEVICES]
+    with pytest.raises(error, match=message):
+        train_round_diloco(
+            [minibatch(9)],
+            replicas_on(DEVICES),
+            DEVICES,
+            0.1,
+            gradient_descent,
+            states,
+            outer_states,
+            **options,
+        )
+
+
+# What was measured
+
+
+def measured():
+    path = ROOT / 'benchmarks' / 'results' / 'compression.json'
+    return json.loads(path.read_text())
+
+
+def test_the_stored_curves_show_that_feedback_matters():
+    """By more than three standard errors of both together."""
+    methods = measured()
+    names = [name for name in methods if f'{name}, without' in methods]
+    assert len(names) >= 4
+    for name in names:
+        sent, accuracy, error = methods[name][-1]
+        lost_sent, lost, lost_error = methods[f'{name}, without'][-1]
+        assert sent == lost_sent
+        assert accuracy - lost > 3 * (error**2 + lost_error**2) ** 0.5, name
+
+
+# Mutations
+
+MUTATIONS = [
+    (
+        exchange_compressed,
+        'array += residual',
+        'pass',
+        lambda: assert_as_reference('top-k', (6, 9)),
+    ),
+    (
+        exchange_compressed,
+        'residual[:] = total - part',
+        'residual[:] = total',
+        lambda: assert_nothing_is_lost(one_bit),
+    ),
+    (
+        exchange_compressed,
+        'residual[:] = total - part',
+        'residual += total - part',
+        lambda: assert_nothing_is_lost(top_k),
+    ),
+    (
+        top_k,
+        'abs(flat), k=',
+        'flat, k=',
+        lambda: assert_as_reference('top-k', (6, 9)),
+    ),
+    (
+        compression.sum_messages,
+        'parts[1:], parts[0]',
+        'parts[2:], parts[0]',
+        lambda: assert_as_reference('top-k', (6, 9)),
+    ),
+    (
+        one_bit,
+        'abs(array).mean()',
+        'abs(array).max()',
+        lambda: assert_as_reference('one bit', (6, 9)),
+    ),
+    (
+        two_bit,
+        'abs(flat) >= threshold',
+        'flat >= threshold',
+        lambda: assert_as_reference('two bits', (6, 9)),
+    ),
+    (
+        power_sgd,
+        "state['Qs'] = Qs",
+        'pass',
+        lambda: assert_as_powersgd((6, 9), 2),
+    ),
+    (
+        power_sgd,
+        'Ps = [orthonormal(P) for P in Ps]',
+        'pass',
+        lambda: assert_as_powersgd((6, 9), 2),
+    ),
+    (
+        power_sgd,
+        '    allreduce(Qs)\n',
+        '',
+        lambda: assert_as_powersgd((6, 9), 2),
+    ),
+    (
+        compression.first_products,
+        'np.dot(matrix, orthonormal(Q))',
+        'np.dot(matrix, Q)',
+        lambda: assert_recovers_from_zeros((9, 6)),
+    ),
+    (
+        train_batch_compressed,
+        'sgd(params, lr, len(X))',
+        'sgd(params, lr, len(X) // len(devices))',
+        lambda: assert_step_of_chapter_5(WHOLE['top-k']),
+    ),
+    (
+        compression.average_params,
+        'weight / sum(weights)',
+        '1 / len(weights)',
+        assert_h1_is_a_plain_step,
+    ),
+    (
+        compression.average_params,
+        'allreduce(params)',
+        'pass',
+        lambda: assert_local_sgd(EVERYONE),
+    ),
+    (
+        train_round,
+        'param.grad / len(shard)',
+        'param.grad',
+        assert_h1_is_a_plain_step,
+    ),
+    (
+        train_round,
+        'states[i]',
+        'states[0]',
+        lambda: assert_diloco(EVERYONE),
+    ),
+    (
+        train_round_diloco,
+        'moved = old - param',
+        'moved = param - old',
+        lambda: assert_diloco(EVERYONE),
+    ),
+    (
+        train_round_diloco,
+        '(moved + momentum * velocity)',
+        'velocity',
+        lambda: assert_diloco(EVERYONE),
+    ),
+    (
+        train_round_diloco,
+        'param[:] = old -',
+        'param[:] = param -',
+        lambda: assert_diloco(EVERYONE),
+    ),
+]
+
+
+@pytest.mark.parametrize('function, old, new, check', MUTATIONS)
+def test_a_mutation_is_noticed(monkeypatch, function, old, new, check):
+    put_in(monkeypatch, function, old, new)
+    with pytest.raises(AssertionError):
+        check()
