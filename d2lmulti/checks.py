@@ -841,9 +841,8 @@ def check_sequence(X, y, device_params, devices, num_heads):
         raise ValueError(f'y must be {X.shape} like X, with words to predict')
 
 
-def check_experts(X, y, device_params, experts, devices, num_choices):
+def check_experts(device_params, experts, devices, num_choices):
     """Raise TypeError or ValueError unless gradients can be computed."""
-    check_batch(X, y)
     check_replicas(device_params, devices)
     check_positive_int(num_choices=num_choices)
     check_enough(len(experts), 'expert', num_choices, 'choice')
