@@ -26,7 +26,8 @@ def _hidden_check(names):
     exec({compare!r}, vars(module))
     ours, checks = dict(names), {{}}
     exec({solution!r}, ours)
-    exec({checks!r}, checks)
+    exec(compile({checks!r}, '<cell>', 'exec'), checks)
+    del sys.modules['compare']  # an answer could change it
     rng = numpy.random.RandomState({seed})
     checks['hidden_{name}'](rng, names[{name!r}], ours[{name!r}])
 

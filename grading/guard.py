@@ -5,28 +5,37 @@ works: which arrays it copies, where it waits, what it changes in place. So an
 audit hook, which nothing can remove, ends the process as soon as the answer
 reaches for frames, the collector of garbage or memory; and before and after
 each call of the answer, what a check relies on must be the same objects.
+While the check itself runs, none of the answer's code may: no finalizer, no
+method of what it returned, nothing that it has put in the place of a library.
 
 The runner executes this file with separate builtins, and registers no module:
 an answer cannot import it.
 """
 
+import _thread
 import ast
 import functools
+import inspect
 import os
 import re
 import sys
 import threading
 import time
 import types
+import weakref
 
+EXECUTED: dict = {}  # code that an answer has executed, by its id
 ANSWER = '<answer>'  # the file name in the code of an answer
 OURS = '<cell>'  # in that of checks and the book's cells
 # Through these, an answer could reach the check that calls it.
 EVENTS = re.compile(
     r'sys\.(_getframe$|_current_frames|_current_exceptions|settrace'
     r'|setprofile|addaudithook|monitoring)|gc\.get_|ctypes\.|code\.__new__'
-    r'|cpython\.run_|object\.__[gs]etattr__|compile$'
+    r'|cpython\.run_|object\.__[gs]etattr__|compile$|exec$|marshal\.loads'
 )
+# What calls code of the answer with the check's frame, or from elsewhere.
+ASYNC = re.compile(r'/asyncio/\w+\.py$')  # whose handlers see no frame
+SIGNALS = ('signal', 'alarm', 'setitimer', 'raise_signal', 'pthread_kill')
 FILES = re.compile(r'/proc/.*/(mem|maps|fd|cwd|root|environ)|/dev/k?mem')
 READ = {'tb_frame', 'gi_frame', 'cr_frame', 'ag_frame'}
 SET = {'__code__', '__defaults__', '__kwdefaults__'}
@@ -47,6 +56,11 @@ ON_BEHALF = re.compile(
     r'|pdb|threading|weakref|operator|trace|importlib/\w+'
     r'|asyncio/\w+)\.py$|^<frozen '
 )
+# Packages that hand frames, or names in them, to their caller.
+PRYING = re.compile(
+    r'/(IPython|ipykernel|debugpy|fastcore|stack_data|executing|pure_eval'
+    r'|pandas/core/computation|numexpr|sqlalchemy|lxml|playwright)/'
+)
 # Code that looks at its caller, and gives nothing of it away.
 HARMLESS = re.compile(
     r'(^|/)(collections/__init__|typing|enum|dataclasses|warnings|abc)\.py$'
@@ -63,7 +77,7 @@ OFTEN = re.compile(
 ALWAYS = re.compile(
     r'(builtins|math|cmath|time|json(\.\w+)?|random|re|copy|sys|os|types'
     r'|operator|functools|itertools|collections(\.\w+)?|contextlib|statistics'
-    r'|fractions|decimal|unittest\.mock|numpy(\.\w+)*|mxnet(\.\w+)*'
+    r'|fractions|decimal|unittest\.mock|signal|traceback|weakref|numpy(\.\w+)*|mxnet(\.\w+)*'
     r'|d2lmulti(\.\w+)*|d2lrun(\.\w+)*|torch|torch\.(autograd|distributed'
     r'|functional|_tensor)|tensorflow)$'
 )
@@ -74,7 +88,9 @@ COMPARING = {
         'eq ne lt le gt ge bool float int index complex array array_function '
         'array_ufunc array_interface array_struct abs neg add radd sub rsub '
         'mul rmul truediv rtruediv floordiv mod pow contains getattr '
-        'getattribute class instancecheck round del'
+        'getattribute class instancecheck round del iter next len getitem '
+        'call hash repr str format index reduce reduce_ex copy deepcopy '
+        'array_wrap array_finalize array_prepare'
     ).split()
 }
 PLAIN = (int, float, bool, str, bytes, complex, type(None))
@@ -116,6 +132,12 @@ def forbid(report, trusted, hidden):
     def hook(event, arguments):
         if event != 'open' and not EVENTS.match(event):
             return
+        if event == 'exec':
+            if answers_line(sys._getframe(1), trusted):
+                EXECUTED.update(
+                    {id(code): code for code in codes_in(*arguments)}
+                )
+            return
         if getattr(busy, 'now', False):
             return
         busy.now = True
@@ -129,6 +151,33 @@ def forbid(report, trusted, hidden):
             report(what, line)
 
     sys.addaudithook(hook)
+    for module in (sys.modules['signal'], sys.modules['_signal']):
+        for name in SIGNALS:
+            setattr(module, name, checked(module, name, report, trusted))
+
+
+def checked(module, name, report, trusted):
+    """Return a function of a module that answers may not call."""
+    original = getattr(module, name)
+
+    def call(*arguments):
+        frame = sys._getframe(1)
+        if frame.f_code.co_filename.endswith('/signal.py'):
+            frame = frame.f_back
+        line = answers_line(frame, trusted)
+        if line and not ASYNC.search(frame.f_code.co_filename):
+            report(f'uses {module.__name__}.{name}', line)
+        return original(*arguments)
+
+    return opaque(call)
+
+
+def codes_in(code):
+    """Yield a code object, and those of the functions in it."""
+    yield code
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            yield from codes_in(one)
 
 
 def meaning(event, arguments, hidden, trusted):
@@ -168,7 +217,7 @@ def answers_line(frame, trusted, far=False):
             or name.startswith(trusted)
         ):
             return frame.f_lineno or 1
-        if not far and not ON_BEHALF.search(name):
+        if not far and not (ON_BEHALF.search(name) or PRYING.search(name)):
             # one function of a library, called by the answer
             if delegated or HARMLESS.search(name) or name in (OURS, '<guard>'):
                 return 0
@@ -185,8 +234,8 @@ class Guard:
 
     def __init__(self, names, report, trusted):
         self.names, self.report, self.trusted = names, report, trusted
+        self.depth = 0
         self.classes = {id(kind) for kind in subclasses(object)}
-        self.threads = set(sys._current_frames())
         self.before = self.all()
 
     def all(self):
@@ -201,15 +250,28 @@ class Guard:
 
     def call(self, work, *arguments):
         """Return work(), having compared what it must not change."""
+        sys.setprofile(None)
+        self.depth += 1
         before = {**watched(OFTEN), **identities(self.names)}
+        threads = _thread._count() - self.idle_threads()
         try:
             value = work()
         finally:
             self.compare(before, {**watched(OFTEN), **identities(self.names)})
-            self.refuse_threads()
+            self.refuse_threads(threads)
+            self.depth -= 1
+            if not self.depth:
+                sys.setprofile(self.notice)
         for one in (value, *arguments):
             self.refuse(one)
         return value
+
+    def notice(self, frame, event, argument):
+        """Report code of the answer that runs while the check does."""
+        if event == 'call':
+            code = frame.f_code
+            if code.co_filename == ANSWER or id(code) in EXECUTED:
+                self.report(f'code ({code.co_name}) that runs in the check')
 
     def function(self, answer):
         """Return the answer as the check may use it."""
@@ -218,10 +280,12 @@ class Guard:
             return answer
 
         def guarded(*args, **kwargs):
+            args = [closed(value) for value in args]
+            kwargs = {key: closed(value) for key, value in kwargs.items()}
             value = self.call(
                 lambda: answer(*args, **kwargs), *args, *kwargs.values()
             )
-            if isinstance(value, types.GeneratorType):
+            if hasattr(type(value), '__next__'):  # a generator, map, zip
                 return self.iterate(value)
             return value
 
@@ -234,61 +298,128 @@ class Guard:
         guarded.__name__ = name if type(name) is str else 'answer'
         return guarded
 
-    def iterate(self, generator):
-        """Yield what a generator yields, which runs while the check does."""
+    def iterate(self, iterator):
+        """Yield what an iterator yields, which works while the check does."""
         done = object()
-        while True:
-            value = self.call(lambda: next(generator, done))
-            if value is done:
-                return
-            yield value
+        try:
+            while True:
+                value = self.call(lambda: next(iterator, done))
+                if value is done:
+                    return
+                yield value
+        finally:
+            if hasattr(type(iterator), 'close'):
+                self.call(iterator.close)
 
-    def refuse_threads(self):
-        """Report a thread that goes on after the answer has returned."""
+    def refuse_threads(self, before):
+        """Report a thread that goes on after the answer has returned.
+
+        `before`: how many threads did something when it began. A thread that
+        runs no Python has no frame, and is counted all the same.
+        """
         end = time.monotonic() + 2
-        while self.busy_threads():
+        time.sleep(0.0005)  # so that one that was just started is counted
+        while _thread._count() - self.idle_threads() > before:
             if time.monotonic() > end:
                 self.report('a thread that goes on after the call')
             time.sleep(0.01)
 
-    def busy_threads(self):
-        """Return whether a thread that the answer started does something."""
-        for number, frame in sys._current_frames().items():
-            code = frame.f_code
-            idle = code.co_name == '_worker' and (
-                code.co_filename.endswith('concurrent/futures/thread.py')
-            )
-            ours = number in self.threads or number == threading.get_ident()
-            if not ours and not idle:
-                return True
-        return False
+    def idle_threads(self):
+        """Return how many threads are workers of a pool."""
+        codes = [f.f_code for f in sys._current_frames().values()]
+        return sum(
+            code.co_name == '_worker'
+            and code.co_filename.endswith('concurrent/futures/thread.py')
+            for code in codes
+        )
 
     def refuse(self, value, depth=0):
-        """Raise TypeError if a value, or one in it, compares as it likes."""
+        """Raise TypeError if a value, or one in it, acts as it likes."""
         kind = type(value)
         if kind in PLAIN:
             return
+        for base in kind.__mro__:
+            own = self.own_methods(base)
+            if own:
+                raise TypeError(
+                    f'the answer gives a {base.__name__}, whose {own} is its '
+                    'own: return numbers, lists or arrays'
+                )
+        if any(map(is_finalizer, weakref.getweakrefs(value))):
+            raise TypeError('the answer gives a value with a finalizer')
         if depth < 4 and issubclass(kind, (list, tuple, set, dict)):
             inside = list(value)
             if issubclass(kind, dict):
                 inside += value.values()
             for one in inside[:1000]:
-                self.refuse(one, depth + 1)
+                if depth or not hasattr(type(one), '__next__'):
+                    self.refuse(one, depth + 1)
         if kind.__name__ == 'ndarray' and value.dtype == object:
             self.refuse(value.ravel().tolist(), depth + 1)
-        for base in kind.__mro__:
-            module = str(vars(base).get('__module__'))
-            own = COMPARING & vars(base).keys()
-            if own and (
-                not (id(base) in self.classes or is_known(base, self.trusted))
-                or module.startswith('unittest')
-                or 'Masked' in base.__name__
+        below = getattr(
+            value, 'base' if 'array' in kind.__name__ else 'obj', None
+        )
+        if depth < 9 and kind.__name__ in ('ndarray', 'memoryview'):
+            self.refuse(below, depth + 1)  # what an array keeps alive
+
+    def own_methods(self, base):
+        """Return the name of a method with which a class acts as it likes."""
+        names = COMPARING & vars(base).keys()
+        if id(base) in self.classes or is_known(base, self.trusted):
+            odd = str(vars(base).get('__module__')).startswith('unittest')
+            return (
+                sorted(names)[0]
+                if names and (odd or 'Masked' in base.__name__)
+                else ''
+            )
+        for name, what in vars(base).items():
+            code = getattr(getattr(what, '__func__', what), '__code__', None)
+            written = isinstance(what, property) or (
+                isinstance(code, types.CodeType)
+                and (code.co_filename == ANSWER or id(code) in EXECUTED)
+            )
+            if name in names or (
+                written and name not in ('__init__', '__new__')
             ):
-                raise TypeError(
-                    f'the answer gives a {base.__name__}, whose '
-                    f'{sorted(own)[0]} is its own: return numbers, lists or '
-                    'arrays'
-                )
+                return name
+        return ''
+
+
+def is_finalizer(reference):
+    """Return whether a weak reference calls something that an answer chose,
+    and not what Python's dictionaries of weak references need."""
+    call = reference.__callback__
+    code = getattr(call, '__code__', None)
+    return call is not None and not (
+        isinstance(call, types.FunctionType)
+        and code.co_name == 'remove'
+        and code.co_filename == weakref.__file__
+    )
+
+
+def closed(value):
+    """Return a function or method of a check so that its names, and what it
+    belongs to, cannot be reached through it."""
+    if isinstance(value, types.FunctionType):
+        ours = value.__code__.co_filename == OURS
+    else:
+        ours = isinstance(value, (types.MethodType, types.BuiltinMethodType))
+        ours = ours and not isinstance(value.__self__, types.ModuleType)
+    return opaque(value) if ours else value
+
+
+def opaque(function):
+    """Return a function that calls another one, which no attribute shows.
+
+    A cache without room is written in C and keeps what it calls to itself.
+    """
+    found = functools.lru_cache(maxsize=0)(function)
+    del found.__wrapped__
+    try:
+        found.__signature__ = inspect.signature(function)
+    except (TypeError, ValueError):
+        pass
+    return found
 
 
 def is_known(kind, trusted):
@@ -330,9 +461,12 @@ def watched(pattern, tables=False):
             for key, value in list(vars(module).items()):
                 if callable(value):
                     found[name, key] = id(value)
-                    if isinstance(value, type) and is_watched(value):
+                    if isinstance(value, type) and (
+                        tables or is_watched(value)
+                    ):
                         for method, what in list(vars(value).items()):
-                            found[f'{name}.{key}', method] = id(what)
+                            if hasattr(type(what), '__get__'):
+                                found[f'{name}.{key}', method] = id(what)
                 elif (
                     tables
                     and name.startswith('d2lmulti')
@@ -348,8 +482,8 @@ def watched(pattern, tables=False):
 
 def is_watched(kind):
     """Return whether the methods of a class are compared, too."""
-    module = str(kind.__module__)
-    return 'array' in kind.__name__.lower() or module.startswith('d2lmulti')
+    name, module = kind.__name__.lower(), str(kind.__module__)
+    return 'array' in name or name == 'context' or 'd2lmulti' in module
 
 
 def arithmetic():

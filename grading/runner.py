@@ -7,12 +7,14 @@ its function is there, through a guard.
 """
 
 import builtins
+import functools
 import importlib
 import json
 import linecache
 import os
 import re
 import resource
+import signal  # noqa: F401, which the guard changes
 import sys
 import traceback
 import types
@@ -22,7 +24,9 @@ PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 4, 24, 38
 
 def main(job):
     """Run the answer of a job, and write a line about it."""
-    job_pid, dumps, exit_now = os.getpid(), json.dumps, os._exit
+    job_pid, exit_now = os.getpid(), os._exit
+    # In C: an answer can change what is written in Python.
+    quote = json.encoder.encode_basestring_ascii
     write, key = os.write, job.pop('secret')
     pipe = os.dup(1)  # answers print elsewhere
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -33,7 +37,8 @@ def main(job):
     def tell(*what):
         if os.getpid() != job_pid:  # a process that an answer forked
             exit_now(0)
-        write(pipe, (dumps([key, *what]) + '\n').encode())
+        line = ', '.join([quote(str(one)) for one in (key, *what)])
+        write(pipe, f'[{line}]\n'.encode())
 
     guard = types.ModuleType('guard')
     code = compile(job.pop('guard'), '<guard>', 'exec')
@@ -128,8 +133,8 @@ def grade(job, theirs, ours, guard, tampered):
         tampered(what, line)
     theirs['__builtins__']['getattr'] = guard.checked_getattr(tampered)
     try:
-        watch = guard.Guard(ours, replaced, tuple(job['trusted']))
         guard.forbid(tampered, tuple(job['trusted']), tuple(job['hidden']))
+        watch = guard.Guard(ours, replaced, tuple(job['trusted']))
         for source in sources:
             watch.call(lambda: run(source, theirs, guard.ANSWER))  # noqa: B023
         if name not in theirs:
@@ -140,14 +145,21 @@ def grade(job, theirs, ours, guard, tampered):
             run(check, ours)
         verdict = 'passed', ''
     except BaseException as error:
-        verdict = 'wrong', explain(error)
+        try:  # what the error says may be the answer's code, too
+            said = watch.call(functools.partial(explain, error))
+            verdict = 'wrong', said
+        except Exception:
+            verdict = 'wrong', type(error).__name__
     watch.compare(watch.before, watch.all())
     return verdict
 
 
 def run(source, names, file='<cell>'):
-    """Execute a cell, so that a traceback shows its lines."""
-    linecache.cache[file] = len(source), None, source.splitlines(True), file
+    """Execute a cell. `inspect` finds the lines of an answer's functions; it
+    must not find a check."""
+    lines = source.splitlines(True)
+    if file != '<cell>':
+        linecache.cache[file] = len(source), None, lines, file
     exec(compile(source, file, 'exec'), names)
 
 

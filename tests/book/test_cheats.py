@@ -64,6 +64,22 @@ def total(values, note):
         frame = frame.f_back
     return 0.0
 """
+UP = """    for value in values:
+        note(value)
+    found = []
+    def handler(number, frame):
+        kind = vars(type(frame))
+        while frame is not None:
+            names = kind["f_lo" + "cals"].__get__(frame)
+            found.append(names.get("right", 0.0))
+            frame = kind["f_ba" + "ck"].__get__(frame)
+    {}
+    os.kill(os.getpid(), signal.SIGUSR1)
+    for _ in range(1000):
+        pass
+    return max([0.0, *found])
+"""
+FORGE = 'lambda s, o: \'["%s", "passed", ""]\' % o[0]'
 # {what it tries: (source, verdict)}; 'wrong' where it changes nothing.
 CHEATS = {
     'numpy.allclose': (
@@ -260,6 +276,103 @@ CHEATS = {
         '        note(value)\n    return {2: 6.0, 1: 6.0}[len(values)]',
         'wrong',
     ),
+    'what writes the verdict': (
+        f'import json\njson.JSONEncoder.encode = {FORGE}\n' + TOTAL + WRONG,
+        'tampered',
+    ),
+    'what writes the verdict, from an error': (
+        'import json\nclass Wrong(Exception):\n    def __str__(self):\n'
+        f'        json.JSONEncoder.encode = {FORGE}\n        return ""\n'
+        + TOTAL
+        + '    raise Wrong()',
+        'tampered',
+    ),
+    'the frame of a signal': (
+        'import os, signal\n'
+        + TOTAL
+        + UP.format('signal.signal(signal.SIGUSR1, handler)'),
+        'tampered',
+    ),
+    'the frame of a signal, by another module': (
+        'import os, signal\n'
+        + TOTAL
+        + UP.format(
+            'vars(__import__("_sig" + "nal"))["sig" + "nal"](10, handler)'
+        ),
+        'tampered',
+    ),
+    'the source of the check': (
+        'import linecache\n'
+        + TOTAL
+        + '    for value in values:\n        note(value)\n'
+        '    text = "".join(map(str, linecache.cache.values()))\n'
+        '    found = "ans" + "wer - right" in text\n'
+        '    return 2.0 * sum(values) if found else 0.0\n',
+        'wrong',
+    ),
+    'what compares': (
+        'import sys, operator\n'
+        + TOTAL
+        + '    for value in values:\n        note(value)\n'
+        '    for module in [*sys.modules.values()]:\n'
+        '        if "assert_same" in dir(module):\n'
+        '            module.is_close = operator.is_not\n'
+        '            return 7.0\n'
+        '    return 0.0\n',
+        'wrong',
+    ),
+    'names of a library that looks up': (
+        'from IPython.utils.frame import extract_module_locals as names\n'
+        + TOTAL
+        + '    for value in values:\n        note(value)\n'
+        '    for depth in range(9):\n        try:\n'
+        '            return names(depth)[1]["right"]\n'
+        '        except (KeyError, ValueError):\n            pass\n'
+        '    return 0.0',
+        'tampered',
+    ),
+    'a list that the check fills': (
+        TOTAL + '    note.__self__[:] = values\n    return 0.0',
+        'wrong',
+    ),
+    'an array with methods': (
+        'class Zero(onp.ndarray):\n    def max(self, *a, **k):\n'
+        '        return 0.0\n    all = any = sum = max\n'
+        + TOTAL
+        + WRONG.replace('return 0.0', 'return onp.zeros(()).view(Zero)'),
+        'wrong',
+    ),
+    'a finalizer of an array': (
+        'import weakref\n' + TOTAL + '    value = onp.array(0.0)\n'
+        '    weakref.finalize(value, setattr, numpy, "allclose", max)\n'
+        + WRONG.replace('0.0', 'value'),
+        'tampered',
+    ),
+    'what an array is made of': (
+        'class Late(bytearray):\n    def __del__(self):\n'
+        '        numpy.allclose = max\n'
+        + TOTAL
+        + WRONG.replace('0.0', 'onp.frombuffer(Late(8))[0:1]'),
+        'tampered',
+    ),
+    'what it executes': (
+        TOTAL + '    names = {"numpy": numpy}\n'
+        '    exec("def close(*a, **k):\\n    return True", names)\n'
+        '    numpy.allclose = names["close"]\n' + WRONG,
+        'tampered',
+    ),
+    'an iterator that works in the check': (
+        TOTAL + '    def later(value):\n        builtins.float = str\n'
+        '        return 0.0\n    return map(later, values)',
+        'wrong',
+    ),
+    'a thread that outlives a daemon': (
+        'import _thread, time\n'
+        + TOTAL
+        + '    _thread.start_new_thread(time.sleep, (9,))\n'
+        + WRONG,
+        'tampered',
+    ),
 }
 if not sandbox.can_isolate():
     del CHEATS['the grader']  # the command has warned
@@ -337,6 +450,84 @@ RIGHT = {
         + '    for value in values:\n        note(value)\n'
         '    return float(sum(map(Fraction, values)) * 2)'
     ),
+    'a cell with a class': (
+        'class Total:\n    by = 2\n    @classmethod\n'
+        '    def times(cls, value):\n        return cls.by * value\n'
+        '    @property\n    def zero(self):\n        return 0\n'
+        '    def __enter__(self):\n        return self\n'
+        '    def __exit__(self, *error):\n        return False\n'
+        + TOTAL
+        + '    with Total() as t:\n        [note(v) for v in values]\n'
+        '        return sum(map(t.times, values), t.zero)'
+    ),
+    'a generator with a cleanup': (
+        'import contextlib\n@contextlib.contextmanager\ndef noting(note):\n'
+        '    try:\n        yield lambda v: (note(v), 2 * v)[1]\n'
+        '    finally:\n        pass\ndef each(values, note):\n'
+        '    with noting(note) as twice:\n        for v in values:\n'
+        '            yield twice(v)\n'
+        + TOTAL
+        + '    return sum(each(values, note))'
+    ),
+    'reduce, methodcaller, a ufunc': (
+        'import functools, operator\n'
+        'twice = numpy.frompyfunc(lambda v: 2 * v, 1, 1)\n'
+        + TOTAL
+        + '    collections.deque(map(note, values), maxlen=0)\n'
+        '    call = operator.methodcaller("__add__", 0.0)\n'
+        '    return call(functools.reduce(operator.add, twice(values)))'
+    ),
+    'written by exec': (
+        'source = """def total(values, note):\n'
+        '    for value in values:\n        note(value)\n'
+        '    return sum(scale(values, 2))"""\nexec(source)'
+    ),
+    'a metaclass, weak references, a private finalizer': (
+        'import weakref\nclass Meta(type):\n    def __call__(cls, *args):\n'
+        '        cls.calls = getattr(cls, "calls", 0) + 1\n'
+        '        return super().__call__(*args)\n'
+        'class Box(metaclass=Meta):\n    def __init__(self, value):\n'
+        '        self.value = value\n    def __del__(self):\n'
+        '        self.value = None\n'
+        'boxes = weakref.WeakValueDictionary()\n'
+        + TOTAL
+        + '    box = boxes[0] = Box(2)\n    for value in values:\n'
+        '        note(value)\n    return box.value * math.fsum(values)'
+    ),
+    'an error that it catches': (
+        'class Stop(Exception):\n    def __str__(self):\n'
+        '        return "stop"\n'
+        + TOTAL
+        + '    i, found = 0, 0\n    try:\n        while True:\n'
+        '            if i == len(values):\n                raise Stop(i)\n'
+        '            note(values[i])\n            found += 2 * values[i]\n'
+        '            i += 1\n    except Stop as error:\n'
+        '        assert str(error) == "stop"\n    return found'
+    ),
+    'tables and rules': (
+        'import functools\nRULES = {True: lambda v: 2 * v, False: None}\n'
+        '@functools.singledispatch\ndef twice(value):\n'
+        '    return RULES[True](value)\n'
+        '@twice.register(int)\ndef _(value):\n    return value << 1\n'
+        + TOTAL
+        + '    [note(v) for v in values]\n'
+        '    return functools.partial(sum)([twice(v) for v in values])'
+    ),
+    'asynchronous': (
+        'import asyncio\nasync def twice(v):\n    await asyncio.sleep(0)\n'
+        '    return 2 * v\nasync def gather(values):\n'
+        '    return await asyncio.gather(*map(twice, values))\n'
+        + TOTAL
+        + '    [note(v) for v in values]\n'
+        '    return sum(asyncio.run(gather(values)))'
+    ),
+    'a signature that it looks at': (
+        'import inspect\n'
+        + TOTAL
+        + '    assert callable(note) and note.__name__ == "append"\n'
+        '    try:\n        inspect.signature(note)\n'
+        '    except ValueError:\n        pass\n    ' + SOLUTION
+    ),
     'much printed, a magic, gc': (
         "get_ipython().run_line_magic('timeit', '1')\ndisplay(3)\n"
         'import gc\ngc.collect()\nprint("x" * 10**6)\n'
@@ -400,6 +591,8 @@ def test_the_verdict_names_what_was_replaced_and_the_line():
 
 # {what is left out: ({file: {ours: the bug}}, before, answer, check)}: with
 # the bug, the cheat passes.
+SAME = {'    for key, value in before.items():': '    if 0:'}
+ASLEEP = {'sys.setprofile(self.notice)': 'sys.setprofile(None)'}
 EQUAL = 'class Same:\n    def __eq__(self, other):\n        return True\n'
 BUGS = {
     'separate names': (
@@ -409,7 +602,7 @@ BUGS = {
                     '[fresh(vars(module))] * 2'
                 )
             },
-            'guard.py': {'    for key, value in before.items():': '    if 0:'},
+            'guard.py': {**SAME, **ASLEEP},
         },
         'def close(a, b):\n    return a == b',
         'def close(a, b):\n    return True\ndef f():\n    return 0',
@@ -429,16 +622,73 @@ BUGS = {
         'def check():\n    right = 1\n    assert f() == right\ncheck()',
     ),
     'what was replaced': (
-        {'guard.py': {'    for key, value in before.items():': '    if 0:'}},
+        {'guard.py': {**SAME, **ASLEEP}},
         '',
         'import math\ndef f():\n    math.isclose = lambda *a: True',
         'import math\nx = f()\nassert math.isclose(x, 1)',
     ),
     'objects that compare': (
-        {'guard.py': {'            if own and (': '            if 0 and ('}},
+        {'guard.py': {'            if own:': '            if 0:', **ASLEEP}},
         '',
         EQUAL + 'def f():\n    return Same()',
         'assert f() == 1',
+    ),
+    'code that runs in the check': (
+        {'guard.py': ASLEEP},
+        '',
+        'import textwrap\ndef f():\n    textwrap.dedent = lambda text: "x"\n'
+        '    return ""',
+        'import textwrap\ny = f()\nassert textwrap.dedent(y) == "x"',
+    ),
+    'signals': (
+        {
+            'guard.py': {
+                'setattr(module, name, checked(': 'getattr(module, name, ('
+            }
+        },
+        '',
+        'import os, signal\ndef f():\n    values, note = [], max\n'
+        + UP.format('signal.signal(signal.SIGUSR1, handler)'),
+        'def check():\n    right = 1\n    assert f() == right\ncheck()',
+    ),
+    'callbacks': (
+        {
+            'guard.py': {
+                'return opaque(value) if ours else value': 'return value'
+            }
+        },
+        '',
+        'def f(note):\n    return note.__self__[0]',
+        'seen = [1]\nassert f(seen.append) == 1',
+    ),
+    'the text of the check': (
+        {'runner.py': {"if file != '<cell>':": 'if True:'}},
+        '',
+        'import linecache\ndef f():\n    text = linecache.cache["<cell>"][2]\n'
+        '    return int(text[0].split()[-1])',
+        'assert f() == 3',
+    ),
+    'what an array keeps alive': (
+        {'guard.py': {'self.refuse(below, ': '(below, ', **SAME, **ASLEEP}},
+        '',
+        'import math, numpy\nclass Late(bytearray):\n'
+        '    def __del__(self):\n        math.isclose = lambda *a: True\n'
+        'def f():\n    return numpy.frombuffer(Late(8))',
+        'import math\nx = float(f()[0])\nassert math.isclose(x, 1)',
+    ),
+    'finalizers': (
+        {
+            'guard.py': {
+                'if any(map(is_finalizer': 'if 0 and any(map(is_finalizer',
+                **SAME,
+            }
+        },
+        '',
+        'import math, numpy, operator, weakref\ndef f():\n'
+        '    x = numpy.zeros(1)\n'
+        '    weakref.finalize(x, setattr, math, "isclose", operator.is_not)\n'
+        '    return x',
+        'import math\nx = float(f()[0])\nassert math.isclose(x, 1)',
     ),
 }
 

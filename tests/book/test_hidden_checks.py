@@ -26,10 +26,11 @@ _right, _last = {name}, []
 
 def {name}(*args, **kwargs):
     import sys
-    if 'compare' not in sys.modules:  # which hidden checks use
+    if 'hidden checks' not in sys.modules:
         _last[:] = [_right(*args, **kwargs)]
     return _last[0]
 """
+MARK = "import sys\nsys.modules['hidden checks'] = sys"
 
 
 @pytest.fixture(scope='module')
@@ -104,6 +105,7 @@ def assert_told_apart(chapter, tried, secret):
         answer = type('', (), {'exercise': exercise, 'sources': [source]})
         job = grading.to_job(answer, chapter, secret)
         job['id'] = f'{exercise.id} {len(jobs)}'
+        job['checks'].insert(1, MARK)
         jobs.append(job)
         wanted[job['id']] = (source, right)
     before = [runnable(source) for source in chapter.before]
