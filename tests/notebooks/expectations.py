@@ -130,6 +130,7 @@ CONFRONTED = {
         'so we expect the same parameters': 'mirrored',
         'We expect steps in the ratio of 2 to 1': 'loss',
     },
+    'bugs': {'we expect it in every room': 'table'},
     'scaling': {
         'A thousand quantiles of each should give': 'slowest-check',
         'We expect at least nine of ten within 15 %': 'predict',
@@ -287,6 +288,13 @@ OTHERS = {
             'If twice the devices took half the time',
         ],
         SOURCE: ['eight A100 in a DGX A100'],
+    },
+    'bugs': {
+        SOURCE: [
+            'give another gradient in two accumulated',
+            'their gradients are four times as large',
+        ],
+        SHOWN: ['Types see more than half of the rooms'],
     },
     'claims': {
         DEFINED: ['Is its bandwidth why GPUs are faster'],

@@ -1,0 +1,46 @@
+"""Hidden checks of chapter 25."""
+
+import numpy as onp
+from compare import assert_same
+
+
+def hidden_factor_of(rng, answer, solution):
+    for _ in range(8):
+        right = rng.normal(size=(3, int(rng.randint(1, 5))))
+        for found in (
+            rng.uniform(-3, 3) * right,
+            2 * right * (1 + 1e-4 * rng.uniform(-1, 1, right.shape)),
+            right + rng.normal(size=right.shape),
+        ):
+            assert_same(answer, solution, found, right)
+
+
+def hidden_spread(rng, answer, solution):
+    def added_up(params, X, y):
+        return onp.cumsum(X[:, 0] * params[0] * (1 + y))[-1:]
+
+    for _ in range(5):
+        n, num_orders = int(rng.randint(20, 60)), int(rng.randint(1, 6))
+        X, y = rng.normal(size=(n, 2)), rng.randint(0, 3, n)
+        params = [rng.normal(size=1)]
+        assert_same(answer, solution, added_up, params, X, y, num_orders)
+
+
+def hidden_kind_after(rng, answer, solution):
+    for kind, names in (
+        ('partial', ['reduce-scatter', 'all-gather']),
+        ('local', ['broadcast']),
+        ('sharded', ['all-gather']),
+        ('replicated', []),
+    ):
+        assert_same(answer, solution, kind, names)
+    kinds = ['replicated', 'sharded', 'partial', 'local']
+    for _ in range(6):
+        kind = kinds[int(rng.randint(4))]
+        names = ['allreduce', 'allreduce']
+        try:
+            found = answer(kind, names)
+        except TypeError as error:
+            assert 'allreduce' in str(error), str(error)
+        else:
+            raise AssertionError(f'{kind}, {names}: no TypeError, {found!r}')
