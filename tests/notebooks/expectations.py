@@ -98,6 +98,7 @@ CONFRONTED = {
         'We expect the bytes of CODE and': 'zero1-run',
         'we expect 1.5 times the bytes': 'zero3-check',
         'one is lost: three should go on': 'reshard-run',
+        'a device should take another step': 'clip-run',
         'So the memory holds at most': 'recompute-check',
         'we expect an error within four roundings': 'arithmetic',
         'so we expect no harm there': 'scaling',

@@ -29,6 +29,7 @@ from d2lmulti.model_parallel import (
 )
 from d2lmulti.sharding import (
     backward_recomputed,
+    clip_gradients,
     find_places,
     gather_params,
     reshard,
@@ -332,6 +333,79 @@ LAYOUTS = [
     for k in (1, 2, 3, 4)
     if name != 'pipeline' or k <= len(LAYERS)
 ]
+
+
+def experts(params, devices):
+    """Some arrays are on all devices, each of the others on one."""
+    return [
+        [
+            param.copyto(device)
+            for i, param in enumerate(params)
+            if i < 2 or i % len(devices) == j
+        ]
+        for j, device in enumerate(devices)
+    ]
+
+
+# Clipping: every number counts once, wherever it is
+
+
+def assert_clips_as_one(name, k, max_norm):
+    """The norm is a sum of squares in float64; scaling rounds twice."""
+    split = {**SPLITS, 'experts': experts}[name]
+    devices = [mx.cpu(i) for i in range(k)]
+    grads = [array.astype('float32') for array in start(5)]
+    right = onp.sqrt(
+        sum((g.asnumpy().astype('float64') ** 2).sum() for g in grads)
+    )
+    found = split([grad.copy() for grad in grads], devices)
+    scaled = split([grad.copy() for grad in grads], devices)
+    places = find_places(split, SHAPES, devices)
+    total = clip_gradients(found, places, max_norm)
+    assert abs(total - right) <= 1e-12 * right
+    factor = min(1, max_norm / right)
+    for own, wanted in zip(found, scaled):
+        for array, other in zip(own, wanted):
+            other = other.asnumpy().astype('float64') * factor
+            bound = 2 * onp.finfo('float32').eps * abs(other)
+            assert (abs(array.asnumpy() - other) <= bound).all()
+
+
+@pytest.mark.parametrize('max_norm', [0.1, 1e9])
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+@pytest.mark.parametrize('name', [*SPLITS, 'experts'])
+def test_clipping_is_that_of_one_device(name, k, max_norm):
+    if name != 'pipeline' or k <= len(LAYERS):
+        assert_clips_as_one(name, k, max_norm)
+
+
+def test_gradients_of_zero_stay_zero():
+    grads = [np.zeros(shape) for shape in SHAPES]
+    places = find_places(copies, SHAPES, [mx.cpu(0)])
+    assert clip_gradients([grads], places, 1) == 0
+    assert all((grad == 0).all() for grad in grads)
+
+
+CLIPPING_BUGS = {
+    'replicated numbers that count once per device': (
+        '/ counts[place]',
+        '* 1',
+    ),
+    'a sum of norms': ('** 2', '** 1'),
+    'small gradients that grow': ('max(total, max_norm)', 'total'),
+    'gradients that stay': ('grad *=', 'grad ='),
+}
+
+
+@pytest.mark.parametrize('bug', CLIPPING_BUGS)
+def test_bug_in_clipping_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, clip_gradients, *CLIPPING_BUGS[bug])
+    with pytest.raises((AssertionError, ValueError)):
+        assert_clips_as_one('experts', 3, 0.1)
+        assert_clips_as_one('experts', 3, 1e9)
+
+
+# Another number of devices: the layouts
 
 
 @functools.lru_cache(maxsize=None)
