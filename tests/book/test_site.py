@@ -34,6 +34,7 @@ CHAPTERS = [path.stem for path in CHAPTER_FILES]
 PAGES = [
     'index',
     'running',
+    'determinism',
     'hetseq',
     'teaching',
     'glossary',
