@@ -100,6 +100,18 @@ def write_all(results, texts, chapters, options):
         write_imports(results, chapters, roster, out, texts)
 
 
+def others_work(options):
+    """Return the folders of what students handed in, and of the results."""
+    needed = [ROOT.resolve(), pathlib.Path(sys.prefix).resolve()]
+    found = [options.submissions.resolve(), options.out]
+    return [
+        folder
+        for folder in found
+        if folder.is_dir()
+        and not any(folder == one or folder in one.parents for one in needed)
+    ]
+
+
 def name_students(files, chapters, options):
     """Set whose the files are."""
     stems = [chapter.stem for chapter in chapters]
@@ -114,9 +126,10 @@ def name_students(files, chapters, options):
 def grade_files(files, chapters, options):
     """Return the results of all files; print a student's at once."""
     results, limits = [], (options.seconds, options.memory)
+    hidden = others_work(options)
 
     def grade(file):
-        some = grade_file(file, chapters, limits, options.secret)
+        some = grade_file(file, chapters, limits, options.secret, hidden)
         for result in some:
             if result.verdict == 'not answered':
                 continue

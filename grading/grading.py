@@ -68,10 +68,11 @@ class Result:
         return self.points * self.counts if self.passed else 0
 
 
-def grade_file(file, chapters, limits, secret=None):
+def grade_file(file, chapters, limits, secret=None, hidden=()):
     """Return a `Result` for each exercise of the chapter in a `File`.
 
     `limits`: (seconds, megabytes). `secret`: draws the hidden checks.
+    `hidden`: folders that answers may not see, beside ours.
     """
     try:
         notebook = read_notebook(file)
@@ -81,7 +82,7 @@ def grade_file(file, chapters, limits, secret=None):
     except ValueError as error:
         return [Result(file.student, file.name, message=str(error))]
     try:
-        return run_all(file, chapter, answers, limits, secret, note)
+        return run_all(file, chapter, answers, limits, secret, note, hidden)
     except (RuntimeError, OSError) as error:  # ours, not the student's
         problem = f'our error: {error}'
         if re.search("No module named '(torch|tensorflow)", problem):
@@ -103,7 +104,7 @@ def other_name(name, chapter, chapters):
     return ''
 
 
-def run_all(file, chapter, answers, limits, secret, note=''):
+def run_all(file, chapter, answers, limits, secret, note='', hidden=()):
     """Return a `Result` for each exercise of a chapter."""
     found = run_answers(
         [runnable(source) for source in chapter.before],
@@ -113,7 +114,7 @@ def run_all(file, chapter, answers, limits, secret, note=''):
             if answer.is_changed()
         ],
         *limits,
-        SECRET_FOLDERS,
+        [*SECRET_FOLDERS, *hidden],
     )
     notes = {answer.exercise.id: answer.note for answer in answers}
     sources = {a.exercise.id: a.sources for a in answers if a.is_changed()}

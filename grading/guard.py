@@ -14,6 +14,7 @@ an answer cannot import it.
 
 import _thread
 import ast
+import copy  # noqa: F401, so that its tables are there
 import functools
 import inspect
 import os
@@ -93,6 +94,8 @@ COMPARING = {
         'array_wrap array_finalize array_prepare'
     ).split()
 }
+# What says how to copy an object, where nothing mocks it.
+USUAL = (types.FunctionType, types.MethodDescriptorType, type)
 PLAIN = (int, float, bool, str, bytes, complex, type(None))
 
 
@@ -242,6 +245,10 @@ class Guard:
         """Return what an answer's cells, and all its calls, must leave."""
         return {**watched(ALWAYS, True), **arithmetic()}
 
+    def often(self):
+        """Return what each call of an answer must leave."""
+        return {**watched(OFTEN), **arithmetic(), **identities(self.names)}
+
     def compare(self, before, after):
         """Report what was replaced."""
         what = difference(before, after)
@@ -252,12 +259,12 @@ class Guard:
         """Return work(), having compared what it must not change."""
         sys.setprofile(None)
         self.depth += 1
-        before = {**watched(OFTEN), **identities(self.names)}
+        before = self.often()
         threads = _thread._count() - self.idle_threads()
         try:
             value = work()
         finally:
-            self.compare(before, {**watched(OFTEN), **identities(self.names)})
+            self.compare(before, self.often())
             self.refuse_threads(threads)
             self.depth -= 1
             if not self.depth:
@@ -487,12 +494,37 @@ def is_watched(kind):
 
 
 def arithmetic():
-    """Return what computes with arrays, which NumPy 1 lets programs set."""
+    """Return what computes with arrays, which NumPy 1 lets programs set; what
+    bounds on rounding are made of, which every NumPy does; and how arguments
+    are copied."""
+    found = {}
+    for module, name in (
+        ('copy', '_deepcopy_dispatch'),
+        ('copy', '_copy_dispatch'),
+        ('copyreg', 'dispatch_table'),
+    ):
+        table = getattr(sys.modules.get(module), name, {})
+        odd = []  # what only programs that mock have there
+        for key, one in list(table.items()):
+            found[module, f'{name} {key.__name__}'] = id(one)
+            if type(one) not in USUAL:
+                odd.append(id(one))
+        found[module, name] = odd
+    numpy = sys.modules.get('numpy')
+    if not hasattr(numpy, 'finfo'):
+        return found
+    for kind in ('float16', 'float32', 'float64'):
+        limits = vars(numpy.finfo(kind))
+        found['numpy.finfo', kind] = [id(one) for one in limits.values()]
+    for name in ('pi', 'e', 'inf', 'nan'):
+        found['numpy', name] = repr(getattr(numpy, name))
     try:
         from numpy.core.multiarray import set_numeric_ops
     except ImportError:
-        return {}
-    return {('numpy', name): id(f) for name, f in set_numeric_ops().items()}
+        return found
+    for name, f in set_numeric_ops().items():
+        found['numpy', name] = id(f)
+    return found
 
 
 def difference(before, after):

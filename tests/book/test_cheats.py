@@ -366,6 +366,17 @@ CHEATS = {
         '        return 0.0\n    return map(later, values)',
         'wrong',
     ),
+    'the size of a rounding': (
+        "onp.finfo('float32').eps = 1e9\n" + TOTAL + WRONG,
+        'tampered',
+    ),
+    'how arguments are copied': (
+        'import copy\nfrom unittest import mock\n'
+        + TOTAL
+        + '    copy._deepcopy_dispatch[tuple] = mock.Mock(return_value='
+        '([1.0], max))\n' + WRONG,
+        'tampered',
+    ),
     'a thread that outlives a daemon': (
         'import _thread, time\n'
         + TOTAL

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import types
 import zipfile
 
 import nbformat
@@ -16,6 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grading import grading, report, sandbox, submissions
 from grading import number as numbering
+from grading.__main__ import others_work
 from grading.cells import code_cells, name_of
 from grading.exercises import read_chapters, write_chapters
 from grading.sandbox import run_answers
@@ -357,6 +359,29 @@ def test_an_answer_has_no_network_and_cannot_write_elsewhere(tmp_path):
     assert not elsewhere.exists()
     assert 'OSError' in results[write].message
     assert 'OSError' in results[connect].message
+
+
+def test_an_answer_cannot_see_what_others_handed_in(tmp_path):
+    options = types.SimpleNamespace(submissions=tmp_path, out=tmp_path / 'out')
+    hidden = others_work(options)
+    assert hidden == [tmp_path]
+    options.submissions = ROOT.parent  # Python and the book are in it
+    assert others_work(options) == []
+    path = tmp_path / 'ann.ipynb'
+    path.write_text('her answer')
+    read = f'def f():\n    open({str(path)!r})'
+    shell = (
+        'import subprocess\ndef f():\n'
+        f'    done = subprocess.run(["cat", {str(path)!r}])\n'
+        '    assert done.returncode, "read"'
+    )
+    found = run_answers(
+        [], [answer(read, 'f()'), answer(shell, 'f()')], 5, 1500, hidden
+    )
+    assert found[read].verdict == 'tampered'
+    assert found[shell].verdict == (
+        'passed' if sandbox.can_isolate() else 'wrong'
+    )
 
 
 def test_an_answer_has_no_capability_and_leaves_nothing_in_memory():
