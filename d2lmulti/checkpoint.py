@@ -1,7 +1,8 @@
 """Checkpoints: all that training needs to go on exactly where it was.
 
 A checkpoint is a plain `.npz` file: `numpy.load` opens it and shows the
-parameters as params0, params1, ... Its zip comment holds a checksum.
+parameters as params0, params1, ... Its zip comment holds a checksum. What it
+holds is that of one device: `reshard` (chapter 16) gives it to any number.
 """
 
 import contextlib

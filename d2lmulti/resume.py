@@ -14,6 +14,8 @@ from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 import numpy as onp
 from mxnet import autograd, np
 
+from d2lrun.settings import find_num_devices  # noqa: F401  for chapter 19
+
 from .check_rules import try_rule
 from .checkpoint import (
     ROUNDING,
@@ -27,7 +29,6 @@ from .checkpoint import (
 from .checks import (
     as_scalar,
     as_weight,
-    check_positive_int,
     check_training,
 )
 from .data import Minibatches
@@ -337,17 +338,3 @@ def check_init(params: Any) -> None:
             'init must return a list of MXNet arrays of float32, not '
             f'{params!r:.60}'
         )
-
-
-def find_num_devices(num_devices: Optional[int]) -> int:
-    """Return how many devices this worker has: as given, or else as
-    D2LMULTI_NUM_DEVICES in the environment says, or else 1."""
-    text = os.environ.get('D2LMULTI_NUM_DEVICES', '1')
-    if num_devices is None and not text.isdecimal():
-        raise ValueError(
-            'D2LMULTI_NUM_DEVICES must be the number of devices of this '
-            f'worker, not {text!r}'
-        )
-    num_devices = int(text) if num_devices is None else num_devices
-    check_positive_int(num_devices=num_devices)
-    return num_devices

@@ -174,3 +174,20 @@ def describe_gpu(cuda: ctypes.CDLL, i: int) -> Gpu:
         (major.value, minor.value),
         memory.value,
     )
+
+
+GPU_FAULTS = {  # what MXNet says, and what it means
+    'no kernel image': 'MXNet has no machine code for this kind of GPU',
+    'out of memory': 'its memory is taken, perhaps by another program',
+    'driver version is insufficient': 'the NVIDIA driver is too old',
+    'not supported in the installed': 'the NVIDIA driver is too old',
+}
+
+
+def explain_error(error: Exception) -> str:
+    """Return in a line what an error of MXNet means for GPUs."""
+    lines = str(error).strip().splitlines() or ['unknown']
+    return next(
+        (fault for text, fault in GPU_FAULTS.items() if text in str(error)),
+        lines[-1],
+    )

@@ -8,7 +8,10 @@ and this one must not.
 import contextlib
 import os
 import pathlib
-from typing import Iterator, List
+import warnings
+from typing import Iterator, List, Optional
+
+from .basics import check_integer
 
 # A variable that the user has set stays as it is.
 SETTINGS = {
@@ -66,3 +69,41 @@ def temporary_env(**variables: str) -> Iterator[None]:
             del os.environ[name]
             if value is not None:
                 os.environ[name] = value
+
+
+def warn_of_settings(late: List[str], threads: str) -> None:
+    """Warn of settings that cannot take effect, on the line that imports us.
+
+    `late`: those that MXNet may have read before, because it was imported
+    earlier. `threads`: OMP_NUM_THREADS; above 1 it holds for other
+    libraries, but not for MXNet's devices.
+    """
+    if late:
+        warnings.warn(
+            'MXNet was imported before d2lmulti, so these settings may have '
+            f'no effect: {", ".join(late)}. Two CPU devices may be no faster '
+            'than one. Restart Python and import d2lmulti first.',
+            stacklevel=4,
+        )
+    if threads != '1':
+        warnings.warn(
+            f'OMP_NUM_THREADS={threads} holds for other libraries, but '
+            "MXNet's CPU devices use one thread each: with more, two of "
+            'them hang in OpenBLAS. Unset it or set it to 1 to silence this '
+            'warning.',
+            stacklevel=4,
+        )
+
+
+def find_num_devices(num_devices: Optional[int]) -> int:
+    """Return how many devices this worker has: as given, or else as
+    D2LMULTI_NUM_DEVICES in the environment says, or else 1."""
+    text = os.environ.get('D2LMULTI_NUM_DEVICES', '1')
+    if num_devices is None and not text.isdecimal():
+        raise ValueError(
+            'D2LMULTI_NUM_DEVICES must be the number of devices of this '
+            f'worker, not {text!r}'
+        )
+    num_devices = int(text) if num_devices is None else num_devices
+    check_integer(1, num_devices=num_devices)
+    return num_devices

@@ -54,7 +54,7 @@ OTHER = ROOT.parent / 'd2lrun'  # the house below: jobs and the doctor
 # What of ours may use it: chapters show how to run jobs, but need none;
 # chapter 6 takes its sentences about the machine from there.
 USES_OTHER = {'checks', 'check_basics', 'plots', 'prepare', 'datasets'}
-USES_OTHER |= {'checkpoint', 'causes', '__main__'}
+USES_OTHER |= {'checkpoint', 'resume', 'causes', '__main__'}
 
 
 def module_of(path):

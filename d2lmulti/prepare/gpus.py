@@ -12,13 +12,7 @@ from typing import List, Optional, Tuple
 import mxnet as mx
 from mxnet import np, npx
 
-GPU_FAULTS = {  # what MXNet says, and what it means
-    'no kernel image': 'MXNet has no machine code for this kind of GPU',
-    'out of memory': 'its memory is taken, perhaps by another program',
-    'driver version is insufficient': 'the NVIDIA driver is too old',
-    'not supported in the installed': 'the NVIDIA driver is too old',
-}
-
+from d2lrun.cuda import explain_error
 
 def find_gpus() -> Tuple[List[mx.Context], List[str]]:
     """Return the GPUs to use, and a list of what is wrong with others.
@@ -73,15 +67,6 @@ def gpu_fault(i: int) -> Optional[str]:
         return 'a small convolution on it comes out wrong'
     except mx.MXNetError as error:
         return explain_error(error)
-
-
-def explain_error(error: mx.MXNetError) -> str:
-    """Return in a line what an error of MXNet means for GPUs."""
-    lines = str(error).strip().splitlines() or ['unknown']
-    return next(
-        (fault for text, fault in GPU_FAULTS.items() if text in str(error)),
-        lines[-1],
-    )
 
 
 @functools.lru_cache(None)

@@ -13,11 +13,11 @@ import sys
 import threading
 import types
 import warnings
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, Optional
 
 from d2lrun import cuda, machine, newer_python
 from d2lrun.machine import unprepared_env  # noqa: F401  for chapter 1
-from d2lrun.settings import SETTINGS, temporary_env
+from d2lrun.settings import SETTINGS, temporary_env, warn_of_settings
 from d2lrun.signals import uninterrupted  # noqa: F401  for the steps
 
 
@@ -46,30 +46,6 @@ def prepare() -> None:
             after_in_child=limit_engine_threads,
         )
     warn_of_settings(unset if early else [], threads)
-
-
-def warn_of_settings(late: List[str], threads: str) -> None:
-    """Warn of settings that cannot take effect, on the line that imports us.
-
-    `late`: those that MXNet may have read before, because it was imported
-    earlier. `threads`: OMP_NUM_THREADS; above 1 it holds for other
-    libraries, but not for MXNet's devices.
-    """
-    if late:
-        warnings.warn(
-            'MXNet was imported before d2lmulti, so these settings may have '
-            f'no effect: {", ".join(late)}. Two CPU devices may be no faster '
-            'than one. Restart Python and import d2lmulti first.',
-            stacklevel=4,
-        )
-    if threads != '1':
-        warnings.warn(
-            f'OMP_NUM_THREADS={threads} holds for other libraries, but '
-            "MXNet's CPU devices use one thread each: with more, two of "
-            'them hang in OpenBLAS. Unset it or set it to 1 to silence this '
-            'warning.',
-            stacklevel=4,
-        )
 
 
 def import_mxnet() -> types.ModuleType:
