@@ -14,6 +14,7 @@ from mxnet import np, npx
 
 from d2lrun.cuda import explain_error
 
+
 def find_gpus() -> Tuple[List[mx.Context], List[str]]:
     """Return the GPUs to use, and a list of what is wrong with others.
 
