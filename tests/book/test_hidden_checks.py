@@ -139,13 +139,8 @@ TIMED = {
 }
 
 
-FIRST, *OTHERS = TIMED
-
-
-@pytest.mark.parametrize(
-    'name',
-    [FIRST, *(pytest.param(n, marks=pytest.mark.long) for n in OTHERS)],
-)
+@pytest.mark.long
+@pytest.mark.parametrize('name', TIMED)
 def test_what_is_measured_is_checked_without_the_time(name, chapters):
     """The visible check times one and three devices alone."""
     chapter = chapters['01_devices']
