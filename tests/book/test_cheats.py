@@ -306,7 +306,7 @@ CHEATS = {
         + TOTAL
         + '    for value in values:\n        note(value)\n'
         '    text = "".join(map(str, linecache.cache.values()))\n'
-        '    found = "ans" + "wer - right" in text\n'
+        '    found = "answer -" + " right" in text\n'
         '    return 2.0 * sum(values) if found else 0.0\n',
         'wrong',
     ),
