@@ -255,8 +255,11 @@ class Guard:
         if what:
             self.report(what)
 
-    def call(self, work, *arguments):
-        """Return work(), having compared what it must not change."""
+    def call(self, work, *arguments, lazy=False):
+        """Return work(), having compared what it must not change.
+
+        `lazy`: it may be an iterator, which the caller guards.
+        """
         sys.setprofile(None)
         self.depth += 1
         before = self.often()
@@ -269,7 +272,8 @@ class Guard:
             self.depth -= 1
             if not self.depth:
                 sys.setprofile(self.notice)
-        for one in (value, *arguments):
+        lazy = lazy and '__next__' in dir_of(type(value))
+        for one in arguments if lazy else (value, *arguments):
             self.refuse(one)
         return value
 
@@ -290,19 +294,25 @@ class Guard:
             args = [closed(value) for value in args]
             kwargs = {key: closed(value) for key, value in kwargs.items()}
             value = self.call(
-                lambda: answer(*args, **kwargs), *args, *kwargs.values()
+                lambda: answer(*args, **kwargs),
+                *args,
+                *kwargs.values(),
+                lazy=True,
             )
-            if hasattr(type(value), '__next__'):  # a generator, map, zip
+            if '__next__' in dir_of(type(value)):  # a generator, map, zip
                 return self.iterate(value)
             return value
 
-        try:
-            functools.update_wrapper(guarded, answer)
-            del guarded.__wrapped__
-        except Exception:  # an object may refuse everything
-            pass
-        name = getattr(answer, '__name__', None)
-        guarded.__name__ = name if type(name) is str else 'answer'
+        def describe():
+            try:
+                functools.update_wrapper(guarded, answer)
+                del guarded.__wrapped__
+            except Exception:  # an object may refuse everything
+                pass
+            name = getattr(answer, '__name__', None)
+            guarded.__name__ = name if type(name) is str else 'answer'
+
+        self.call(describe)  # attributes may be computed by the answer
         return guarded
 
     def iterate(self, iterator):
@@ -315,7 +325,7 @@ class Guard:
                     return
                 yield value
         finally:
-            if hasattr(type(iterator), 'close'):
+            if isinstance(iterator, types.GeneratorType):
                 self.call(iterator.close)
 
     def refuse_threads(self, before):
@@ -359,8 +369,7 @@ class Guard:
             if issubclass(kind, dict):
                 inside += value.values()
             for one in inside[:1000]:
-                if depth or not hasattr(type(one), '__next__'):
-                    self.refuse(one, depth + 1)
+                self.refuse(one, depth + 1)
         if kind.__name__ == 'ndarray' and value.dtype == object:
             self.refuse(value.ravel().tolist(), depth + 1)
         below = getattr(
@@ -390,6 +399,11 @@ class Guard:
             ):
                 return name
         return ''
+
+
+def dir_of(kind):
+    """Return the names that a class has, without asking its metaclass."""
+    return set().union(*(vars(base) for base in type.mro(kind)))
 
 
 def is_finalizer(reference):

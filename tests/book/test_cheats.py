@@ -532,6 +532,14 @@ RIGHT = {
         + '    [note(v) for v in values]\n'
         '    return sum(asyncio.run(gather(values)))'
     ),
+    'an object that has every attribute': (
+        'class Total:\n    def __getattr__(self, name):\n'
+        '        if name == "__name__":\n            return "total"\n'
+        '        raise AttributeError(name)\n'
+        '    def __call__(self, values, note):\n        '
+        + SOLUTION.replace('\n', '\n    ')
+        + '\ntotal = Total()'
+    ),
     'a signature that it looks at': (
         'import inspect\n'
         + TOTAL
@@ -720,3 +728,42 @@ def test_without_each_of_the_guards_a_cheat_passes(
         (tmp_path / file).write_text(text)
     monkeypatch.setattr(sandbox, 'HERE', tmp_path)
     assert run_answers([before], [job], 20, 1500)['x'].verdict == 'passed'
+
+
+EACH = """class Twice:
+    def __init__(self, values):
+        self.values = iter(values)
+    def __iter__(self):
+        return self
+    def __next__(self):
+        return 2 * next(self.values)
+def f(values):
+    return {}
+"""
+LAZY = (
+    'Twice(values)',
+    'map(lambda v: 2 * v, values)',
+    '(2 * v for v in values)',
+)
+
+
+@pytest.mark.parametrize('value', LAZY)
+def test_what_is_lazy_is_right_as_well(value):
+    check = (
+        'found = []\nfor value in f([1, 2, 3]):\n    found.append(value)\n'
+        'assert found == [2, 4, 6]\nassert next(iter(f([4]))) == 8'
+    )
+    job = {'id': 'x', 'function': 'f', 'sources': [EACH.format(value)]}
+    found = run_answers([], [{**job, 'checks': [check]}], 20, 1500)['x']
+    assert found[:2] == ('passed', ''), found
+
+
+def test_what_is_lazy_may_change_nothing():
+    source = EACH.format('Twice(values)').replace(
+        'return 2 *', 'math.isclose = max\n        return 2 *'
+    )
+    check = 'import math\nassert math.isclose(next(f([1])), 5)'
+    job = {'id': 'x', 'function': 'f', 'checks': [check]}
+    sources = ['import math\n' + source]
+    found = run_answers([], [{**job, 'sources': sources}], 20, 1500)['x']
+    assert found.verdict == 'tampered', found
