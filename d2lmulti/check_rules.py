@@ -1,4 +1,5 @@
-"""Checks of update rules and networks, tried before the first step."""
+"""Checks of update rules, their states, and networks; rules are tried before
+the first step."""
 
 import inspect
 import math
@@ -6,6 +7,102 @@ from typing import Any, List, Optional
 
 import numpy as onp
 from mxnet import np
+
+from d2lrun.basics import (
+    check_count,
+    check_fraction,
+    check_learning_rate,
+    check_not_negative,
+    check_positive_number,
+    has_twice,
+    is_list_of,
+)
+
+
+def shapes_of(arrays) -> List[tuple]:
+    """Return the shape of each array."""
+    return [array.shape for array in arrays]
+
+
+def check_update(params, grads, state, lr, shapes=()):
+    """Raise TypeError or ValueError unless there is a gradient for each
+    parameter, and a `state` that is empty or has these `shapes`."""
+    check_learning_rate(lr)
+    if not isinstance(state, list):
+        raise TypeError(
+            f'state must be a list, [] before the first step, not {state!r}'
+        )
+    if shapes_of(grads) != shapes_of(params):
+        raise ValueError(
+            'params and grads must have the same shapes, not '
+            f'{shapes_of(params)} and {shapes_of(grads)}'
+        )
+    if state and shapes_of(state) != list(shapes):
+        raise ValueError(
+            f'a state of shapes {shapes_of(state)} belongs to other '
+            f'parameters or another update rule; {list(shapes)} are '
+            'needed: keep one state for each list of parameters, [] before '
+            'its first step'
+        )
+
+
+def check_momentum(params, grads, state, lr, momentum, trust_coefficient=1):
+    """Raise TypeError or ValueError unless momentum can update anything."""
+    check_update(params, grads, state, lr, shapes_of(params))
+    check_fraction(momentum=momentum)
+    check_positive_number(trust_coefficient=trust_coefficient)
+
+
+def check_adam(params, grads, state, lr, beta1, beta2, epsilon):
+    """Raise TypeError or ValueError unless Adam can update anything."""
+    check_fraction(beta1=beta1, beta2=beta2)
+    check_positive_number(epsilon=epsilon)
+    if not len(params):
+        raise ValueError('params is empty: Adam needs a parameter to update')
+    shapes = [*shapes_of([*params, *params]), (1,)]
+    check_update(params, grads, state, lr, shapes)
+
+
+def check_weight_decay(params, grads, lr, update, weight_decay):
+    """Raise TypeError or ValueError unless `update` can have this decay."""
+    if not callable(update):
+        raise TypeError(f'update must be a function, not {update!r:.60}')
+    check_update(params, grads, [], lr)
+    check_not_negative(weight_decay=weight_decay)
+    check_fraction(**{'lr * weight_decay': lr * weight_decay})
+
+
+def check_rule(update, states, device_params):
+    """Raise TypeError or ValueError unless `update` keeps its contract; try
+    it on other numbers before the first step."""
+    if update is None and states is not None:
+        raise ValueError(
+            'states are for an update rule: pass update, too, such as '
+            'update=sgd_momentum'
+        )
+    if update is None:
+        return
+    if not callable(update):
+        raise TypeError(f'update must be a function, not {update!r:.60}')
+    check_states(states, device_params)
+    if not any(states):
+        check_moves(update, device_params[0])
+
+
+def check_states(states, devices):
+    """Raise TypeError or ValueError unless each device has its own state."""
+    if not is_list_of(list, states):
+        raise TypeError(
+            'states must be a list with a list for each device, such as [[] '
+            f'for device in devices], not {states!r:.60}'
+        )
+    needed = {'states, as in [[] for device in devices]': states}
+    check_count(f'{len(devices)} devices', len(devices), **needed)
+    if has_twice(states):
+        raise ValueError(
+            'two devices share one state, as in [[]] * 2: make one for each, '
+            '[[] for device in devices]'
+        )
 
 
 def check_moves(update, params):

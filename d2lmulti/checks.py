@@ -16,30 +16,75 @@ import mxnet as mx
 import numpy as onp
 from mxnet import np
 
-from d2lrun.basics import check_integer, counted, is_number
-
-from .check_basics import (
+from d2lrun.basics import (
     check_alike,
     check_count,
     check_enough,
     check_fraction,
+    check_integer,
     check_learning_rate,
     check_not_negative,
     check_number,
     check_positive_int,
     check_positive_number,
     check_share,  # noqa: F401
-    check_slices,
-    dtypes_of,
+    counted,
     given,
     has_twice,
     is_list_of,
+    is_number,
     numbered,
+)
+
+from .check_rules import (  # noqa: F401
+    check_adam,
+    check_elementwise,
+    check_momentum,
+    check_rule,
+    check_states,
+    check_update,
+    check_weight_decay,
+    count_classes,
     shapes_of,
 )
-from .check_rules import check_elementwise, check_moves, count_classes  # noqa: F401
 
 DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
+MAX_CPU_DEVICES = 64  # as many as d2lrun/settings.py makes workspaces
+
+
+def dtypes_of(arrays) -> List[str]:
+    """Return the name of each array's dtype."""
+    return [onp.dtype(array.dtype).name for array in arrays]
+
+
+# Chapter 1: devices
+
+
+def check_slices(n, k):
+    """Raise TypeError or ValueError unless n items can be cut for k."""
+    check_integer(0, n=n)
+    check_integer(1, k=k)
+
+
+def check_num_devices(k, gpus, faults):
+    """Raise TypeError or ValueError unless there are `k` devices.
+
+    `gpus`: those that work; with none of them, CPU devices are meant.
+    `faults`: what is wrong with other GPUs.
+    """
+    check_positive_int(**{'k, the number of devices,': k})
+    if gpus and k > len(gpus):
+        works = 'GPU works' if len(gpus) == 1 else 'GPUs work'
+        raise ValueError(
+            f'{k} devices asked for, but {len(gpus)} '
+            f'{works}{"".join(f" ({fault})" for fault in faults)}: ask for at '
+            f'most {len(gpus)}, or set D2LMULTI_DEVICES=cpu to use CPUs'
+        )
+    if not gpus and k > MAX_CPU_DEVICES:
+        raise ValueError(
+            f'{k} CPU devices asked for, at most {MAX_CPU_DEVICES} work side '
+            "by side: beyond that they wait for each other's workspaces"
+        )
 
 
 # Chapter 3: replicas
@@ -396,71 +441,6 @@ def check_warmup_and_decay(step, num_warmup, num_steps):
         )
 
 
-def check_update(params, grads, state, lr, shapes=()):
-    """Raise TypeError or ValueError unless there is a gradient for each
-    parameter, and a `state` that is empty or has these `shapes`."""
-    check_learning_rate(lr)
-    if not isinstance(state, list):
-        raise TypeError(
-            f'state must be a list, [] before the first step, not {state!r}'
-        )
-    if shapes_of(grads) != shapes_of(params):
-        raise ValueError(
-            'params and grads must have the same shapes, not '
-            f'{shapes_of(params)} and {shapes_of(grads)}'
-        )
-    if state and shapes_of(state) != list(shapes):
-        raise ValueError(
-            f'a state of shapes {shapes_of(state)} belongs to other '
-            f'parameters or another update rule; {list(shapes)} are '
-            'needed: keep one state for each list of parameters, [] before '
-            'its first step'
-        )
-
-
-def check_momentum(params, grads, state, lr, momentum, trust_coefficient=1):
-    """Raise TypeError or ValueError unless momentum can update anything."""
-    check_update(params, grads, state, lr, shapes_of(params))
-    check_fraction(momentum=momentum)
-    check_positive_number(trust_coefficient=trust_coefficient)
-
-
-def check_adam(params, grads, state, lr, beta1, beta2, epsilon):
-    """Raise TypeError or ValueError unless Adam can update anything."""
-    check_fraction(beta1=beta1, beta2=beta2)
-    check_positive_number(epsilon=epsilon)
-    if not len(params):
-        raise ValueError('params is empty: Adam needs a parameter to update')
-    shapes = [*shapes_of([*params, *params]), (1,)]
-    check_update(params, grads, state, lr, shapes)
-
-
-def check_weight_decay(params, grads, lr, update, weight_decay):
-    """Raise TypeError or ValueError unless `update` can have this decay."""
-    if not callable(update):
-        raise TypeError(f'update must be a function, not {update!r:.60}')
-    check_update(params, grads, [], lr)
-    check_not_negative(weight_decay=weight_decay)
-    check_fraction(**{'lr * weight_decay': lr * weight_decay})
-
-
-def check_rule(update, states, device_params):
-    """Raise TypeError or ValueError unless `update` keeps its contract; try
-    it on other numbers before the first step."""
-    if update is None and states is not None:
-        raise ValueError(
-            'states are for an update rule: pass update, too, such as '
-            'update=sgd_momentum'
-        )
-    if update is None:
-        return
-    if not callable(update):
-        raise TypeError(f'update must be a function, not {update!r:.60}')
-    check_states(states, device_params)
-    if not any(states):
-        check_moves(update, device_params[0])
-
-
 def check_accumulation(X, y, device_params, devices, lr, num_micro_batches):
     """Raise TypeError or ValueError unless each device gets an example."""
     check_train_batch(X, y, device_params, devices, lr)
@@ -713,22 +693,6 @@ def check_outputs(num_outputs, devices):
 
 
 # Chapter 16: sharded training
-
-
-def check_states(states, devices):
-    """Raise TypeError or ValueError unless each device has its own state."""
-    if not is_list_of(list, states):
-        raise TypeError(
-            'states must be a list with a list for each device, such as [[] '
-            f'for device in devices], not {states!r:.60}'
-        )
-    needed = {'states, as in [[] for device in devices]': states}
-    check_count(f'{len(devices)} devices', len(devices), **needed)
-    if has_twice(states):
-        raise ValueError(
-            'two devices share one state, as in [[]] * 2: make one for each, '
-            '[[] for device in devices]'
-        )
 
 
 def check_replicated(

@@ -8,7 +8,7 @@ import statistics
 import time
 import mxnet as mx
 from mxnet import np, npx
-from .check_basics import check_num_devices, check_slices
+from .checks import check_num_devices, check_slices
 from .prepare.gpus import find_gpus
 
 # %% ../notebooks/01_devices.ipynb #12

@@ -1,8 +1,10 @@
 """What checks and messages of both packages are made of: integers, numbers,
-and words such as '2 devices'. Imports nothing of ours."""
+lists, and words such as '2 devices'. Imports nothing of ours."""
 
+import functools
+import math
 import numbers
-from typing import Any
+from typing import Any, Callable, Collection, Dict, Iterable
 
 
 def is_integer(value: Any) -> bool:
@@ -22,6 +24,91 @@ def check_integer(least: int, **values: Any) -> None:
             raise TypeError(f'{name} must be an integer, not {value!r}')
         if value < least:
             raise ValueError(f'{name} must be at least {least}, not {value}')
+
+
+check_positive_int = functools.partial(check_integer, 1)
+
+
+def check_number(
+    is_valid: Callable[[Any], bool], needed: str, **values: Any
+) -> None:
+    """Raise TypeError or ValueError unless each is a valid number; `needed`
+    says in words which are."""
+    for name, value in values.items():
+        if not is_number(value):
+            raise TypeError(f'{name} must be a number, not {value!r}')
+        if not is_valid(value):
+            raise ValueError(f'{name} must be {needed}, not {value}')
+
+
+check_positive_number = functools.partial(
+    check_number, lambda x: 0 < x < math.inf, 'a finite number above 0'
+)
+check_not_negative = functools.partial(
+    check_number, lambda x: 0 <= x < math.inf, 'a finite number of at least 0'
+)
+check_fraction = functools.partial(
+    check_number, lambda x: 0 <= x < 1, 'at least 0 and below 1'
+)
+check_share = functools.partial(
+    check_number, lambda x: 0 < x <= 1, 'above 0 and at most 1'
+)
+
+
+def numbered(name: str, values: Iterable[Any]) -> Dict[str, Any]:
+    """Return {'costs[0]': 1.5, ...}, for the messages of the checks above."""
+    return {f'{name}[{i}]': value for i, value in enumerate(values)}
+
+
+def check_learning_rate(lr: Any) -> None:
+    """Raise TypeError or ValueError unless `lr` is finite and above 0."""
+    check_positive_number(**{'the learning rate lr': lr})
+
+
+def given(**values: Any) -> Dict[str, Any]:
+    """Return those that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def check_count(owners: str, needed: int, **values: Any) -> None:
+    """Raise ValueError unless each has as many entries as are needed."""
+    for name, value in values.items():
+        if len(value) != needed:
+            raise ValueError(
+                f'{owners} need {needed} {name}, not {len(value)}'
+            )
+
+
+def check_enough(
+    n: int, what: str, k: int, part: str, remedy: str = ''
+) -> None:
+    """Raise ValueError unless each of `k` parts can get one of `n`."""
+    if n < k:
+        raise ValueError(
+            f'{counted(n, what)} cannot be split over {counted(k, part)}: '
+            f'every {part} needs one; use fewer {plural(part)}{remedy}'
+        )
+
+
+def is_list_of(kind: Any, values: Any) -> bool:
+    """Return whether `values` is a list or tuple with this kind only."""
+    return isinstance(values, (list, tuple)) and all(
+        isinstance(value, kind) for value in values
+    )
+
+
+def has_twice(values: Collection[Any]) -> bool:
+    """Return whether an object is in `values` more than once."""
+    return len({id(value) for value in values}) < len(values)
+
+
+def check_alike(what: str, kinds: Collection[Any]) -> None:
+    """Raise ValueError unless arrays are alike."""
+    if len(set(kinds)) > 1:
+        raise ValueError(
+            f'arrays of more than one {what}, {kinds}: they must be alike on '
+            'all devices'
+        )
 
 
 def counted(n: int, noun: str) -> str:

@@ -23,7 +23,7 @@ TAUGHT = [  # in the order of the chapters
 # What no other module of ours may stand below, from the ground up.
 FLOORS = [
     {
-        *('check_basics', 'check_rules', 'network', 'one_file'),
+        *('check_rules', 'network', 'one_file'),
         *('plots', 'prepare', 'datasets'),
     },
     {'checks', 'devices'},
@@ -47,13 +47,13 @@ FLOORS = [
 
 
 # What chapters import of what is written by hand, and what one alone does.
-BY_HAND = {'check_basics', 'checks', 'plots', 'prepare', 'datasets'}
+BY_HAND = {'checks', 'plots', 'prepare', 'datasets'}
 ALSO = {'cluster': 'resume'}
 
 OTHER = ROOT.parent / 'd2lrun'  # the house below: jobs and the doctor
 # What of ours may use it: chapters show how to run jobs, but need none;
 # chapter 6 takes its sentences about the machine from there.
-USES_OTHER = {'checks', 'check_basics', 'plots', 'prepare', 'datasets'}
+USES_OTHER = {'checks', 'check_rules', 'plots', 'prepare', 'datasets'}
 USES_OTHER |= {'checkpoint', 'resume', 'causes', '__main__'}
 
 
@@ -109,9 +109,7 @@ def test_no_import_runs_upward(path):
         if module in TAUGHT and other not in TAUGHT:
             assert other in BY_HAND | {ALSO.get(module)}, module
         if module == 'checks':
-            assert other in ('check_basics', 'check_rules')  # its own parts
-        elif module == 'check_rules':
-            assert other == 'check_basics'
+            assert other == 'check_rules'  # its own part
         elif 'check_' in module or module in (
             *('network', 'one_file', 'plots'),
             *('prepare', 'datasets'),
@@ -309,4 +307,4 @@ def count_lines(source):
 
 
 def test_the_checks_stay_short():
-    assert count_lines((ROOT / 'checks.py').read_text()) <= 680
+    assert count_lines((ROOT / 'checks.py').read_text()) <= 650
