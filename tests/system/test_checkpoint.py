@@ -455,7 +455,13 @@ def whole(tmp_path_factory):
     return small_training(tmp_path_factory.mktemp('whole'))
 
 
-@pytest.mark.parametrize('step', range(1, 11))
+@pytest.mark.parametrize(
+    'step',
+    [
+        pytest.param(step, marks=[pytest.mark.long] if step % 3 else [])
+        for step in range(1, 11)
+    ],
+)
 def test_an_interruption_at_any_step_changes_nothing(tmp_path, step, whole):
     assert_interruption_changes_nothing(tmp_path, step, whole)
 

@@ -830,6 +830,7 @@ def test_a_job_that_garbage_has_ended_goes_on_where_it_was(
     assert params_in('again') == params_in(undisturbed)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(60 + 100 * KILLS)
 def test_kills_at_random_moments_change_nothing(
     tmp_path, monkeypatch, undisturbed_three

@@ -133,9 +133,10 @@ print(set(counts))
 """
 
 
-@pytest.mark.parametrize('workers', ['1', '3'])
 @pytest.mark.parametrize(
-    'first', ['', SUPPORT_NEWER_PYTHON + 'import mxnet\n'], ids=['', 'mxnet']
+    'first, workers',
+    [('', '3'), (SUPPORT_NEWER_PYTHON + 'import mxnet\n', '1')],
+    ids=['first', 'after mxnet'],
 )
 def test_a_device_uses_one_thread_whatever_the_user_has_set(first, workers):
     result = run(
