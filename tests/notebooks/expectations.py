@@ -85,6 +85,7 @@ CONFRONTED = {
         'We expect errors that grow with the number': 'errors',
         'the errors grow as we expected': 'errors',
         'We expect the network to begin far worse': 'train-long',
+        'we expect the loss of the words that are really': 'control-hidden',
         'we expect between one and four times the time': 'cost-times',
     },
     'model_parallel': {
