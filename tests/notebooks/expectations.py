@@ -52,6 +52,8 @@ CONFRONTED = {
     },
     'collectives': {
         'We count the rounds, and expect': 'rounds',
+        'we expect it to be off by a factor of two': 'one-pair',
+        'we expect α to be between half and twice': 'alpha-parts',
         'we expect the same sums, up to rounding': '26',
     },
     'timeline': {
