@@ -17,12 +17,13 @@ def hidden_factor_of(rng, answer, solution):
 
 def hidden_spread(rng, answer, solution):
     def added_up(params, X, y):
-        return onp.cumsum(X[:, 0] * params[0] * (1 + y))[-1:]
+        terms = (X[:, 0] * params[0] + params[1]) * (1 + y)
+        return onp.cumsum(terms)[-1:]
 
     for _ in range(5):
         n, num_orders = int(rng.randint(20, 60)), int(rng.randint(1, 6))
         X, y = rng.normal(size=(n, 2)), rng.randint(0, 3, n)
-        params = [rng.normal(size=1)]
+        params = list(rng.normal(size=(2, 1)))
         assert_same(answer, solution, added_up, params, X, y, num_orders)
 
 

@@ -55,5 +55,22 @@ EQUIVALENT = collections.defaultdict(
         '08_collectives 2': {
             'first // gap -> first / gap': 'first is a multiple of gap'
         },
+        '17_sequences_experts 2': dict.fromkeys(
+            ('0 -> 1', '0 -> -1'),
+            'in every step some device has something to compute, or its '
+            'first position would come after the last of the one before, '
+            'all around the ring',
+        ),
+        '25_bugs 1': {
+            'found - factor * right -> factor * right - found': (
+                'only the absolute value is used'
+            )
+        },
+        '25_bugs 2': {
+            "result.astype('float64') - exact -> "
+            "exact - result.astype('float64')": (
+                'only the absolute value is used'
+            )
+        },
     },
 )

@@ -52,6 +52,8 @@ CONFRONTED = {
     },
     'collectives': {
         'We count the rounds, and expect': 'rounds',
+        'we expect it to be off by a factor of two': 'one-pair',
+        'we expect α to be between half and twice': 'alpha-parts',
         'we expect the same sums, up to rounding': '26',
     },
     'timeline': {
@@ -85,6 +87,7 @@ CONFRONTED = {
         'We expect errors that grow with the number': 'errors',
         'the errors grow as we expected': 'errors',
         'We expect the network to begin far worse': 'train-long',
+        'we expect the loss of the words that are really': 'control-hidden',
         'we expect between one and four times the time': 'cost-times',
     },
     'model_parallel': {
@@ -145,6 +148,7 @@ COUNTED = 'a count, a formula or a bound, not a measurement'
 COMPARED = 'the next cell prints it, and nbval compares that'
 SHOWN = 'says of the output above what it shows'
 SOURCE = 'of somebody else, with the source'
+STORED = 'a stored measurement, with its file; test_claims.py looks there'
 
 OTHERS = {
     'devices': {COUNTED: ['but they are no faster']},
@@ -209,6 +213,9 @@ OTHERS = {
             'If all gradients were ten times as large',
         ],
         SHOWN: ['less than half of the work pays off', 'far below *b*'],
+    },
+    'sync_batch_norm': {
+        STORED: ['the step with synchronized statistics takes 1.08'],
     },
     'heterogeneous': {
         DEFINED: [

@@ -156,3 +156,31 @@ def test_each_of_the_twelve_claims_names_the_source_in_which_it_stands():
     verdicts = cells['verdicts'].outputs[0].text
     judged = re.findall(r'^ *(\d+) \w.*hold|quoted: (\d+)', verdicts, re.M)
     assert {a or b for a, b in judged} == {number for number, *_ in rows}
+
+
+def quoted_results(text):
+    """Yield (number, file) of each decimal in a sentence that names one."""
+    for part in text.split('\n\n'):
+        sentence = re.split(r'(?<=[.!?])\s+(?=[A-Z*(|[])', part)
+        for words in sentence:
+            for name in re.findall(r'benchmarks/results/(\w+\.md)', words):
+                for number in re.findall(
+                    r'(?<![\w.])\d+\.\d+(?![\w.]*\d)', words
+                ):
+                    yield number, name
+
+
+@pytest.mark.parametrize('path', NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_number_from_a_stored_result_is_in_it(path):
+    for cell in nbformat.read(path, 4).cells:
+        if cell.cell_type == 'markdown':
+            for number, name in quoted_results(cell.source):
+                stored = (ROOT / 'benchmarks/results' / name).read_text()
+                assert re.search(rf'(?<![\d.]){number}(?!\d)', stored), (
+                    f'{number} is not in {name}'
+                )
+
+
+def test_a_misquoted_result_is_found():
+    text = 'One. In `benchmarks/results/UNEQUAL.md`, it takes 1.04 times.'
+    assert list(quoted_results(text)) == [('1.04', 'UNEQUAL.md')]

@@ -14,6 +14,8 @@ WRONG = [
         (LIMIT, 'return factor if rest == 0 else None', ''),
         (LIMIT, LIMIT.replace('1000', '1e5'), 'a ten-thousandth'),
         (LIMIT, LIMIT.replace('1000', '10'), 'is no multiple'),
+        (LIMIT, LIMIT.replace('1000', '999'), 'of its largest'),
+        (LIMIT, LIMIT.replace('abs(found)', 'abs(right)'), 'of its largest'),
         (REST, 'rest = abs((found - factor * right).mean())', 'no multiple'),
         (LIMIT, LIMIT.replace('else None', 'else 0.0'), 'is no multiple'),
         (LIMIT, LIMIT.replace('<=', '<'), '0 times the right'),
@@ -22,6 +24,11 @@ WRONG = [
     [
         ("X.astype('float64'), y)", 'X, y[::-1])', 'different orders'),
         ("params, X = [p.astype('float32') for p in params], ", '', ''),
+        (
+            "[p.astype('float64') for p in params]",
+            "[params[0].astype('float64')]",
+            'dtypes: ',
+        ),
         (SHUFFLE, 'rows = onp.arange(len(X))', 'orders:'),
         (SHUFFLE, SHUFFLE.replace('(i)', '(0)'), 'orders:'),
         (SHUFFLE, SHUFFLE.replace('(i)', '(i + 1)'), 'orders:'),
