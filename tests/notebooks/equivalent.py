@@ -55,11 +55,31 @@ EQUIVALENT = collections.defaultdict(
         '08_collectives 2': {
             'first // gap -> first / gap': 'first is a multiple of gap'
         },
+        '12_sync_batch_norm 1': {
+            'm - mean -> mean - m': 'only the square is used'
+        },
+        '13_heterogeneous 3': dict.fromkeys(
+            (
+                *('len(speeds) - 1 -> len(speeds) + 1', '1 -> 0', '1 -> 2'),
+                'len(speeds) - 1 -> len(speeds)',
+            ),
+            'one more device costs one more exchange in any case',
+        ),
+        '14_transformer 3': dict.fromkeys(
+            ('0 -> 1', '0 -> -1', '-lengths[i] -> lengths[i]'),
+            'the device with fewest words is next, so none gets more than '
+            'the mean and a sentence, in any order',
+        ),
+        '16_sharding 1': {'1 -> 0': 'rounding up gives at least 1'},
         '17_sequences_experts 2': dict.fromkeys(
             ('0 -> 1', '0 -> -1'),
             'in every step some device has something to compute, or its '
             'first position would come after the last of the one before, '
             'all around the ring',
+        ),
+        '23_scaling 3': dict.fromkeys(
+            ('86400 -> 86401', '86400 -> 86399'),
+            'ten times as near as the check asks for',
         ),
         '25_bugs 1': {
             'found - factor * right -> factor * right - found': (

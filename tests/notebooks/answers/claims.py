@@ -9,6 +9,7 @@ WRONG = [
         (PRICE, 'dollars / (flop / flops / 60)', 'divide the dollars'),
         (PRICE, 'dollars / (flop / flops / 86_400)', 'divide the dollars'),
         (PRICE, 'dollars * flop / flops', 'divide the dollars'),
+        (PRICE, 'dollars / (flop // flops / 3_600)', 'divide the dollars'),
         (PRICE, 'flop / flops / 3_600', 'divide the dollars'),
         (PRICE, '1.476688', 'divide the dollars'),
         (PRICE, f'f"{{{PRICE}}} dollars"', 'return a number'),

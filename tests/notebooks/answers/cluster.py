@@ -61,6 +61,7 @@ WRONG = [
         (SERVER, 'min(B, m * B / n)', 'which link'),
         (SERVER, '(B + m * B / n)', 'which link'),
         (SERVER, 'max(B, m * B)', 'which link'),
+        (SERVER, 'max(B, m * B // n)', 'which link'),
         ('2 * max(', 'max(', 'how often'),
         (
             f'{SERVER} * beta',

@@ -51,6 +51,7 @@ WRONG = [
         (' / k', ' * k', 'of all k devices'),
         (' * 86_400', '', 'in seconds'),
         (' * 365.25', '', 'in seconds'),
+        ('86_400 / k', '86_400 // k', 'is not right'),
         ('365.25', '360', 'is not right'),
         (
             'checkpoint_interval(mtbf, checkpoint_seconds)',
