@@ -10,6 +10,7 @@ import mxnet as mx
 import numpy as onp
 from mxnet import autograd, np, npx
 from .devices import split_slices
+from .game import Game, run_game
 from .large_batch import norm
 from .network import loss
 from .replicas import get_params
@@ -467,3 +468,11 @@ def type_error(name, fixed=False):
     except TypeError as error:
         return str(error)
     return ''
+
+# %% ../notebooks/25_bugs.ipynb #game
+def new_game(seed):
+    """Return a game: the bug of this seed in a black box."""
+    return Game(ROOMS, in_numpy, seed)
+
+if __name__ == '__main__' and __spec__:  # python -m, not a notebook
+    run_game(ROOMS, in_numpy)
