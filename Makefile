@@ -27,7 +27,7 @@ tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \
 	tests/notebooks/test_exercises.py,tests)
 by_hand = d2lmulti/checks.py d2lmulti/check_rules.py \
 	d2lmulti/plots.py d2lmulti/checkpoint.py d2lmulti/resume.py \
-	d2lmulti/__main__.py d2lmulti/game.py d2lmulti/prepare \
+	d2lmulti/__main__.py d2lmulti/prepare \
 	d2lmulti/datasets/*.py d2lrun samestep
 compile = pip compile -q --config-file requirements/uv.toml --universal \
 	--python-version 3.8 --generate-hashes

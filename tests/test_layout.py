@@ -24,7 +24,7 @@ TAUGHT = [  # in the order of the chapters
 FLOORS = [
     {
         *('check_rules', 'network', 'one_file'),
-        *('plots', 'prepare', 'datasets', 'game'),
+        *('plots', 'prepare', 'datasets'),
     },
     {'checks', 'devices'},
     {'checkpoint', 'data', 'replicas'},
@@ -48,7 +48,7 @@ FLOORS = [
 
 # What chapters import of what is written by hand, and what one alone does.
 BY_HAND = {'checks', 'plots', 'prepare', 'datasets'}
-ALSO = {'cluster': 'resume', 'bugs': 'game'}
+ALSO = {'cluster': 'resume'}
 
 OTHER = ROOT.parent / 'd2lrun'  # the house below: jobs and the doctor
 # What of ours may use it: chapters show how to run jobs, but need none;

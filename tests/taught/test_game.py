@@ -6,7 +6,8 @@ import sys
 import pytest
 from helpers import put_in_method
 
-from d2lmulti import bugs, game
+from d2lmulti import bugs
+from samestep import game
 
 # What a player may see: (bug, devices, measurement, answer).
 SEEN = [
