@@ -148,7 +148,6 @@ COUNTED = 'a count, a formula or a bound, not a measurement'
 COMPARED = 'the next cell prints it, and nbval compares that'
 SHOWN = 'says of the output above what it shows'
 SOURCE = 'of somebody else, with the source'
-STORED = 'a stored measurement, with its file; test_claims.py looks there'
 
 OTHERS = {
     'devices': {COUNTED: ['but they are no faster']},
@@ -213,9 +212,6 @@ OTHERS = {
             'If all gradients were ten times as large',
         ],
         SHOWN: ['less than half of the work pays off', 'far below *b*'],
-    },
-    'sync_batch_norm': {
-        STORED: ['the step with synchronized statistics takes 1.08'],
     },
     'heterogeneous': {
         DEFINED: [
