@@ -6,8 +6,9 @@ It needs NumPy alone.
 
 import numpy as np
 
-from .causes import cast, distance, likely_cause, moves_of, replicas_of
+from .causes import cast, distance, replicas_of
 from .comparison import Comparison, Difference
+from .explain import explain
 
 __all__ = ['Comparison', 'Difference', 'same_step']
 
@@ -67,12 +68,11 @@ def same_step(
             growth,
         )
         if not comparison:
-            starts = [cast(params, 'float64'), *(r[0] for r in right)]
-            moves = moves_of(
-                reference, starts, batches, n, gradients, num_devices
+            starts = [cast(params, 'float64'), *(r[0] for r in right[:n])]
+            return explain(
+                *(comparison, found[n], reference, starts, batches),
+                *(gradients, num_devices),
             )
-            start = [0 * a for a in exact] if gradients else starts[n]
-            return explain(comparison, found[n], start, moves, num_devices)
     return comparison
 
 
@@ -117,21 +117,3 @@ def check_shapes(replicas, right):
                 f'replica {i} of the step has arrays of shapes {shapes}, the '
                 f'reference of {wanted}: return the same arrays'
             )
-
-
-def explain(comparison, replicas, start, moves, k):
-    """Return the comparison with likely causes."""
-    differences = [
-        d._replace(
-            cause=likely_cause(
-                replicas[d.replica][d.array] - start[d.array],
-                [(what, arrays[d.array]) for what, arrays in moves],
-                d.bound,
-                k,
-            )
-        )
-        if not d.error <= d.bound
-        else d
-        for d in comparison.differences
-    ]
-    return Comparison(differences, comparison.growth)

@@ -28,9 +28,10 @@ def moves_of(reference, starts, batches, n, gradients, k):
     """Return pairs of words and moves: how far each array goes in step `n`,
     first the right way, then with known bugs. A gradient starts at 0."""
 
-    def move(part, n=n):
+    def move(part, n=n, turn=0, before=0):
         X, y = cast(batches[n], 'float64')
-        start = starts[0 if gradients else n]
+        start = starts[0 if gradients else n - before]
+        y = np.roll(y, turn, axis=0)
         result = replicas_of(reference(start, X[part], y[part]))
         arrays = cast(result[0], 'float64')
         return arrays if gradients else [a - s for a, s in zip(arrays, start)]
@@ -38,15 +39,22 @@ def moves_of(reference, starts, batches, n, gradients, k):
     rows = np.arange(len(batches[n][0]))
     moves = [('the right one', move(rows))]
 
-    def add(words, part, n=n):
+    def add(words, *arguments):
         with contextlib.suppress(Exception):  # the reference may want more
-            moves.append((words, move(part, n)))
+            moves.append((words, move(*arguments)))
 
     if n:
         add('that of the step before', slice(None), n - 1)
+        both = [sum(arrays) for arrays in zip(move(rows), moves[-1][1])]
+        moves.append(('the right one and that of the step before', both))
+        if not gradients:
+            old = 'one from the parameters of the step before'
+            add(old, rows, n, 0, 1)
     if len(rows) > 1:
         add('one without the last example', rows[:-1])
         add('one without the first example', rows[1:])
+        for turn in (1, -1):
+            add('one with labels of the row beside', rows, n, turn)
     for shards in splits_of(rows, k):
         first = len(moves)
         for i, shard in enumerate(shards):
@@ -72,8 +80,9 @@ def splits_of(rows, k):
     return [split for split in splits if len(split) > 1]
 
 
-def likely_cause(move, moves, bound, k):
-    """Return in words what an array's wrong move is, or ''."""
+def likely_cause(move, moves, bound, k, n, start=None):
+    """Return in words what an array's wrong move is, or ''. `n`: examples;
+    `start`: the array before the step."""
     right = moves[0][1]
     if not np.isfinite(move).all():
         return 'It has numbers that are not finite.'
@@ -84,20 +93,45 @@ def likely_cause(move, moves, bound, k):
         rest = abs(move - scale * known).max()
         differs = known is right or abs(known - right).max() > bound
         if differs and rest <= max(bound, abs(move).max() / 1e4):
-            return f'The move is {what}{times(scale, k)}.'.replace('?.', '?')
+            words = f'The move is {what}{times(scale, k, n)}.'
+            return words.replace('?.', '?')
     if distance(np.sort(move, None), np.sort(right, None)) <= bound:
         return 'The move has the right numbers in another order.'
+    off = move - right
+    if start is not None and start.size > 2:
+        scale = (off * start).sum() / max((start * start).sum(), 1e-300)
+        if abs(off - scale * start).max() <= bound:
+            return (
+                f'The move is the right one and {scale:.3g} times what was '
+                'there: a decay, left out or counted again?'
+            )
+    bits = np.log2(abs(right).max() / abs(off).max() + 1e-300)
+    if bits >= 7:
+        words = 'precision, or a small term?'
+        return f'The move is right to {bits:.0f} bits: {words}'
+    wrong = abs(off) > bound
+    if wrong.sum() < 0.8 * wrong.size:
+        first = tuple(int(i[0]) for i in np.nonzero(wrong))
+        parts = [(what, known[wrong]) for what, known in moves]
+        cause = likely_cause(move[wrong], parts, bound, k, n)
+        return (
+            f'Wrong are {wrong.sum()} of {wrong.size} numbers, the first at '
+            f'{first}. {cause if wrong.sum() > 1 else ""}'
+        ).strip()
     return ''
 
 
-def times(scale, k):
-    """Return a factor in words."""
+def times(scale, k, n):
+    """Return a factor in words, for n examples on k devices."""
+    shard = -(-n // k)  # the longest
     for factor, words in (
         (k, f', times the {k} devices: a sum where a mean is due?'),
         (1 / k, f', divided by the {k} devices: a mean where a sum is due?'),
         (2, ', twice: added to what was there?'),
         (-1, ', backward'),
+        (n / shard, f', times {n} / {shard}: divided by a shard of rows?'),
+        (n / shard / k, f', times {n} / {shard * k}: padding counted?'),
     ):
-        if factor != 1 and abs(scale - factor) < 1e-4:
+        if abs(factor - 1) > 1e-3 > 10 * abs(scale - factor):
             return words
-    return '' if abs(scale - 1) < 1e-6 else f' times {scale:.6g}'
+    return '' if f'{scale:.6g}' == '1' else f' times {scale:.6g}'

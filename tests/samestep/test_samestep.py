@@ -127,6 +127,22 @@ def stale():
     return step
 
 
+def on_rows(rows, n):
+    """Return a step on these rows of the minibatch, divided by n."""
+
+    def step(params, X, y):
+        return descend(params, gradients(params, X[rows], y[rows]), n)
+
+    rows = list(rows)
+    return step
+
+
+def one_column_stays(params, X, y):
+    new = reference(params, X, y)
+    new[2][:, 4] = params[2][:, 4]
+    return new
+
+
 BUGS = {
     'sum for mean': (parallel(2, scaled(2)), 'times the 2 devices'),
     'mean for sum': (parallel(2, scaled(0.5)), 'divided by the 2 devices'),
@@ -158,6 +174,42 @@ BUGS = {
         'in another order',
     ),
     'not finite': (parallel(2, scaled(np.nan)), 'not finite'),
+    'padding counted': (parallel(2, lambda s, n: (s, 62)), '61 / 62: padding'),
+    'divided by the first shard': (
+        parallel(2, lambda s, n: (s, 31)),
+        '61 / 31: divided by a shard of rows?',
+    ),
+    'slices that overlap': (
+        on_rows([*range(31), *range(30, 61)], 61),
+        '0 to 29 once, 30 twice, 31 to 60 once',
+    ),
+    'a sampler that repeats the first examples': (
+        on_rows([*range(61), 0, 1, 2], 64),
+        '0 to 2 1.91 times, 3 to 60 0.953 times',
+    ),
+    'one of the three reads': (
+        on_rows(range(0, 61, 3), 21),
+        'one in 3 of 0 to 60 2.9 times, one in 3 of 1 to 58 never',
+    ),
+    'labels of the next row': (
+        lambda params, X, y: reference(params, X, np.roll(y, 1)),
+        'one with labels of the row beside',
+    ),
+    'half precision on the wire': (
+        parallel(2, lambda s, n: ([a.astype('float16') for a in s], n)),
+        'bits: precision, or a small term?',
+    ),
+    'a column that nobody sends': (
+        one_column_stays,
+        'Wrong are 30 of 150 numbers, the first at (0, 4). It has not moved.',
+    ),
+    'weight decay counted again': (
+        lambda params, X, y: [
+            new - old.dtype.type(0.01) * old
+            for new, old in zip(reference(params, X, y), params)
+        ],
+        'the right one and -0.01 times what was there: a decay',
+    ),
     'a little too large': (parallel(2, scaled(1.0001)), 'times 1.0001'),
 }
 
@@ -178,6 +230,57 @@ def test_the_first_wrong_step_is_named_and_a_stale_gradient():
     comparison = same_step(stale(), reference, params, batches)
     worst = comparison.failures()[0]
     assert worst.step == 1 and 'step before' in worst.cause
+
+
+def remembering(change):
+    """Return a step; `change` gets parameters and
+    sums of the step before, then its own."""
+    last = []
+
+    def step(params, X, y):
+        last.append((params, gradients(params, X, y)))
+        return change(*last[max(0, len(last) - 2)], *last[-1], len(X))
+
+    return step
+
+
+def test_gradients_that_were_not_zeroed_are_named():
+    def added(old, before, params, sums, n):
+        both = [a + b for a, b in zip(sums, before)]
+        return descend(params, both if old is not params else sums, n)
+
+    params, batches = random_case(1, steps=2, size=20)
+    comparison = same_step(remembering(added), reference, params, batches)
+    assert 'the right one and that of the step before' in str(comparison)
+
+
+def test_gradients_at_old_parameters_are_named():
+    seen = []
+
+    def step(params, X, y):
+        seen.append(params)
+        old = seen[max(0, len(seen) - 2)]
+        return descend(params, gradients(old, X, y), len(X))
+
+    params, batches = random_case(1, steps=2, size=20)
+    comparison = same_step(step, reference, params, batches)
+    assert 'from the parameters of the step before' in str(comparison)
+
+
+def test_layers_that_exchange_their_gradients_are_named():
+    def layers(params, X, y):
+        return [X.T @ y + params[0], (X**2).T @ y - params[1]]
+
+    params, ((X, _),) = random_case(1, size=20)
+    params = [np.ones((20, 2)), np.ones((20, 2))]
+    comparison = same_step(
+        lambda *batch: layers(*batch)[::-1],
+        layers,
+        params,
+        [(X, X[:, :2])],
+        gradients=True,
+    )
+    assert 'The move is that of array 1.' in str(comparison)
 
 
 def test_a_reference_that_cannot_take_every_part_does_no_harm():
