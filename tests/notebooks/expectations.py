@@ -101,7 +101,6 @@ CONFRONTED = {
     'sharding': {
         'We expect the bytes of CODE and': 'zero1-run',
         'we expect 1.5 times the bytes': 'zero3-check',
-        'one is lost: three should go on': 'reshard-run',
         'a device should take another step': 'clip-run',
         'So the memory holds at most': 'recompute-check',
         'we expect an error within four roundings': 'arithmetic',
@@ -270,7 +269,6 @@ OTHERS = {
             'is rounded to float16, and so is each',
             'the error is at most four roundings',
             'One rounding is at most',
-            'Where the processor can, it is half',
             'what is smaller than half of the last one is lost',
         ],
     },
