@@ -60,6 +60,7 @@ CONFRONTED = {
         'We expect the products side by side': '12',
         'We expect the first copy of a gradient, above': '16',
         'so we expect an overlapped time of at least': '20',
+        'So we expect overlap to save at least a fifth': 'early-and-late',
         'but we expect the sums of one bucket only after': 'buckets-figure',
         'We expect one bucket to pay for all': 'buckets-model',
         'we expect the pause to make each step as much longer': '24',
@@ -100,7 +101,6 @@ CONFRONTED = {
     'sharding': {
         'We expect the bytes of CODE and': 'zero1-run',
         'we expect 1.5 times the bytes': 'zero3-check',
-        'one is lost: three should go on': 'reshard-run',
         'a device should take another step': 'clip-run',
         'So the memory holds at most': 'recompute-check',
         'we expect an error within four roundings': 'arithmetic',
@@ -203,8 +203,14 @@ OTHERS = {
         ],
     },
     'timeline': {
-        DEFINED: ['if such a one should count as waiting'],
-        COUNTED: ['to hide a loader that is faster than a step'],
+        DEFINED: [
+            'if such a one should count as waiting',
+            'with about as many bytes, whose gradient is ready last',
+        ],
+        COUNTED: [
+            'to hide a loader that is faster than a step',
+            'so that about a third is saved',
+        ],
     },
     'large_batch': {
         COUNTED: [
@@ -246,6 +252,7 @@ OTHERS = {
             'the two of a group, side by side',
         ],
         COUNTED: [
+            'the exchange takes *R* (*k* − 1)/*d* times as long',
             'Each device sends its half of them',
             'half of the images and labels',
             'Tensor: half of every array but the last bias',
@@ -258,7 +265,6 @@ OTHERS = {
             'is rounded to float16, and so is each',
             'the error is at most four roundings',
             'One rounding is at most',
-            'Where the processor can, it is half',
             'what is smaller than half of the last one is lost',
         ],
     },
