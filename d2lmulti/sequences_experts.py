@@ -321,6 +321,6 @@ def expert_gradients(X, y, device_params, experts, devices, num_choices=1,
     mixed = record(tape, mix, hs, run_experts(tape, rows, chosen, experts),
                    probs, chosen)
     losses = record(tape, next_word_losses, mixed, ys, device_params)
-    counts = [sum((own == e).sum() for own in chosen)
+    counts = [sum(int((own == e).sum()) for own in chosen)
               for e in range(len(experts))]
     return run_backward(tape, losses, len(X), device_params), counts
