@@ -303,6 +303,7 @@ OTHERS = {
         SOURCE: [
             'give another gradient in two accumulated',
             'their gradients are four times as large',
+            'Its loss was higher than it should be',
         ],
         SHOWN: ['Types see more than half of the rooms'],
     },

@@ -232,6 +232,33 @@ def test_the_first_wrong_step_is_named_and_a_stale_gradient():
     assert worst.step == 1 and 'step before' in worst.cause
 
 
+def test_no_cause_is_invented_for_what_has_another():
+    def largest(params, X, y):
+        """Take the larger of two gradients in place of their sum."""
+        alone = [gradients(params, *shard) for shard in shards_of(X, y, 2)]
+        return descend(params, [np.maximum(*g) for g in zip(*alone)], len(X))
+
+    params, batches = random_case(0, size=61)
+    failures = same_step(largest, reference, params, batches).failures()
+    assert len(failures) == 4 and not any(d.cause for d in failures)
+
+
+def clip(params, X, y):
+    """Make a step whose move is not the mean of those of its examples."""
+    sums = gradients(params, X, y)
+    norm = np.sqrt(sum((g * g).sum() for g in sums))
+    return descend(params, [g / norm for g in sums], len(X))
+
+
+def test_examples_are_not_counted_where_moves_do_not_add_up():
+    def step(params, X, y):
+        return clip(params, np.concatenate([X, X[:2]]), np.append(y, y[:2]))
+
+    params, batches = random_case(0, size=61)
+    failures = same_step(step, clip, params, batches).failures()
+    assert failures and 'counts' not in str(failures)
+
+
 def remembering(change):
     """Return a step; `change` gets parameters and
     sums of the step before, then its own."""
@@ -449,3 +476,19 @@ def test_a_bug_in_same_step_is_caught(monkeypatch, bug):
     monkeypatch.setitem(globals(), 'same_step', mutated(same_step, old, new))
     with pytest.raises(AssertionError):
         property_holds()
+
+
+@pytest.mark.parametrize(
+    'old, new',
+    [
+        ('abs(off - scale * start).max() <= bound', 'True'),
+        ('bits >= 7', 'True'),
+        ('differs and rest <= max(bound, abs(move).max() / 1e4)', 'differs'),
+    ],
+)
+def test_an_invented_cause_is_caught(monkeypatch, old, new):
+    module = sys.modules['samestep.explain']
+    mutant = mutated(module.likely_cause, old, new)
+    monkeypatch.setattr(module, 'likely_cause', mutant)
+    with pytest.raises(AssertionError):
+        test_no_cause_is_invented_for_what_has_another()
