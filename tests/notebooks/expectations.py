@@ -301,6 +301,7 @@ OTHERS = {
     },
     'bugs': {
         SOURCE: [
+            'Its loss was higher than it should be',
             'give another gradient in two accumulated',
             'their gradients are four times as large',
             'Its loss was higher than it should be',
