@@ -21,8 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from tqdm import tqdm
 
 from .exercises import read_chapters
-from .gradebook import add_earlier, write_gradebook, write_imports
-from .grading import ROOT, best_of, grade_file
+from .gradebook import with_earlier, write_gradebook, write_imports
+from .grading import ROOT, grade_file
 from .report import write_report
 from .roster import (
     CANVAS,
@@ -63,9 +63,9 @@ def main():
         earlier = read_texts(folder, chapters, each)
     except (ValueError, OSError) as error:
         sys.exit(str(error))
-    results = best_of(grade_files(files, chapters, options))
-    if options.add:
-        results = add_earlier(results, options.out / 'results.json')
+    results = grade_files(files, chapters, options)
+    saved = options.out / 'results.json'
+    results = with_earlier(results, saved, options.add)
     texts = merge(earlier, files, chapters, each, options.add)
     write_all(results, texts, chapters, options)
     counts = collections.Counter(result.verdict for result in results)

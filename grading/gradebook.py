@@ -19,11 +19,11 @@ CANVAS_HEADER = ['Student', 'ID', 'SIS User ID', 'SIS Login ID', 'Section']
 MOODLE_HEADER = ['First name', 'Last name', 'ID number', 'Email address']
 
 
-def add_earlier(results, path):
-    """Return the results with those of earlier weeks, saved in `path`, and
-    save all of them: of two results for an exercise, the best counts."""
+def with_earlier(results, path, add):
+    """Return the results, if `add` with those that are saved in `path`: of
+    two for an exercise, the best counts. Save what is returned."""
     earlier = []
-    if path.exists():
+    if add and path.exists():
         earlier = [Result(**row) for row in json.loads(path.read_text())]
     # What could not be read this week says nothing of another one.
     both = best_of(earlier + results)

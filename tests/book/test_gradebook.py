@@ -11,7 +11,7 @@ import zipfile
 import pytest
 
 from grading.__main__ import name_students
-from grading.gradebook import add_earlier, write_gradebook, write_imports
+from grading.gradebook import with_earlier, write_gradebook, write_imports
 from grading.grading import Result, best_of
 from grading.roster import (
     Person,
@@ -72,10 +72,11 @@ def test_a_second_week_adds_up_and_overwrites_nothing(tmp_path):
         result('ann', '01_devices', 1, 'wrong'),  # handed in again
         result('ann', '01_devices', 2, 'passed'),
     ]
-    assert add_earlier(first, path) == first
-    both = add_earlier(second, path)
+    assert with_earlier(first, path, False) == first
+    both = with_earlier(second, path, True)
     assert [one.verdict for one in both] == ['passed'] * 3
-    assert add_earlier([], path) == both
+    assert with_earlier([], path, True) == both
+    assert with_earlier(second, path, False) == second  # graded anew
 
 
 @pytest.mark.parametrize('text', ['', 'student,name\n'])

@@ -339,10 +339,11 @@ def test_the_students_page_has_the_sources_and_the_comments(tmp_path):
 
 
 def test_results_with_sources_are_saved_for_the_next_week(tmp_path):
-    from grading.gradebook import add_earlier
+    from grading.gradebook import with_earlier
 
     (ann,) = results(ann=COPY)
     path = tmp_path / 'results.json'
-    assert add_earlier([ann], path) == add_earlier([], path) == [ann]
+    assert with_earlier([ann], path, False) == [ann]
+    assert with_earlier([], path, True) == [ann]
     assert json.loads(path.read_text())[0]['sources'] == [COPY]
     assert dataclasses.asdict(ann)['sources'] == [COPY]
