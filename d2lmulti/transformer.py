@@ -67,22 +67,25 @@ def split_heads(H, num_heads):
     return H.reshape(n, length, num_heads, -1).transpose(0, 2, 1, 3)
 
 # %% ../notebooks/14_transformer.ipynb #attention
-def attention_weights(Q, K, is_padding):
+def attention_weights(Q, K, is_hidden):
     """Return how much each position attends to each other one.
 
-    `Q`, `K`: (n, heads, length, width / heads). `is_padding`: 0 or 1, shape
-    (n, 1, 1, length). Result: (n, heads, length, length), rows of sum 1.
+    `Q`, `K`: (n, heads, length, width / heads). `is_hidden`: 0 or 1, shape
+    (n, 1, 1 or length, length). Result: (n, heads, length, length), rows of
+    sum 1.
     """
     scores = np.matmul(Q / math.sqrt(Q.shape[3]), K.swapaxes(2, 3))
     # not np.where: with a number as a branch, its gradient is wrong
-    return npx.softmax(scores - 1e9 * is_padding, axis=-1)
+    return npx.softmax(scores - 1e9 * is_hidden, axis=-1)
 
-def attention(H, is_padding, W_qkv, b_qkv, W_out, b_out, num_heads):
-    """Return weighted means of values, (n, length, width)."""
+def attention(H, is_hidden, W_qkv, b_qkv, W_out, b_out, num_heads):
+    """Return weighted means of values, (n, length, width); of some heads,
+    their part of them, if the weights are theirs."""
     Q, K, V = [split_heads(part, num_heads) for part in np.split(
         linear(H, W_qkv, b_qkv), 3, axis=2)]
-    means = np.matmul(attention_weights(Q, K, is_padding), V)
-    return linear(means.transpose(0, 2, 1, 3).reshape(H.shape), W_out, b_out)
+    means = np.matmul(attention_weights(Q, K, is_hidden), V)
+    means = means.transpose(0, 2, 1, 3).reshape(*H.shape[:2], -1)
+    return linear(means, W_out, b_out)
 
 # %% ../notebooks/14_transformer.ipynb #init-transformer
 def init_transformer(seed, vocab_size, max_length=20, width=64,
@@ -110,24 +113,28 @@ def init_transformer(seed, vocab_size, max_length=20, width=64,
             for param in params]
 
 # %% ../notebooks/14_transformer.ipynb #transformer
-def transformer_scores(X, params, num_heads=4):
+def transformer_scores(X, params, num_heads=4, causal=False):
     """Return a score for each token of the vocabulary at each position.
 
     `X`: tokens, (n, length), 0 for padding; `params`: as from
-    `init_transformer`, on the device of `X`. Result: (n, length,
-    vocab_size). Raises ValueError if a row is longer than `params` have
-    positions, or if `num_heads` does not divide the width
-    (Vaswani et al. 2017, arXiv:1706.03762).
+    `init_transformer`, on the device of `X`; `causal`: no position sees
+    a later one. Result: (n, length, vocab_size). Raises ValueError if a row
+    is longer than `params` have positions, or if `num_heads` does not
+    divide the width (Vaswani et al. 2017, arXiv:1706.03762).
     """
     check_transformer(X, params, num_heads)
     E, P, *layers, gamma, beta, bias = params
-    is_padding = (X == PADDING).astype(E.dtype).reshape(len(X), 1, 1, -1)
+    is_hidden = (X == PADDING).astype(E.dtype).reshape(len(X), 1, 1, -1)
+    if causal:
+        place = np.arange(X.shape[1], ctx=X.ctx)
+        is_later = place > place.reshape(-1, 1)
+        is_hidden = np.maximum(is_hidden, is_later.astype(E.dtype))
     H = npx.embedding(X, E, input_dim=len(E), output_dim=E.shape[1])
     H = H + P[:X.shape[1]]
     for i in range(0, len(layers), 12):
         (gamma1, beta1, W_qkv, b_qkv, W_out, b_out,
          gamma2, beta2, W1, b1, W2, b2) = layers[i:i + 12]
-        H = H + attention(npx.layer_norm(H, gamma1, beta1), is_padding,
+        H = H + attention(npx.layer_norm(H, gamma1, beta1), is_hidden,
                           W_qkv, b_qkv, W_out, b_out, num_heads)
         inner = linear(npx.layer_norm(H, gamma2, beta2), W1, b1)
         H = H + linear(npx.activation(inner, 'relu'), W2, b2)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mxnet import autograd, np, npx
 
 import d2lmulti
+from d2lmulti import transformer
 from d2lmulti.datasets import alice
 from d2lmulti.transformer import (
     attention_weights,
@@ -197,8 +198,8 @@ def test_the_wrong_gradient_of_where_is_caught(monkeypatch):
     put_in(
         monkeypatch,
         attention_weights,
-        'scores - 1e9 * is_padding',
-        'np.where(is_padding > 0, -1e9, scores)',
+        'scores - 1e9 * is_hidden',
+        'np.where(is_hidden > 0, -1e9, scores)',
     )
     with pytest.raises(AssertionError):
         assert_gradients_are_right()
@@ -219,7 +220,7 @@ def test_padding_changes_no_score():
 
 
 def test_an_ignored_padding_mask_is_caught(monkeypatch):
-    put_in(monkeypatch, attention_weights, '- 1e9 * is_padding', '')
+    put_in(monkeypatch, attention_weights, '- 1e9 * is_hidden', '')
     with pytest.raises(AssertionError):
         assert_padding_changes_nothing()
 
@@ -291,13 +292,11 @@ def test_tokens_are_counted_in_arrays_of_both_kinds():
 # Weights by tokens
 
 
-def reference_step(X, y, lr=1):
+def reference_step(X, y, lr=1, net=transformer_scores):
     """Return parameters after a step on the mean over predicted words."""
     params = d2lmulti.get_params(as_type(init()), mx.cpu(0))
     with autograd.record():
-        log_probs = npx.log_softmax(transformer_scores(X, params)).reshape(
-            -1, V
-        )
+        log_probs = npx.log_softmax(net(X, params)).reshape(-1, V)
         rows = np.array(onp.flatnonzero(y.asnumpy()))
         labels = y.reshape(-1)[rows]
         mean = -npx.pick(log_probs[rows], labels).mean()
@@ -418,6 +417,153 @@ def test_training_on_two_devices_learns():
         losses.append(total)
     assert losses[-1] < losses[0] / 2
     assert d2lmulti.training.max_difference(*replicas) == 0
+
+
+# A causal decoder
+
+
+def assert_later_words_change_nothing():
+    params = as_type(init())
+    X = onp.random.RandomState(0).randint(3, V, (4, 9))
+    for i in range(1, 9):
+        changed = X.copy()
+        changed[:, i:] = 3 + (changed[:, i:] - 2) % (V - 3)
+        scores = [
+            transformer_scores(np.array(tokens), params, causal=True)
+            for tokens in (X, changed)
+        ]
+        assert roundings(*[[found[:, :i]] for found in scores]) <= 1
+        assert roundings(*[[found[:, i:]] for found in scores]) > 100
+
+
+def test_a_decoder_sees_no_later_word():
+    assert_later_words_change_nothing()
+
+
+@pytest.mark.parametrize(
+    'old, new',
+    [
+        ('place > place', 'place > 1 + place'),
+        ('place > place', 'place < place'),
+        ('np.maximum(is_hidden, is_later', 'np.minimum(is_hidden, is_later'),
+    ],
+    ids=['the answer seen', 'the past hidden', 'not hidden'],
+)
+def test_a_decoder_that_sees_the_answer_is_caught(monkeypatch, old, new):
+    put_in(monkeypatch, transformer_scores, old, new)
+    with pytest.raises(AssertionError):
+        assert_later_words_change_nothing()
+
+
+def test_a_decoder_without_its_mask_equals_the_encoder_at_the_last_word():
+    """In one layer: there the last position sees all others anyway."""
+    params = as_type(init_transformer(0, V, max_length=9, width=16))
+    X = np.array(onp.random.RandomState(0).randint(3, V, (4, 9)))
+    causal, both = [
+        transformer_scores(X, params, causal=causal)
+        for causal in (True, False)
+    ]
+    assert roundings([causal[:, -1]], [both[:, -1]]) <= 1
+    assert roundings([causal[:, 0]], [both[:, 0]]) > 100
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+def test_a_decoder_takes_the_step_of_one_device(monkeypatch, k):
+    decoder = functools.partial(transformer_scores, causal=True)
+    right = functools.partial(reference_step, net=decoder)
+    monkeypatch.setitem(globals(), 'reference_step', right)
+    assert max(distances(13, k, net=decoder)) <= 1
+    if k > 1:
+        lost = distances(13, k, net=decoder, allreduce=lambda data: None)
+        assert min(lost) > 100
+
+
+def loss_of_copies(monkeypatch, gain, seed):
+    """Return a decoder's mean loss for the second half of new rows, which
+    repeats the first; its attention is multiplied by `gain`."""
+    right = transformer.attention
+    monkeypatch.setattr(
+        transformer, 'attention', lambda *inputs: gain * right(*inputs)
+    )
+    params = d2lmulti.get_params(
+        init_transformer(seed, 9, max_length=7, width=32), mx.cpu(0)
+    )
+    rng, state = onp.random.RandomState(seed), []
+    for _ in range(150):
+        rows = onp.tile(rng.randint(3, 9, (32, 4)), 2)
+        X, y = [np.array(part, dtype='int32') for part in (rows, rows)]
+        X, y = X[:, :-1], y[:, 1:] * (np.arange(7) > 2)
+        with autograd.record():
+            scores = transformer_scores(X, params, causal=True)
+            loss = token_loss(scores, y).sum() / count_tokens(y)
+        loss.backward()  # of rows that no step has seen
+        grads = [param.grad for param in params]
+        d2lmulti.adam(params, grads, state, 0.01)
+    monkeypatch.undo()
+    return float(loss)
+
+
+@pytest.mark.parametrize(
+    'seed', [0, *(pytest.param(i, marks=pytest.mark.long) for i in (1, 2))]
+)
+def test_a_decoder_copies_with_attention_only(monkeypatch, seed):
+    """Six equally frequent tokens: without attention, a loss of log 6."""
+    assert loss_of_copies(monkeypatch, 1, seed) < 0.8
+    assert loss_of_copies(monkeypatch, 0, seed) > 1.5
+
+
+# Heads
+
+
+def assert_heads_add_up(num_heads, groups, size=3):
+    rng = onp.random.RandomState(0)
+    width = num_heads * size
+    H, W_qkv, b_qkv, W_out, b_out = [
+        np.array(rng.normal(size=shape), dtype='float64')
+        for shape in (
+            (2, 5, width),
+            (3 * width, width),
+            (3 * width,),
+            (width, width),
+            (width,),
+        )
+    ]
+    hidden = np.array(onp.triu(onp.ones((5, 5)), 1)[None, None])
+    right = transformer.attention(
+        H, hidden, W_qkv, b_qkv, W_out, b_out, num_heads
+    )
+    total = np.zeros_like(right)
+    for heads in onp.array_split(onp.arange(num_heads), groups):
+        own = (heads[:, None] * size + onp.arange(size)).ravel()
+        rows = np.array((own + width * onp.arange(3)[:, None]).ravel())
+        total = total + transformer.attention(
+            H,
+            hidden,
+            W_qkv[rows],
+            b_qkv[rows],
+            W_out[:, np.array(own)],
+            b_out * float(heads[0] == 0),
+            len(heads),
+        )
+    assert roundings([total], [right]) <= 1
+
+
+@pytest.mark.parametrize(
+    'num_heads, groups', [(1, 1), (4, 2), (4, 3), (4, 4), (5, 2), (5, 3)]
+)
+def test_the_output_is_the_sum_over_any_groups_of_heads(num_heads, groups):
+    assert_heads_add_up(num_heads, groups)
+
+
+def test_heads_scaled_by_all_of_the_width_are_caught(monkeypatch):
+    put_in(
+        monkeypatch,
+        attention_weights,
+        'math.sqrt(Q.shape[3])',
+        'math.sqrt(Q.shape[1] * Q.shape[3])',
+    )
+    with pytest.raises(AssertionError):
+        assert_heads_add_up(4, 2)
 
 
 @pytest.mark.skipif(not mx.__version__.startswith('1.9'), reason='of 1.9.1')
