@@ -31,9 +31,10 @@ def chromium():
 @pytest.fixture(scope='module')
 def browser(chromium):
     """Chromium, running."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
+    api = pytest.importorskip(
+        'playwright.sync_api', reason='the book needs Python 3.11'
+    )
+    with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium, args=['--no-sandbox', '--disable-gpu']
         )

@@ -616,11 +616,11 @@ def test_invalid_arguments_of_experts_are_refused(change, error, message):
     devices = [mx.cpu(0), mx.cpu(1)]
     shared, experts = expert_params(3)
     arguments = dict(zip('Xy', words(6)))
-    arguments |= {
-        'device_params': [get_params(shared, device) for device in devices],
-        'experts': [get_params(a, devices[0]) for a in experts],
-        'devices': devices,
-    }
+    arguments.update(
+        device_params=[get_params(shared, device) for device in devices],
+        experts=[get_params(a, devices[0]) for a in experts],
+        devices=devices,
+    )
     change(arguments)
     with pytest.raises(error, match=message):
         expert_gradients(**arguments)
