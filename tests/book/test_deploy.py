@@ -272,7 +272,13 @@ def end(container):
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize('name', ['compose', 'kubernetes-one-job'])
+@pytest.mark.parametrize(
+    'name',
+    [
+        'compose',
+        pytest.param('kubernetes-one-job', marks=pytest.mark.long),
+    ],
+)
 def test_its_commands_run_a_job(name, tmp_path):
     program = JOIN + 'print(step(), *sys.argv[1:])\nnpx.waitall()'
     containers = start_containers(name, tmp_path, program)

@@ -77,6 +77,7 @@ def run(folder, commands, **variables):
     return outputs
 
 
+@pytest.mark.long
 def test_the_two_examples_train_the_same_network(tmp_path):
     (tmp_path / 'train.py').write_text(SCRIPT)
     (alone,) = run(tmp_path, COMMANDS[:1])

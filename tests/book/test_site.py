@@ -45,7 +45,7 @@ PAGES = [
 
 
 @pytest.fixture(scope='module')
-def book(tmp_path_factory):
+def book(chromium, tmp_path_factory):
     """The folder of the site, built with warnings as errors."""
     folder = tmp_path_factory.mktemp('book')
     command = '-m sphinx -W --keep-going -q -n -d'.split()

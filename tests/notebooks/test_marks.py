@@ -42,7 +42,7 @@ def test_a_mark_selects_all_of_a_chapter_and_nothing_else(stem):
         assert test.startswith(own) or stem in test
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_long_tests_of_a_chapter_run_only_if_they_are_named():
     own = 'tests/taught/test_sync_batch_norm.py'
     some = collected('-m', 'sync_batch_norm', own)
@@ -50,7 +50,7 @@ def test_long_tests_of_a_chapter_run_only_if_they_are_named():
     assert 0 < len(some) < len(every)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_without_a_mark_no_notebook_runs():
     ids = collected('tests/test_words.py', 'notebooks')
     assert ids and not any('.ipynb::' in test for test in ids)

@@ -244,7 +244,7 @@ def test_no_cause_is_invented_for_what_has_another():
 
 
 def clip(params, X, y):
-    """Make a step whose move is not the mean of those of its examples."""
+    """Move by something else than the mean of those of its examples."""
     sums = gradients(params, X, y)
     norm = np.sqrt(sum((g * g).sum() for g in sums))
     return descend(params, [g / norm for g in sums], len(X))

@@ -232,6 +232,7 @@ def test_operators_take_numbers_of_numpy_as_parameters():
     assert layer(X.reshape(1, 1, 3, 4)).shape == (1, 1, 2, 3)
 
 
+@pytest.mark.long
 def test_mxnet_imports_the_statistics_of_scipy_only_when_it_uses_them():
     run(
         """
@@ -249,6 +250,7 @@ assert sys.modules['scipy.stats'].norm is quantization.stats.norm
     )
 
 
+@pytest.mark.long
 def test_statistics_that_are_there_stay():
     run(
         """

@@ -111,7 +111,7 @@ def test_its_metadata_name_the_builds_of_mxnet(installed):
     assert 'd2lrun = d2lrun.__main__:main' in path.read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_the_wheel_trains_in_a_job_of_several_processes(installed, tmp_path):
     (tmp_path / 'train.py').write_text(TRAIN.format(folder=str(installed)))

@@ -34,7 +34,7 @@ def look(name, fixed, k, seed=0):
     )
 
 
-@pytest.mark.parametrize('k', [2, 3, 4])
+@pytest.mark.parametrize('k', [2, pytest.param(3, marks=pytest.mark.long), 4])
 @pytest.mark.parametrize('name', bugs.ROOMS)
 def test_a_bug_is_found_and_its_fix_is_right(name, k):
     k = 2 if name == 'router_slots' else k  # a device for each expert

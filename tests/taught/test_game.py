@@ -54,9 +54,8 @@ def test_the_right_step_is_nowhere_wrong():
             assert found in ('wrong: none', 'none of four'), (name, what)
 
 
-@pytest.mark.parametrize(
-    'k', [2, *(pytest.param(k, marks=pytest.mark.long) for k in (3, 4))]
-)
+@pytest.mark.long
+@pytest.mark.parametrize('k', [2, 3, 4])
 def test_each_bug_can_be_told_from_all_others(k):
     made, seen = game_of('rebound', k), {}
     for name in bugs.ROOMS:
