@@ -64,6 +64,7 @@ CONFRONTED = {
         'but we expect the sums of one bucket only after': 'buckets-figure',
         'We expect one bucket to pay for all': 'buckets-model',
         'we expect the pause to make each step as much longer': '24',
+        'we expect the slower of the two to set the pace': '24',
     },
     'compression': {
         'We expect that without feedback the second number': 'feedback-run',
