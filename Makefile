@@ -35,7 +35,7 @@ compile = pip compile -q --config-file requirements/uv.toml --universal \
 # Else every process of the tests would compile MXNet's Python code again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help env train lab lint check test test-all test-long test-processors \
+.PHONY: help env train lab lint check test test-all test-ci test-long test-processors \
 	test-as-gpus test-hosts test-gpu test-gpu-build bench export execute sphinx book pdf slides \
 	student grade figures horovod lock dist gpu-report clean
 
@@ -68,7 +68,7 @@ check: lint  ## style, types, words and the taught functions: a minute
 	$(pytest) $(side_by_side) 2 -m 'not long and not slow' tests/taught \
 	    tests/test_layout.py tests/test_words.py
 
-test: test-$(or $(SUITE),all)  ## all tests; SUITE=long, processors, as-gpus, hosts, gpu or gpu-build
+test: test-$(or $(SUITE),all)  ## all tests; SUITE=ci, long, processors, as-gpus, hosts, gpu or gpu-build
 
 # Tests and chapters in one pool, the longest first. Many tests wait for
 # processes, so there are more of them than cores. Cells whose output nbval
@@ -91,6 +91,10 @@ test-processors: export D2LMULTI_SMALL = 1
 test-processors: env
 	@sh tests/processors.sh "$(SETTINGS)" \
 	    $(pytest) $(side_by_side) 3 $(chapters) $(ALSO)
+
+test-ci: export D2LMULTI_SMALL = 1
+test-ci: env  # grading, packaging and publishing: CI runs them, too
+	$(pytest) $(side_by_side) 2 --durations=5 -m 'ci and not long' $(tests)
 
 test-long: env  # with the stress and kill tests, and many steps
 	D2LMULTI_STEPS=2000 D2LMULTI_KILLS=30 $(pytest) $(side_by_side) 2 \

@@ -22,6 +22,8 @@ from grading.cells import code_cells, name_of
 from grading.exercises import read_chapters, write_chapters
 from grading.sandbox import run_answers
 
+pytestmark = pytest.mark.ci
+
 ROOT = pathlib.Path(__file__).parents[2]
 NOTEBOOKS = ROOT / 'notebooks'
 STUBS = [

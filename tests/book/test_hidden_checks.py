@@ -12,6 +12,8 @@ from grading.cells import name_of, runnable
 from grading.exercises import read_chapters
 from grading.sandbox import run_answers
 
+pytestmark = pytest.mark.ci
+
 TESTS = pathlib.Path(__file__).parents[1]
 NOTEBOOKS = TESTS.parent / 'notebooks'
 CHAPTERS = [

@@ -17,6 +17,8 @@ from bs4 import BeautifulSoup
 from chapters import number_of
 from make_slides import codes_in_tasks
 
+pytestmark = pytest.mark.ci
+
 ROOT = pathlib.Path(__file__).parents[2]
 CHAPTERS = [path.stem for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))]
 

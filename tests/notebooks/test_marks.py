@@ -9,6 +9,8 @@ from helpers import HAS_FRAMEWORKS
 
 from grading.cells import name_of
 
+pytestmark = pytest.mark.ci
+
 
 def collected(*options):
     """Return the ids of the tests that pytest would run."""

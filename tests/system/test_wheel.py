@@ -8,6 +8,8 @@ import zipfile
 
 import pytest
 
+pytestmark = pytest.mark.ci
+
 ROOT = pathlib.Path(__file__).parents[2]
 PACKAGES = 'd2lmulti/', 'd2lrun/', 'samestep/'
 TRAIN = """
