@@ -218,7 +218,11 @@ def sockets_of(mark, **variables):
     """Return the ports and files at which such processes listen."""
     found = set()
     for process in left_behind(mark, **variables):
-        for connection in process.net_connections('all'):
+        try:
+            connections = process.net_connections('all')
+        except psutil.NoSuchProcess:  # it has ended meanwhile
+            continue
+        for connection in connections:
             address = connection.laddr
             if connection.status == psutil.CONN_LISTEN:
                 found.add(address.port)

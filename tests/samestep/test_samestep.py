@@ -425,10 +425,11 @@ def assert_found(name):
     assert not same_step(step, reference, params, batches, num_devices=2)
 
 
-def assert_right(**options):
-    for seed in range(5):
+def assert_right():
+    for seed in range(40):  # one order's spread is too small for one in eight
         params, batches = random_case(seed, size=61)
-        assert same_step(parallel(2), reference, params, batches, **options)
+        for k in (2, 3, 4):
+            assert same_step(parallel(k), reference, params, batches)
 
 
 def assert_last_array_counts():
