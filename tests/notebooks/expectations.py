@@ -95,7 +95,7 @@ CONFRONTED = {
     },
     'model_parallel': {
         'We expect an idle fraction of at least': '24',
-        'so we expect the ratio of the two times': 'more-stages',
+        'We expect the ratio of the two times': 'more-stages',
         'needs half the memory of data parallelism here': '45',
         'stage *s* holds at most *p* − *s* live': '1f1b-check',
         'we leave out half of the images': '18',
@@ -114,6 +114,12 @@ CONFRONTED = {
         'before an average over devices, the gradients should be': 'own-means',
         'So we expect what all of them keep': 'peak',
         'at most four fifths as large with the balance loss': 'training',
+    },
+    'mesh': {
+        'we expect wrong gradients': 'proof',
+        'they should be right on meshes of one to': 'proof',
+        'Three steps with momentum should end': 'zero-check',
+        'have as many numbers as one': 'zero-check',
     },
     'cluster': {
         'expect at most six tenths of the time': 'exchange-run',
