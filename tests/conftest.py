@@ -24,7 +24,14 @@ collect_ignore = [] if HAS_FRAMEWORKS else ['frameworks']
 
 # Files that take longest: first, or the other processes would wait for them
 # at the end. Chapters come next, then the other tests.
-SLOW = ['test_pdf', 'test_site', 'test_cluster', 'test_job']
+SLOW = [
+    'test_pdf',
+    'test_site',
+    'test_cluster',
+    'test_job',
+    'test_determinism',
+    'test_same_step',
+]
 
 
 class ByFile(LoadFileScheduling):
