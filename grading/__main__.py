@@ -21,7 +21,12 @@ from concurrent.futures import ThreadPoolExecutor
 from tqdm import tqdm
 
 from .exercises import read_chapters
-from .gradebook import with_earlier, write_gradebook, write_imports
+from .gradebook import (
+    with_earlier,
+    with_marks,
+    write_gradebook,
+    write_imports,
+)
 from .grading import ROOT, grade_file
 from .report import write_report
 from .roster import (
@@ -29,6 +34,7 @@ from .roster import (
     how_late,
     parse_due,
     read_late,
+    read_marks,
     read_roster,
     student_in,
 )
@@ -66,6 +72,8 @@ def main():
     results = grade_files(files, chapters, options)
     saved = options.out / 'results.json'
     results = with_earlier(results, saved, options.add)
+    for student, exercise in with_marks(results, options.marks):
+        print(f'marks: {student} has no {exercise}', file=sys.stderr)
     texts = merge(earlier, files, chapters, each, options.add)
     write_all(results, texts, chapters, options)
     counts = collections.Counter(result.verdict for result in results)
@@ -210,6 +218,13 @@ def parse_options():
         type=percent,
         default=100,
         help='the percentage of its points that a late answer brings: 100',
+    )
+    parser.add_argument(
+        '--marks',
+        type=from_file(read_marks),
+        default={},
+        help='a CSV file of points by hand, which count before the verdict: '
+        'student,exercise,points,comment',
     )
     parser.add_argument(
         '--text-points',

@@ -33,6 +33,17 @@ def with_earlier(results, path, add):
     return both
 
 
+def with_marks(results, marks):
+    """Give the results the points and comments of `read_marks`; return the
+    (student, exercise) of marks for which there is no result."""
+    left = dict(marks)
+    for result in results:
+        mark = left.pop((result.student, result.exercise), None)
+        if mark:
+            result.given, result.comment = mark
+    return [*left]
+
+
 def add_points(results, texts):
     """Return {(student, stem of the chapter): points}."""
     brought = [(r.student, r.chapter, r.earned) for r in results]

@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import pathlib
 import re
+from typing import Optional
 
 from .cells import name_of, runnable
 from .sandbox import Outcome, run_answers
@@ -41,7 +42,8 @@ class Result:
 
     `verdict`: one of `sandbox.VERDICTS`. `note`: what the grader did with the
     answer before it ran. `late`: how late it is, or ''; `counts`: the part of
-    its points that it then brings. `sources`: of the answer's cells.
+    its points that it then brings. `given`: points by hand, which count before
+    those, or None. `sources`: of the answer's cells.
     """
 
     student: str
@@ -55,6 +57,8 @@ class Result:
     note: str = ''
     late: str = ''
     counts: float = 1
+    given: Optional[float] = None
+    comment: str = ''
     sources: list = dataclasses.field(default_factory=list)
 
     @property
@@ -65,6 +69,8 @@ class Result:
     @property
     def earned(self):
         """The points that the answer brings."""
+        if self.given is not None:
+            return self.given
         return self.points * self.counts if self.passed else 0
 
 

@@ -66,6 +66,7 @@ STUDENT = """{% extends 'page' %}{% block body %}
 {{ '%g' % r.points }}
 <td class="{{ 'passed' if r.passed else 'failed' }}">
 {{ r.verdict }}{% if r.late %}, late: {{ r.late }}{% endif %}
+{% if r.given is not none %}, points by hand{% endif %}
 <td>{{ r.message }}{% if r.note %} ({{ r.note }}){% endif %}
 {% endfor %}
 {% for t in texts %}
@@ -79,6 +80,7 @@ STUDENT = """{% extends 'page' %}{% block body %}
 {% for r in results if r.sources %}
 <h2 id="{{ r.exercise }}">{{ r.exercise }}: {{ r.verdict }}</h2>
 {% if r.message %}<p>{{ r.message }}</p>{% endif %}
+{% if r.comment %}<p><strong>Comment:</strong> {{ r.comment }}</p>{% endif %}
 {{ code(r.sources) }}
 {% endfor %}
 {% for t in texts %}

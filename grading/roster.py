@@ -186,6 +186,32 @@ def read_late(path):
     }
 
 
+def read_marks(path):
+    """Return {(student, exercise): (points or None, comment)} from a CSV
+    file with the columns `student`, `exercise`, `points` and, if you like,
+    `comment`. Raises ValueError."""
+    rows, marks = read_rows(path), {}
+    if not rows or not {'student', 'exercise', 'points'} <= {*rows[0]}:
+        raise ValueError(
+            f'{path} needs a header line: student,exercise,points,comment'
+        )
+    for row in rows:
+        key = row['student'], row['exercise']
+        try:
+            points = float(row['points']) if row['points'] else None
+        except ValueError:
+            points = math.nan
+        if points is not None and not math.isfinite(points):
+            raise ValueError(
+                f'{path}: {row["points"]!r} of {" in ".join(key)} is not a '
+                'number of points'
+            )
+        if key in marks:
+            raise ValueError(f'{path} has {" in ".join(key)} twice')
+        marks[key] = points, row.get('comment', '')
+    return marks
+
+
 def how_late(file, stem, due, listed):
     """Return how late a `File` for a chapter is, or ''.
 

@@ -11,13 +11,20 @@ import zipfile
 import pytest
 
 from grading.__main__ import name_students
-from grading.gradebook import with_earlier, write_gradebook, write_imports
+from grading.gradebook import (
+    with_earlier,
+    with_marks,
+    write_gradebook,
+    write_imports,
+)
 from grading.grading import Result, best_of
+from grading.report import write_report
 from grading.roster import (
     Person,
     how_late,
     parse_due,
     read_late,
+    read_marks,
     read_roster,
     student_in,
 )
@@ -244,6 +251,55 @@ def test_a_late_answer_brings_what_counts_and_is_marked(tmp_path):
     write_gradebook([late], CHAPTERS, {}, tmp_path / 'book.csv', {})
     (ann,) = rows_of(tmp_path / 'book.csv')
     assert (ann['points'], ann['late']) == ('0.5', 'devices: 1 d 0 h')
+
+
+def test_points_by_hand_count_before_the_verdict(tmp_path):
+    path = tmp_path / 'marks.csv'
+    path.write_text(
+        'student,exercise,points,comment\n'
+        'ann,devices-exercise-1,1.5,half of it\n'
+        'ann,devices-exercise-2,3,elegant\n'
+        'ann,devices-exercise-3,,see you\n'
+        'bob,devices-exercise-1,0,copied\n'
+        'bob,devices-exercise-9,1,\n'
+    )
+    results = [
+        result('ann', '01_devices', 1, 'wrong'),
+        result('ann', '01_devices', 2, 'passed'),
+        result('ann', '01_devices', 3, 'passed'),
+        result('bob', '01_devices', 1, 'passed'),
+    ]
+    for one in results:
+        one.sources = ['answer = 1']
+    left = with_marks(results, read_marks(path))
+    assert left == [('bob', 'devices-exercise-9')]
+    assert [one.earned for one in results] == [1.5, 3, 2, 0]
+    write_gradebook(results, CHAPTERS, {}, tmp_path / 'book.csv', {})
+    ann, bob = rows_of(tmp_path / 'book.csv')
+    assert (ann['points'], bob['points']) == ('6.5', '0')
+    write_report(results, tmp_path)
+    (page,) = (tmp_path / 'students').glob('ann*')
+    text = page.read_text()
+    assert 'half of it' in text and 'see you' in text
+    assert text.count('points by hand') == 2 and '6.5 of 6 points' in text
+    rows = rows_of(tmp_path / 'grades.csv')
+    assert [row['given'] for row in rows] == ['1.5', '3.0', '', '0.0']
+
+
+@pytest.mark.parametrize(
+    'text, said',
+    [
+        ('student,points\nann,1\n', 'student,exercise,points,comment'),
+        ('student,exercise,points\nann,a,many\n', "'many' of ann in a is no"),
+        ('student,exercise,points\nann,a,nan\n', 'not a number of points'),
+        ('student,exercise,points\nann,a,1\nann,a,2\n', 'ann in a twice'),
+    ],
+)
+def test_marks_that_cannot_be_read_are_refused(tmp_path, text, said):
+    path = tmp_path / 'marks.csv'
+    path.write_text(text)
+    with pytest.raises(ValueError, match=said):
+        read_marks(path)
 
 
 def test_canvas_and_moodle_get_the_columns_that_they_know(tmp_path):
