@@ -37,6 +37,7 @@ exclude_patterns = [
     'notebooks/README.md',  # JupyterLab's list of the chapters
     'deploy',
     'exam.md',
+    'plot',  # a bundle's sources
     'slides',
     'student',
 ]

@@ -34,7 +34,9 @@ CHAPTERS = [path.stem for path in CHAPTER_FILES]
 PAGES = [
     'index',
     'running',
+    'data',
     'determinism',
+    'figures',
     'hetseq',
     'teaching',
     'glossary',

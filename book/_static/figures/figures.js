@@ -1,0 +1,368 @@
+/* The figures that answer: book/figures.md has a place for each. */
+(() => {
+const DEVICES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00',
+                 '#56b4e9', '#999999', '#b8a800'];
+const percent = x => `${(100 * x).toFixed(Math.abs(x) < 0.0995 ? 1 : 0)} %`;
+const digits = x => String(Number(x.toPrecision(3)));
+const upTo = n => Array.from({length: n}, (_, i) => i);
+
+/* Controls: [name, label, kind, ...]; a choice has its options, a slider
+   its least, its largest and the one it starts with, and how to show it. */
+const choice = (name, label, options) => ({name, label, options});
+const slider = (name, label, least, largest, start, show = String) =>
+  ({name, label, least, largest, start, show});
+
+function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  const {style, ...others} = properties;
+  Object.assign(element.style, style);
+  Object.assign(element, others);
+  element.append(...children);
+  return element;
+}
+
+/* One row of the form; `changed` is called with every new value. */
+function control({name, label, options, least, largest, start, show}, changed) {
+  const input = options
+    ? make('select', {}, ...options.map(
+      option => make('option', {value: option}, option)))
+    : make('input', {type: 'range', min: least, max: largest, value: start});
+  const shown = make('output');
+  const read = () => options ? input.value : Number(input.value);
+  const update = () => {
+    if (!options) {
+      shown.textContent = show(read());
+      input.setAttribute('aria-valuetext', show(read()));
+    }
+    changed(name, read());
+  };
+  input.name = name;
+  input.addEventListener('input', update);
+  const row = make('label', {}, make('span', {}, label), input, shown);
+  row.setLargest = value => {
+    if (input.max == value) return;
+    input.max = value;
+    update();
+  };
+  update();
+  return row;
+}
+
+function table(head, rows) {
+  const line = (cells, tag) => make('tr', {}, ...cells.map(
+    cell => make(tag, {}, String(cell))));
+  const found = make('table', {className: 'table'},
+    make('thead', {}, line(head, 'th')),
+    make('tbody', {}, ...rows.map(row => line(row, 'td'))));
+  found.querySelectorAll('th').forEach(th => th.scope = 'col');
+  return make('div', {className: 'figure-table'}, found);
+}
+
+/* Put a figure into its place: controls, an answer in words, the picture,
+   and the same numbers as a table. */
+function figure(name, {controls, draw, limits}) {
+  const place = document.querySelector(`[data-figure="${name}"]`);
+  if (!place) return;
+  const values = {}, form = make('form'), rows = {};
+  const answer = make('p', {className: 'figure-answer'});
+  const picture = make('div', {className: 'figure-picture'});
+  const numbers = make('details', {},
+    make('summary', {}, 'The numbers as a table'));
+  answer.setAttribute('aria-live', 'polite');
+  answer.id = `answer-${name}`;
+  form.addEventListener('submit', event => event.preventDefault());
+  let begun = false;
+  const redraw = () => {
+    if (!begun) return;
+    for (const [one, value] of Object.entries(limits?.(values) ?? {}))
+      rows[one].setLargest(value);
+    const {plot, words, head, body} = draw(values);
+    answer.textContent = words;
+    const svg = Plot.plot({
+      width: Math.max(300, Math.min(760, place.clientWidth || 700)),
+      marginBottom: 42,
+      style: {background: 'none', fontSize: '12px', overflow: 'visible'},
+      ...plot,
+    });
+    const image = svg.querySelector(':scope > svg') ?? svg; // or a legend's
+    image.querySelectorAll('[aria-label]').forEach(
+      part => part.removeAttribute('aria-label'));
+    image.setAttribute('role', 'img');
+    image.setAttribute('aria-label', `Figure: ${words}`);
+    picture.replaceChildren(svg);
+    numbers.querySelector('.figure-table')?.remove();
+    numbers.append(table(head, body));
+  };
+  for (const one of controls)
+    form.append(rows[one.name] = control(one, (key, value) => {
+      values[key] = value;
+      redraw();
+    }));
+  place.replaceChildren(form, answer, picture, numbers);
+  begun = true;
+  redraw();
+  let width = place.clientWidth;
+  new ResizeObserver(() => {
+    if (place.clientWidth != width) {
+      width = place.clientWidth;
+      redraw();
+    }
+  }).observe(place);
+}
+
+figure('allreduce', {
+  controls: [
+    choice('algorithm', 'algorithm',
+           ['ring', 'star', 'direct', 'tree', 'halving-doubling']),
+    slider('k', 'devices', 2, 8, 4),
+    slider('now', 'round', 1, 6, 1),
+  ],
+  limits: ({algorithm, k}) => ({
+    now: Math.max(...MESSAGES[algorithm][k].map(([round]) => round))}),
+  draw: ({algorithm, k, now}) => {
+    const all = MESSAGES[algorithm][k];
+    const last = Math.max(...all.map(([round]) => round));
+    const current = all.filter(([round]) => round == now);
+    const largest = round => Math.max(
+      ...all.filter(([r]) => r == round).map(message => message[3])) / SIZE;
+    const time = upTo(last).reduce((sum, i) => sum + largest(i + 1), 0);
+    const size = current[0][3] == SIZE ? 'the whole array'
+      : `${digits(current[0][3] / SIZE)} of the array`;
+    const sums = upTo(k).map(i => [
+      `device ${i}`,
+      digits(all.filter(m => m[1] == i).reduce((n, m) => n + m[3], 0) / SIZE),
+      all.filter(m => m[1] == i).length,
+      digits(all.filter(m => m[2] == i).reduce((n, m) => n + m[3], 0) / SIZE),
+    ]);
+    return {
+      words: `Round ${now} of ${last}: ${current.length} ` +
+        `message${current.length > 1 ? 's' : ''}, each of ${size}. ` +
+        `One round after the other, a link carries ${digits(time)} arrays.`,
+      plot: {
+        height: 60 + 34 * k, marginLeft: 70, marginTop: 25,
+        x: {domain: [0, last], ticks: upTo(last + 1), label: 'rounds',
+            tickFormat: 'd'},
+        y: {domain: upTo(k), type: 'point', label: null,
+            tickFormat: i => `device ${i}`},
+        marks: [
+          Plot.ruleY(upTo(k), {stroke: 'currentColor', strokeOpacity: 0.25}),
+          Plot.arrow(all, {
+            x1: m => m[0] - 1, y1: m => m[1], x2: m => m[0], y2: m => m[2],
+            stroke: m => DEVICES[m[1]],
+            strokeOpacity: m => m[0] == now ? 1 : m[0] < now ? 0.45 : 0.12,
+            strokeWidth: m => 1 + 4 * m[3] / SIZE, headLength: 6, inset: 3,
+          }),
+        ],
+      },
+      head: ['', 'arrays sent', 'messages sent', 'arrays received'],
+      body: sums,
+    };
+  },
+});
+
+figure('pipeline', {
+  controls: [
+    choice('schedule', 'schedule', Object.keys(MODEL.SCHEDULES)),
+    slider('p', 'stages', 1, 8, 4),
+    slider('m', 'micro-batches', 1, 16, 6),
+  ],
+  draw: ({schedule, p, m}) => {
+    const calls = MODEL.timeSteps(MODEL.SCHEDULES[schedule](p, m));
+    const steps = Math.max(...calls.map(([step]) => step)) + 1;
+    const live = MODEL.live(calls, p);
+    const idle = 1 - calls.length / (p * steps);
+    return {
+      words: `${steps} time steps; a device is idle in ${percent(idle)} of ` +
+        `them, the bubble. The first stage keeps the activations of ` +
+        `${live[0]} micro-batch${live[0] > 1 ? 'es' : ''} at once.`,
+      plot: {
+        height: 70 + 30 * p, marginLeft: 65, padding: 0.04,
+        x: {domain: upTo(steps), type: 'band', label: 'time step',
+            ticks: upTo(steps).filter(i => i % Math.ceil(steps / 12) == 0)},
+        y: {domain: upTo(p), type: 'band', label: null,
+            tickFormat: s => `stage ${s}`},
+        marks: [
+          Plot.cell(upTo(p * steps), {
+            x: i => i % steps, y: i => Math.floor(i / steps),
+            fill: 'currentColor', fillOpacity: 0.08,
+          }),
+          Plot.cell(calls, {
+            x: c => c[0], y: c => c[1], fill: c => DEVICES[c[1]],
+            fillOpacity: c => c[2] == 'forward' ? 0.35 : 1,
+          }),
+          Plot.text(calls, {
+            x: c => c[0], y: c => c[1], text: c => c[3],
+            fill: c => c[2] == 'forward' ? 'currentColor' : 'white',
+            stroke: c => c[2] == 'forward' ? 'none' : '#00000055',
+          }),
+        ],
+      },
+      head: ['', 'time steps with work', 'live micro-batches, at most'],
+      body: upTo(p).map(s => [`stage ${s}`, 2 * m, live[s]]),
+    };
+  },
+});
+
+figure('memory', {
+  controls: [
+    choice('network', 'network', Object.keys(NETWORKS)),
+    slider('power', 'devices', 0, 13, 6, i => String(2 ** i)),
+    slider('batch', 'sequences each', 1, 16, 1),
+    choice('precision', 'numbers', ['mixed', 'float32']),
+    choice('recomputation', 'recomputation', ['selective', 'none', 'full']),
+    choice('card', 'card (GB)',
+           ['80', '16', '24', '40', '141', '192']),
+  ],
+  draw: ({network, power, batch, precision, recomputation, card}) => {
+    const kinds = ['parameters', 'gradients', 'optimizer', 'activations'];
+    const held = upTo(4).map(stage => MODEL.memory(
+      network, 2 ** power, stage, batch, precision, recomputation));
+    const totals = held.map(parts => parts.reduce((sum, x) => sum + x, 0));
+    const fits = totals.findIndex(total => total <= Number(card));
+    const name = stage => stage ? `ZeRO ${stage}` : 'plain';
+    const parts = held.flatMap((row, stage) => row.map(
+      (value, i) => ({stage: name(stage), kind: kinds[i], value})));
+    return {
+      words: fits < 0
+        ? `Nothing fits on ${card} GB: ZeRO 3 needs ${digits(totals[3])} GB.`
+        : `${fits ? `ZeRO ${fits}` : 'Plain data parallelism'} fits on ` +
+          `${card} GB: it needs ${digits(totals[fits])} GB per device.`,
+      plot: {
+        height: 230, marginLeft: 60,
+        x: {label: 'GB per device', grid: true},
+        y: {domain: upTo(4).map(name), label: null},
+        color: {domain: kinds, range: DEVICES, legend: true},
+        marks: [
+          Plot.barX(parts, {x: 'value', y: 'stage', fill: 'kind',
+                            order: kinds}),
+          Plot.ruleX([Number(card)], {stroke: 'currentColor', strokeWidth: 2,
+                                      strokeDasharray: '5,3'}),
+          Plot.ruleX([0]),
+        ],
+      },
+      head: ['', ...kinds.map(kind => `${kind} (GB)`), 'together (GB)'],
+      body: held.map((row, stage) => [name(stage),
+        ...[...row, totals[stage]].map(digits)]),
+    };
+  },
+});
+
+figure('step', {
+  controls: [
+    choice('run', 'published run', Object.keys(RUNS)),
+    choice('scaling', 'scaling', ['weak', 'strong']),
+    slider('power', 'machines', 0, 10, 5, i => String(2 ** i)),
+    slider('link', 'bandwidth, relative', -6, 6, 0,
+           i => digits(2 ** (i / 2))),
+    slider('overlap', 'can hide it (%)', 0, 100, 67),
+  ],
+  draw: ({run, scaling, power, link, overlap}) => {
+    const [seconds, machines, bytes, bits, algorithm, found] = RUNS[run];
+    const weak = scaling == 'weak', rate = bits * 2 ** (link / 2);
+    const shards = weak ? null : 1024; // a minibatch of so many shards
+    const efficiency = (k, hidden) => {
+      const [compute, , total] = weak
+        ? MODEL.step(k, k, seconds, bytes, rate, algorithm, hidden)
+        : MODEL.step(shards, k, seconds / shards, bytes, rate, algorithm,
+                     hidden);
+      return compute / total;
+    };
+    const k = 2 ** power, counts = upTo(11).map(i => 2 ** i);
+    const [compute, shown, total] = weak
+      ? MODEL.step(k, k, seconds, bytes, rate, algorithm, overlap / 100)
+      : MODEL.step(shards, k, seconds / shards, bytes, rate, algorithm,
+                   overlap / 100);
+    const row = n => {
+      const now = efficiency(n, overlap / 100);
+      return [n, percent(efficiency(n, 0)), percent(now), digits(n * now)];
+    };
+    return {
+      words: `${k} machine${k > 1 ? 's' : ''}: ${digits(1e3 * compute)} ms ` +
+        `of computation and ${digits(1e3 * shown)} ms in which a device ` +
+        `waits for the exchange: ${digits(k * compute / total)} times as ` +
+        'fast as one.',
+      plot: {
+        height: 300, marginLeft: 55,
+        x: {type: 'log', base: 2, domain: [1, 1024], label: 'machines',
+            tickFormat: 'd'},
+        y: {domain: [0, 100], label: 'efficiency (%)', grid: true},
+        marks: [
+          Plot.ruleX(counts, {
+            x: n => n, y1: n => 100 * efficiency(n, 0),
+            y2: n => 100 * efficiency(n, 1),
+            stroke: DEVICES[5], strokeOpacity: 0.5, strokeWidth: 8,
+          }),
+          Plot.line(counts, {
+            x: n => n, y: n => 100 * efficiency(n, overlap / 100),
+            stroke: DEVICES[0], strokeWidth: 2,
+          }),
+          Plot.dot([k], {
+            x: n => n, y: n => 100 * efficiency(n, overlap / 100),
+            fill: DEVICES[0], r: 5,
+          }),
+          Plot.dot([machines], {
+            x: n => n, y: 100 * found, symbol: 'diamond', r: 7,
+            fill: DEVICES[1],
+          }),
+          Plot.text([machines], {
+            x: n => n, y: 100 * found, text: () => 'published', dy: 14,
+            fill: 'currentColor',
+          }),
+        ],
+      },
+      head: ['machines', 'nothing hidden', 'hidden as chosen', 'speedup'],
+      body: counts.map(row),
+    };
+  },
+});
+
+figure('rounding', {
+  controls: [
+    choice('bug', 'bug', ['scale', 'missing', 'none']),
+    slider('size', 'size of the bug', 0, 32, 20,
+           i => (10 ** (-i / 4)).toExponential(1)),
+    slider('n', 'examples', 3, 11, 7, i => String(2 ** i)),
+    slider('k', 'devices', 1, 8, 4),
+    slider('seed', 'seed', 1, 20, 1),
+  ],
+  draw: ({bug, size, n, k, seed}) => {
+    const [error, bound, errors] = MODEL.rounding(
+      bug, 10 ** (-size / 4), 2 ** n, k, seed);
+    const floor = 1e-9, shown = x => Math.max(x, floor);
+    const dots = [
+      ...errors.map(x => ({x, what: 'other orders'})),
+      {x: error, what: 'the step'},
+    ];
+    const times = digits(error / bound);
+    return {
+      words: error > bound
+        ? `A bug: the step is ${times} times as far away as rounding explains.`
+        : bug == 'none' ? 'Equal up to rounding, as it should be.'
+          : 'Equal up to rounding: a bug as small as this one is not seen.',
+      plot: {
+        height: 170, marginLeft: 85,
+        x: {type: 'log', domain: [floor, 1], label: 'relative error',
+            grid: true, tickFormat: x => x.toExponential(0)},
+        y: {domain: ['other orders', 'the step'], label: null,
+            type: 'point'},
+        marks: [
+          Plot.rect([0], {x1: floor, x2: bound, fill: DEVICES[2],
+                          fillOpacity: 0.15}),
+          Plot.ruleX([bound], {stroke: DEVICES[2], strokeWidth: 2}),
+          Plot.dot(dots, {
+            x: d => shown(d.x), y: 'what', r: 5, fillOpacity: 0.6,
+            fill: d => d.what == 'the step' ? DEVICES[1] : DEVICES[0],
+          }),
+          Plot.text([bound], {x: b => b, text: () => 'bound', dy: -8,
+                              frameAnchor: 'top', fill: 'currentColor'}),
+        ],
+      },
+      head: ['', 'relative error'],
+      body: [['the step', error.toExponential(1)],
+             ['bound, four spreads', bound.toExponential(1)],
+             ...errors.map((x, i) => [`order ${i + 1}`,
+                                      x.toExponential(1)])],
+    };
+  },
+});
+})();
