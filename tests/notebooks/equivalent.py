@@ -77,6 +77,7 @@ EQUIVALENT = collections.defaultdict(
             'first position would come after the last of the one before, '
             'all around the ring',
         ),
+        '18_mesh 2': {'0 -> -1': 'any replica, and any rank of a stage'},
         '23_scaling 3': dict.fromkeys(
             ('86400 -> 86401', '86400 -> 86399'),
             'ten times as near as the check asks for',

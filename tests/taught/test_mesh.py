@@ -1,0 +1,637 @@
+"""Several ways at once: on any mesh as on one device."""
+
+import functools
+import math
+
+import mxnet as mx
+import numpy as onp
+import pytest
+from helpers import put_in, roundings
+from mxnet import autograd, np, npx
+
+from d2lmulti import mesh as module
+from d2lmulti.devices import record_copies, split_slices
+from d2lmulti.large_batch import lars, sgd_momentum
+from d2lmulti.mesh import (
+    POSITIONS,
+    SPLIT,
+    WHOLE,
+    arrange,
+    decoder_layer,
+    groups,
+    held,
+    hierarchical_allreduce,
+    is_split,
+    layer_part,
+    mesh_gradients,
+    shard_mesh,
+    train_batch_mesh,
+)
+from d2lmulti.model_parallel import copy_with_gradient, gpipe_schedule
+from d2lmulti.replicas import allreduce, get_params
+from d2lmulti.sequences_experts import feed_forward, leaves
+from d2lmulti.sharding import find_places
+from d2lmulti.transformer import (
+    attention,
+    count_tokens,
+    init_transformer,
+    token_loss,
+    transformer_scores,
+)
+
+AXES = 'data', 'pipeline', 'tensor'
+V, HEADS, WIDTH = 11, 6, 12
+both_ways = pytest.mark.parametrize('way', [WHOLE, POSITIONS])
+
+
+def mesh_of(*lengths):
+    return dict(zip(AXES, lengths))
+
+
+def minibatch(n, length, seed=0):
+    """Return X and y: rows of 1 to `length` words and the next ones."""
+    rng = onp.random.RandomState(seed)
+    tokens = rng.randint(3, V, (n, length + 1))
+    ends = rng.randint(2, length + 2, (n - 1, 1))
+    tokens[1:][onp.arange(length + 1) >= ends] = 0
+    X = tokens[:, :-1] * (tokens[:, 1:] > 0)
+    X[0, 1:2] = 0  # causal attention hides padding at the end anyway
+    return [np.array(array, dtype='int32') for array in (X, tokens[:, 1:])]
+
+
+@functools.lru_cache(maxsize=None)
+def start(num_layers=3, length=13):
+    """Return parameters, none of them 0 or 1: float64."""
+    rng = onp.random.RandomState(1)
+    params = init_transformer(
+        0, V, max(length, 5), width=WIDTH, num_layers=num_layers
+    )
+    return [
+        np.array(p.asnumpy() + rng.normal(0, 0.2, p.shape), dtype='float64')
+        for p in params
+    ]
+
+
+# The mesh
+
+
+@pytest.mark.parametrize(
+    'lengths', [(1, 1, 1), (2, 2, 2), (3, 2, 4), (1, 5, 2), (2, 1, 3)]
+)
+def test_every_rank_is_in_one_group_of_each_axis(lengths):
+    mesh, size = mesh_of(*lengths), math.prod(lengths)
+    for axis, length in mesh.items():
+        found = groups(mesh, axis)
+        assert len(found) == size // length
+        assert all(len(group) == length for group in found)
+        assert sorted(sum(found, [])) == [*range(size)]
+        for group in found:  # by the rule, written out
+            for other in AXES:
+                places = {place(rank, lengths)[other] for rank in group}
+                assert len(places) == (length if other == axis else 1)
+
+
+def place(rank, lengths):
+    """Return the place of a rank on each axis, by the chapter's rule."""
+    _, P, T = lengths
+    return dict(zip(AXES, (rank // T // P, rank // T % P, rank % T)))
+
+
+def test_tensor_ranks_follow_each_other():
+    assert groups(mesh_of(2, 2, 2), 'tensor')[0] == [0, 1]
+    assert arrange(mesh_of(2, 3, 4))[1, 2, 3] == (1 * 3 + 2) * 4 + 3
+
+
+# A layer
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize('j', SPLIT)
+def test_the_parts_of_a_parameter_have_each_number_once(j, k):
+    shape = start()[2 + j].shape
+    whole = np.arange(math.prod(shape), dtype='int64').reshape(shape)
+    parts = [layer_part(whole, j, i, k, HEADS).asnumpy() for i in range(k)]
+    found = onp.concatenate([part.ravel() for part in parts])
+    assert sorted(found) == [*range(math.prod(shape))]
+    if j < 5:  # rows, or columns, of whole heads
+        index = {2: lambda n: n // WIDTH, 3: lambda n: n, 4: lambda n: n}[j]
+        for part, own in zip(parts, split_slices(HEADS, k)):
+            found = {*(index(part) % WIDTH // (WIDTH // HEADS)).ravel()}
+            assert found == {*range(HEADS)[own]}
+
+
+def whole_layer(H, output_grad, later):
+    """Return the output and the gradients of a layer on one device."""
+    params = get_params(start()[2:14], mx.cpu(0))
+    H.attach_grad()
+    with autograd.record():
+        means = attention(
+            npx.layer_norm(H, *params[:2]), later, *params[2:6], HEADS
+        )
+        h = H + means
+        out = h + feed_forward(npx.layer_norm(h, *params[6:8]), params[8:])
+    out.backward(output_grad)
+    return out, H.grad, [param.grad for param in params]
+
+
+def split_layer(params, devices):
+    return [
+        copy_with_gradient(
+            [
+                layer_part(param, j, i, len(devices), HEADS)
+                if j in SPLIT
+                else param
+                for j, param in enumerate(params)
+            ],
+            device,
+        )
+        for i, device in enumerate(devices)
+    ]
+
+
+def run_layer(k, way, T):
+    """Return data, each device's positions, inputs, outputs and parameters,
+    and the bytes sent."""
+    rng = onp.random.RandomState(2)
+    devices = [mx.cpu(i) for i in range(k)]
+    H, dO = (
+        np.array(a, dtype='float64') for a in rng.normal(size=(2, 3, T, WIDTH))
+    )
+    later = np.array(onp.triu(onp.ones((1, 1, T, T)), 1), dtype='float64')
+    layers, tape, outputs = split_layer(start()[2:14], devices), [], []
+    owns = split_slices(T, k) if way == POSITIONS else [slice(0, T)] * k
+    hs = leaves([H[:, own].copyto(d) for own, d in zip(owns, devices)])
+    grads = [dO[:, own].copyto(d) for own, d in zip(owns, devices)]
+    hiddens = [later.copyto(device) for device in devices]
+
+    def run():
+        outputs.extend(decoder_layer(tape, hs, hiddens, layers, HEADS, way))
+        for output, grad in zip(outputs, grads):
+            output.grad[:] = grad
+        for backward in reversed(tape):
+            backward()
+
+    sent = sum(size for *_, size in record_copies(run))
+    if way == POSITIONS and k > 1:
+        for j in {*range(12)} - {*SPLIT}:
+            allreduce([params[j].grad for params in layers])
+    return (H, dO, later), owns, hs, outputs, layers, sent
+
+
+def assert_layer_equals_one_device(k, way, T=7):
+    """float64 differs by far less than a rounding to float32."""
+    data, owns, hs, outputs, layers, _ = run_layer(k, way, T)
+    out, dH, grads = whole_layer(*data)
+    flat = onp.concatenate([grad.asnumpy().ravel() for grad in grads])
+    places = find_places(
+        split_layer,
+        [p.shape for p in start()[2:14]],
+        [mx.cpu(i) for i in range(k)],
+    )
+    for i, own in enumerate(owns):
+        assert roundings([outputs[i]], [out[:, own]]) <= 1
+        assert roundings([hs[i].grad], [dH[:, own]]) <= 1
+        found = [param.grad for param in layers[i]]
+        assert roundings(found, [flat[place] for place in places[i]]) <= 1
+
+
+@both_ways
+@pytest.mark.parametrize('k', [1, 2, 3, 5])
+def test_a_layer_equals_that_of_one_device(k, way):
+    assert_layer_equals_one_device(k, way)
+
+
+@both_ways
+@pytest.mark.parametrize('k', [1, 2, 4])
+def test_a_layer_sends_four_allreduces(k, way):
+    """Of n T width numbers, 2 (k - 1) of them in each (Shoeybi 2019), with
+    sequence parallelism as well (Korthikanti 2022)."""
+    *_, sent = run_layer(k, way, 13)
+    assert sent == 4 * 2 * (k - 1) * 3 * 13 * WIDTH * 8
+
+
+# The step
+
+
+def one_device(X, y, params=None):
+    """Return the gradients of chapter 14's decoder, and the loss."""
+    params = get_params(params or start(), mx.cpu(0))
+    with autograd.record():
+        scores = transformer_scores(X, params, HEADS, causal=True)
+        loss = token_loss(scores, y).sum() / count_tokens(y)
+    loss.backward()
+    return [param.grad for param in params], float(loss)
+
+
+def on_mesh(*lengths):
+    """Return a mesh, the parameters of each rank and their places."""
+    mesh, shapes = mesh_of(*lengths), [p.shape for p in start()]
+    devices = [mx.cpu(i) for i in range(math.prod(lengths))]
+
+    def split(params, devices):
+        return shard_mesh(params, devices, mesh, HEADS)
+
+    return mesh, split(start(), devices), find_places(split, shapes, devices)
+
+
+def assert_arrays_equal(device_arrays, places, right):
+    flat = onp.concatenate([array.asnumpy().ravel() for array in right])
+    for arrays, own in zip(device_arrays, places):
+        assert roundings(arrays, [flat[place] for place in own]) <= 1
+
+
+def gradients_of(device_params):
+    return [[p.grad for p in held(params)] for params in device_params]
+
+
+def assert_equals_one_device(lengths, n=5, T=7, **options):
+    """Every gradient on every device, and the loss."""
+    X, y = minibatch(n, T)
+    right, right_loss = one_device(X, y)
+    mesh, device_params, places = on_mesh(*lengths)
+    loss = mesh_gradients(X, y, device_params, mesh, HEADS, **options)
+    assert_arrays_equal(gradients_of(device_params), places, right)
+    assert abs(loss - right_loss) < 1e-12 * right_loss
+
+
+@pytest.mark.parametrize(
+    'lengths',
+    [(1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 2), (2, 2, 2), (1, 3, 5)],
+)
+def test_gradients_equal_those_of_one_device(lengths):
+    assert_equals_one_device(lengths)
+
+
+@pytest.mark.parametrize(
+    'T, lengths', [(1, (2, 1, 3)), (2, (1, 2, 3)), (13, (1, 1, 3))]
+)
+def test_lengths_that_tensor_ranks_do_not_divide(T, lengths):
+    """Even fewer positions than devices."""
+    assert_equals_one_device(lengths, T=T)
+
+
+def test_other_schedules_and_micro_batches_are_as_right():
+    assert_equals_one_device((2, 2, 1), num_micro_batches=1)
+    assert_equals_one_device(
+        (1, 3, 1), num_micro_batches=5, schedule=gpipe_schedule
+    )
+
+
+@pytest.mark.parametrize('axis', AXES)
+def test_each_of_the_three_sums_is_needed(axis):
+    others = [other for other in AXES if other != axis]
+    with pytest.raises(AssertionError):
+        assert_equals_one_device((2, 2, 2), axes=others)
+
+
+def test_what_several_devices_hold_is_bit_identical():
+    X, y = minibatch(5, 7)
+    mesh, device_params, places = on_mesh(2, 2, 2)
+    mesh_gradients(X, y, device_params, mesh, HEADS)
+    seen = {}
+    for grads, own in zip(gradients_of(device_params), places):
+        for grad, place in zip(grads, own):
+            first = seen.setdefault(place.tobytes(), grad.asnumpy())
+            assert (first == grad.asnumpy()).all()
+    assert len(seen) < sum(map(len, places))
+
+
+def test_gradients_are_not_added_to_those_of_the_last_step():
+    X, y = minibatch(4, 5)
+    mesh, device_params, places = on_mesh(1, 2, 2)
+    for _ in range(2):
+        mesh_gradients(X, y, device_params, mesh, HEADS)
+    right, _ = one_device(X, y)
+    assert_arrays_equal(gradients_of(device_params), places, right)
+
+
+# Bytes
+
+
+def axis_between(a, b, lengths):
+    (axis,) = (
+        axis
+        for axis in AXES
+        if place(a, lengths)[axis] != place(b, lengths)[axis]
+    )
+    return axis
+
+
+def count_bytes(lengths, n, T):
+    """Return the bytes that cross each axis for one gradient."""
+    X, y = minibatch(n, T)
+    mesh, device_params, _ = on_mesh(*lengths)
+    copies = record_copies(
+        lambda: mesh_gradients(X, y, device_params, mesh, HEADS)
+    )
+    sent = dict.fromkeys(AXES, 0)
+    for a, b, size in copies:
+        sent[axis_between(a.device_id, b.device_id, lengths)] += size
+    return sent
+
+
+def bytes_by_formula(lengths, n, T, num_layers=3):
+    (D, P, T_), N, params = lengths, n * T * WIDTH, start()
+    sizes = {True: 0, False: 0}
+    for j, param in enumerate(params):
+        sizes[is_split(j, len(params))] += param.size
+    twice = params[0].size * (P > 1)  # E is on two stages
+    return {
+        'data': 8 * 2 * (D - 1) * (sizes[True] + T_ * (sizes[False] + twice)),
+        'pipeline': 8 * (2 * (P - 1) * N + 2 * D * T_ * twice),
+        'tensor': 8
+        * (T_ - 1)
+        * (8 * num_layers * N + 2 * D * (sizes[False] + twice)),
+    }
+
+
+@pytest.mark.parametrize('lengths', [(1, 1, 1), (2, 2, 2), (3, 1, 2)])
+def test_bytes_of_each_axis_are_those_of_the_formula(lengths):
+    assert count_bytes(lengths, 7, 5) == bytes_by_formula(lengths, 7, 5)
+
+
+# ZeRO
+
+
+def assert_steps_equal_one_device(lengths, num_steps=2):
+    X, y = minibatch(7, 5)
+    mesh, device_params, places = on_mesh(*lengths)
+    states = [[] for _ in device_params]
+    params, state = get_params(start(), mx.cpu(0)), []
+    for _ in range(num_steps):
+        grads, right_loss = one_device(X, y, params)
+        sgd_momentum(params, grads, state, 0.1)
+        loss = train_batch_mesh(X, y, device_params, mesh, 0.1, states, HEADS)
+        assert abs(loss - right_loss) < 1e-12 * right_loss
+    assert_arrays_equal(map(held, device_params), places, params)
+    return device_params, states
+
+
+def test_steps_equal_those_of_one_device():
+    assert_steps_equal_one_device((2, 2, 2))
+
+
+def test_a_data_group_keeps_each_number_of_the_state_once():
+    device_params, states = assert_steps_equal_one_device((3, 2, 1))
+    for group in groups(mesh_of(3, 2, 1), 'data'):
+        sizes = [sum(a.size for a in states[rank]) for rank in group]
+        whole = sum(p.size for p in held(device_params[group[0]]))
+        assert sum(sizes) == whole
+        assert max(sizes) <= whole / 3 + len(device_params[0])
+
+
+# Hierarchical allreduce
+
+
+@pytest.mark.parametrize(
+    'num_nodes, node_size', [(1, 3), (3, 1), (2, 4), (4, 2)]
+)
+@pytest.mark.parametrize('size', [1, 7, 24])
+def test_a_hierarchical_allreduce_sums(num_nodes, node_size, size):
+    p = num_nodes * node_size
+    data = [np.arange(size, ctx=mx.cpu(i)) * (i + 1) for i in range(p)]
+    copies = record_copies(lambda: hierarchical_allreduce(data, node_size))
+    for array in data:
+        right = onp.arange(size) * (p * (p + 1) // 2)
+        assert (array.asnumpy() == right).all()
+    between = sum(
+        num_bytes
+        for a, b, num_bytes in copies
+        if a.device_id // node_size != b.device_id // node_size
+    )
+    assert between == 2 * (num_nodes - 1) * size * 4
+
+
+# Invalid arguments
+
+
+def devices_of(n):
+    return [mx.cpu(i) for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    'mesh, n, error, message',
+    [
+        (
+            {'tensor': 1, 'data': 1, 'pipeline': 1},
+            1,
+            ValueError,
+            'in this ord',
+        ),
+        ({'data': 2}, 2, ValueError, 'in this order'),
+        (mesh_of(1, 0, 1), 1, ValueError, 'pipeline'),
+        (mesh_of(1, 1.5, 1), 1, TypeError, 'pipeline'),
+        (mesh_of(2, 1, 1), 3, ValueError, '2 ranks need 2 devices'),
+        (mesh_of(1, 4, 1), 4, ValueError, '3 layers'),
+        (mesh_of(1, 1, 7), 7, ValueError, '6 heads'),
+    ],
+)
+def test_invalid_meshes_are_refused(mesh, n, error, message):
+    with pytest.raises(error, match=message):
+        shard_mesh(start(), devices_of(n), mesh, HEADS)
+
+
+@pytest.mark.parametrize(
+    'change, error, message',
+    [
+        (lambda a: a.update(mesh=mesh_of(2, 2, 1)), ValueError, '4 ranks'),
+        (lambda a: a.update(y=a['y'][:, :2]), ValueError, 'y must be'),
+        (lambda a: a.update(y=0 * a['y']), ValueError, 'words to predict'),
+        (lambda a: a.update(X=np.ones((4, 14))), ValueError, '13 positions'),
+        (lambda a: a.update(X=np.ones(4)), ValueError, 'shape'),
+        (lambda a: a.update(num_micro_batches=3), ValueError, '2 examples'),
+        (lambda a: a.update(num_micro_batches=0), ValueError, 'num_micro'),
+        (
+            lambda a: a.update(  # backward first: it would wait forever
+                schedule=lambda p, m: [s[::-1] for s in gpipe_schedule(p, m)]
+            ),
+            ValueError,
+            'never ends',
+        ),
+    ],
+)
+def test_invalid_arguments_are_refused(change, error, message):
+    mesh, device_params, _ = on_mesh(2, 1, 1)
+    X, y = minibatch(4, 5)
+    arguments = dict(X=X, y=y, device_params=device_params, mesh=mesh)
+    change(arguments)
+    with pytest.raises(error, match=message):
+        mesh_gradients(**arguments, num_heads=HEADS)
+
+
+@pytest.mark.parametrize(
+    'change, error, message',
+    [
+        (dict(lr=-1), ValueError, 'lr'),
+        (dict(states=[[], []][:1]), ValueError, '2 states'),
+        (dict(update='adam'), TypeError, 'update'),
+        (dict(update=lars), ValueError, 'all tensor ranks'),
+        (dict(states=[[]] * 2), ValueError, 'share one state'),
+    ],
+)
+def test_invalid_steps_are_refused(change, error, message):
+    mesh, device_params, _ = on_mesh(2, 1, 1)
+    X, y = minibatch(4, 5)
+    arguments = dict(lr=0.1, states=[[], []], num_heads=HEADS)
+    with pytest.raises(error, match=message):
+        train_batch_mesh(X, y, device_params, mesh, **{**arguments, **change})
+
+
+@pytest.mark.parametrize(
+    'data, node_size, error, message',
+    [
+        (3, 2, ValueError, 'must divide'),
+        (2, 0, ValueError, 'node_size'),
+        (2, 1.0, TypeError, 'node_size'),
+        (0, 1, ValueError, 'array'),
+    ],
+)
+def test_invalid_nodes_are_refused(data, node_size, error, message):
+    arrays = [np.ones(2, ctx=device) for device in devices_of(data)]
+    with pytest.raises(error, match=message):
+        hierarchical_allreduce(arrays, node_size)
+
+
+# Mutations
+
+LAYER_BUGS = {
+    'b_out on each device, before the sum': (
+        decoder_layer,
+        'h + m + p[5]',
+        'h + m + 2 * p[5]',
+    ),
+    'b2 left out': (decoder_layer, 'h + m + p[11]', 'h + m'),
+    'f without its allreduce': (
+        decoder_layer,
+        'after)\n    parts = record(tape, own_units',
+        'same)\n    parts = record(tape, own_units',
+    ),
+    'g before, f behind': (
+        decoder_layer,
+        'before, after = way',
+        'after, before = way',
+    ),
+    'all heads on each device': (
+        module.own_heads,
+        'own = num_heads * len(b_qkv) // 3 // len(W_out)',
+        'own = num_heads',
+    ),
+    'rows of W_qkv without regard to heads': (
+        layer_part,
+        '(3, num_heads) if j < 4 else (1, len(param))',
+        '(1, len(param))',
+    ),
+    'columns of W_out of other heads': (
+        layer_part,
+        'return whole[:, split_slices(blocks, k)[i]]',
+        'return whole[:, split_slices(blocks, k)[i - 1]]',
+    ),
+    'gradients that replace others': (
+        module.moved,
+        'array.grad[:] += grad',
+        'array.grad[:] += 2 * grad',
+    ),
+}
+STEP_BUGS = {
+    'groups of another axis': (
+        groups,
+        'list(mesh).index(axis), -1',
+        'list(mesh).index(axis) - 1, -1',
+    ),
+    'no sum of the norms': (
+        module.sum_over_mesh,
+        "not (axis == 'tensor' and is_split(j, n))",
+        "axis != 'tensor'",
+    ),
+    'split weights summed over tensor ranks': (
+        module.sum_over_mesh,
+        "not (axis == 'tensor' and is_split(j, n))",
+        'True',
+    ),
+    'the words of the own pipeline': (
+        module.run_pipeline,
+        '1 / num_words',
+        '1 / max(1, (y > 0).sum())',
+    ),
+    'the words of the own micro-batch': (
+        module.run_pipeline,
+        '1 / num_words',
+        '1 / max(1, (y[parts[i]] > 0).sum())',
+    ),
+    'positions that begin at 0 on each device': (
+        module.run_stage,
+        'stage,\n                    places)',
+        'stage,\n                    [own - own[0] for own in places])',
+    ),
+    'a mask without padding': (
+        module.causal_mask,
+        'np.maximum(is_padding, (',
+        'np.maximum(0 * is_padding, (',
+    ),
+    'no causal mask': (
+        module.causal_mask,
+        'place > place[:, None]',
+        'place > place[:, None] + 99',
+    ),
+    'E on the first stage only': (
+        shard_mesh,
+        '[{0, last}, {0},',
+        '[{0}, {0},',
+    ),
+    'a layer of another stage': (
+        shard_mesh,
+        'homes = [{p} for p, own',
+        'homes = [{last - p} for p, own',
+    ),
+    'gradients of one micro-batch': (
+        mesh_gradients,
+        "param.attach_grad('add')",
+        "param.attach_grad('write')",
+    ),
+    'the first pipeline gets all examples': (
+        mesh_gradients,
+        'run_pipeline(X[part], y[part]',
+        'run_pipeline(X, y',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', LAYER_BUGS)
+def test_bug_in_a_layer_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *LAYER_BUGS[bug])
+    with pytest.raises((AssertionError, mx.MXNetError, ValueError)):
+        assert_layer_equals_one_device(2, WHOLE)
+        assert_layer_equals_one_device(2, POSITIONS)
+
+
+@pytest.mark.parametrize('bug', STEP_BUGS)
+def test_bug_in_the_step_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *STEP_BUGS[bug])
+    with pytest.raises(
+        (AssertionError, mx.MXNetError, ValueError, AttributeError)
+    ):
+        assert_equals_one_device((2, 2, 2))
+
+
+def test_a_step_with_the_sum_over_data_twice_is_caught(monkeypatch):
+    put_in(
+        monkeypatch,
+        train_batch_mesh,
+        "axes=('pipeline', 'tensor')",
+        "axes=('data', 'pipeline', 'tensor')",
+    )
+    with pytest.raises(AssertionError):
+        assert_steps_equal_one_device((2, 1, 1))
+
+
+def test_nodes_of_every_other_device_are_caught(monkeypatch):
+    put_in(
+        monkeypatch,
+        hierarchical_allreduce,
+        'data[rank:rank + node_size]\n             for rank in range(0, '
+        'len(data), node_size)',
+        'data[rank::len(data) // node_size]\n             for rank in range('
+        'len(data) // node_size)',
+    )
+    with pytest.raises(AssertionError):
+        test_a_hierarchical_allreduce_sums(2, 4, 24)
