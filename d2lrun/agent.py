@@ -315,6 +315,7 @@ def supervise(
     finally:
         status = process.returncode  # None if it had to be ended
         notes.send_new()
+        notes.send_records()
         end_descendants()
     while any(o.is_alive() for o in outputs) and not heartbeat.is_lost():
         outputs[0].join(TICK)
@@ -344,6 +345,7 @@ class Heartbeat:
         for line in sys.stdin:
             self.last_heard = time.monotonic()
             if line.strip() == '"stacks"':
+                motion.notes.send_records()
                 send_event(event='stacks', stacks=motion.dump_stacks())
             if line.strip() == '"stop"':
                 break
@@ -418,6 +420,17 @@ class NoteReader:
                 self.sent.add(process)
                 number = self.killed[process]
                 send_event(event='killed', process=process, signal=number)
+
+    def send_records(self) -> None:
+        """Send the last exchanges of the process with the rank: lines that
+        are padded, in a ring whose end may be empty."""
+        path = self.read('records')
+        with contextlib.suppress(OSError):
+            data = pathlib.Path(path).read_bytes() if path else b''
+            lines = re.sub(rb' +\n', b'\n', data.replace(b'\0', b''))
+            if lines:
+                text = lines.decode(errors='replace')
+                send_event(event='records', records=text)
 
     def add_killed(self, process: psutil.Process) -> None:
         """Note a child of the role's that was killed, and whose parent has

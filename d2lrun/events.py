@@ -55,6 +55,7 @@ FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
         'signal': integer_in(1, 255),
     },
     'stacks': {'stacks': is_texts},
+    'records': {'records': is_text},
     'alive': {
         'cpu': is_seconds,
         'joined': is_flag,

@@ -5,12 +5,18 @@ from __future__ import annotations
 import pathlib
 import re
 import signal
-from typing import Iterable, NamedTuple
+from typing import Any, Iterable, NamedTuple
 
+from .records import describe_call, explain, parse_records
 from .roles import Role
 
 SHOWN = 3  # roles whose stacks and logs a message shows
 FRAMES = (8, 3, 3)  # at most: of the main thread, of two others
+# Files whose lines are not the script's.
+LIBRARIES = (
+    r'[/\\](site-packages|lib[/\\]python\d[^/\\]*|mxnet|d2lmulti|d2lrun)[/\\]'
+    r'|^<'
+)
 # What ends a child by mistake; SIGTERM ends one that is no longer needed.
 CRASHES = ('SIGKILL', 'SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE')
 
@@ -38,6 +44,11 @@ def explain_failure(
     lines = [
         f'{name_roles(failure.roles)}: {failure.reason}',
         *killed_children(roles),
+        *(
+            compare_exchanges(roles)
+            if failure.is_hang
+            else last_exchanges(failure.roles)
+        ),
     ]
     shown = list(failure.roles)
     if failure.is_hang:  # the others tell what they wait for
@@ -137,6 +148,45 @@ def stack_lines(role: Role) -> list[str]:
                 *(f'    {frame}' for frame in thread[:count]),
             ]
     return lines
+
+
+def compare_exchanges(roles: Iterable[Role]) -> list[str]:
+    """Return which workers are out of step in which exchange, by their
+    records; nothing without at least two of them."""
+    workers = [role for role in roles if role.records]
+    workers.sort(key=lambda role: (role.rank is None, role.rank))
+    records = {role.prefix: read_records(role) for role in workers}
+    places = {role.prefix: place_of(role) for role in workers}
+    return explain(records, places) if len(workers) > 1 else []
+
+
+def last_exchanges(roles: Iterable[Role]) -> list[str]:
+    """Return the last exchange of each worker that has recorded one."""
+    return [
+        f'its last exchange: number {records[-1].number}, '
+        f'{describe_call(records[-1])}'
+        for records in map(read_records, roles)
+        if records
+    ]
+
+
+def read_records(role: Role) -> Any:
+    """Return the records of a role, oldest first."""
+    return parse_records(role.records.encode())
+
+
+def place_of(role: Role) -> str:
+    """Return in which line of the script a worker is, or how it ended."""
+    if role.status:
+        return explain_status(role.status)
+    if role.ending_since:
+        return 'ended'
+    for stack in role.stacks:
+        for frame in sum(threads_in(stack)[:1], []):
+            found = re.match(r'File "(.*)", line (\d+)', frame)
+            if found and not re.search(LIBRARIES, found[1]):
+                return f'{pathlib.PurePath(found[1]).name}:{found[2]}'
+    return 'unknown'
 
 
 def killed_children(roles: Iterable[Role]) -> list[str]:

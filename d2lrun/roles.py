@@ -80,6 +80,7 @@ class Role:
     killed: dict[int, int] = field(dict)  # children of its: process, signal
     stacks: list[str] = field(list)  # where its threads are
     stacks_at: float = 0  # when it said so
+    records: str = ''  # its last exchanges, a line each
     asked_at: float = 0  # when it was asked
     tail: collections.deque[str] = field(
         lambda: collections.deque(maxlen=TAIL)

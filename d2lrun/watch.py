@@ -73,6 +73,8 @@ class Watch:
             role.killed[event['process']] = event['signal']
         elif kind == 'stacks':
             role.stacks, role.stacks_at = event['stacks'], now
+        elif kind == 'records':
+            role.records = event['records']
         elif kind == 'ended':
             role.status = event['status']
             role.ending_since = role.ending_since or now

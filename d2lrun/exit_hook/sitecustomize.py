@@ -16,6 +16,7 @@ import atexit
 import contextlib
 import ctypes
 import faulthandler
+import functools
 import importlib.machinery
 import importlib.util
 import multiprocessing
@@ -31,6 +32,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 KVSTORE = 'mxnet.kvstore.kvstore'
 SYSTEM_EXIT_CODE = vars(SystemExit)['code']  # its descriptor
 # As in agent.py, which sends it; a script seldom uses this one.
+# What all workers do together, by the names of a store's methods.
+EXCHANGES = ('init', 'broadcast', 'push', 'pull', 'pushpull', '_barrier')
 STACKS_SIGNAL = getattr(signal, 'SIGRTMAX', signal.SIGUSR2)
 
 
@@ -221,9 +224,7 @@ def watch_stores(module: Any, outcome: Outcome) -> None:
         store.made_by = getpid()
         make(store, *args)
         if 'dist' in store.type:
-            outcome.stores.append(weakref.ref(store))
-            notes.write('rank', f'{store.rank} {getpid()}')
-            correct_rank(str(store.rank))
+            note_store(store, outcome)
 
     def noted_free(store: Any) -> None:
         if getattr(store, 'is_freed', False) or store.made_by != getpid():
@@ -239,6 +240,62 @@ def watch_stores(module: Any, outcome: Outcome) -> None:
     module.KVStore.__del__ = noted_free
     check_optimizers(module.KVStore)
     keep_others_out(module)
+
+
+def note_store(store: Any, outcome: Outcome) -> None:
+    """Note a distributed store and its rank; record what it exchanges."""
+    if not outcome.stores:
+        record_exchanges(type(store), outcome.notes, store.rank)
+    outcome.stores.append(weakref.ref(store))
+    outcome.notes.write('rank', f'{store.rank} {os.getpid()}')
+    correct_rank(str(store.rank))
+
+
+def record_exchanges(KVStore: Any, notes: NoteWriter, rank: int) -> None:
+    """Record the last exchanges of this worker in a file that outlives it:
+    which one waits for whom is in the message of a hang."""
+    folder = os.environ.get('D2LRUN_RECORDS') or notes.folder
+    if not folder:
+        return
+    path = os.path.abspath(os.path.join(folder, f'records-{rank}'))
+    package = os.path.join(HERE, '../..', 'd2lmulti')
+    library = [sys.modules['mxnet'].__file__ or '', package, HERE]
+    try:
+        os.makedirs(folder, exist_ok=True)
+        recorder = load_own('records').Recorder(
+            path, tuple(os.path.dirname(os.path.realpath(f)) for f in library)
+        )
+    except OSError as error:
+        if 'D2LRUN_RECORDS' in os.environ:
+            print(f'd2lrun: no records of exchanges: {error}', file=sys.stderr)
+        return
+    notes.write('records', path)
+    for name in EXCHANGES:
+        method = getattr(KVStore, name, None)
+        if method:
+            setattr(KVStore, name, recorded(method, recorder))
+
+
+def recorded(method: Any, recorder: Any) -> Any:
+    """Return a method of a distributed store that is recorded, in the process
+    that made the store."""
+    name, owner, getpid = method.__name__.strip('_'), os.getpid(), os.getpid
+
+    @functools.wraps(method)
+    def call(store: Any, *args: Any, **kwargs: Any) -> Any:
+        if 'dist' not in store.type or getpid() != owner:
+            return method(store, *args, **kwargs)
+        key, value = [*args, *kwargs.values(), '', None][:2]
+        while isinstance(value, (list, tuple)) and value:
+            value = value[0]  # it stands for all of them
+        shape, dtype = getattr(value, 'shape', ''), getattr(value, 'dtype', '')
+        dtype = getattr(dtype, '__name__', dtype)
+        record = recorder.begin(f'{name} {key}'.strip(), shape, dtype)
+        result = method(store, *args, **kwargs)
+        recorder.end(record)
+        return result
+
+    return call
 
 
 def keep_others_out(module: Any) -> None:

@@ -819,10 +819,10 @@ npx.waitall()
 
 
 def test_a_worker_that_never_joins_ends_the_job(job):
-    with pytest.raises(JobFailed, match='not joined 2 seconds'):
+    with pytest.raises(JobFailed, match='not joined 8 seconds'):
         job(
             'import time; time.sleep(60)',
-            limits=JOB_LIMITS._replace(startup=2),
+            limits=JOB_LIMITS._replace(startup=8),
         )
 
 

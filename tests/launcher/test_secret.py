@@ -294,6 +294,7 @@ def test_each_event_of_an_agent_is_one():
         {'event': 'rank', 'rank': 0},
         {'event': 'killed', 'process': 7, 'signal': 9},
         {'event': 'stacks', 'stacks': ['a']},
+        {'event': 'records', 'records': '[0]\n'},
         {'event': 'alive', **activity},
         {'event': 'ended', 'status': None},
         {'event': 'ended', 'status': -9},

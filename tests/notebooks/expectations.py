@@ -126,6 +126,10 @@ CONFRONTED = {
         "tenths of the other's rows": 'unequal-run',
         'We expect bit-identical parameters': '39',
     },
+    'hangs': {
+        'we expect that a record, written twice': 'price',
+        'We expect that the other two wait 0.6 s': 'waiting-run',
+    },
     'pytorch': {
         'We expect the same scores': 'scores',
         'What do we expect of a test': 'five',

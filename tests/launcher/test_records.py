@@ -1,0 +1,185 @@
+"""At a hang, the launcher names the rank that is out of step, and the line."""
+
+import pytest
+from helpers import JOB_LIMITS, JOIN
+
+from d2lrun import JobFailed, report
+from d2lrun.roles import Role
+
+pytestmark = pytest.mark.timeout(120)
+
+LIMITS = JOB_LIMITS._replace(progress=4)
+START = JOIN.replace('\ndef step', "\nstore.init('v', np.zeros(3))\ndef step")
+LINES = START.count('\n')  # of the script before its own
+
+
+def hang(job, script, **options):
+    """Return what the message says of records, from a job that hangs."""
+    with pytest.raises(JobFailed) as error:
+        job(START + script, limits=LIMITS, **options)
+    lines = str(error.value).splitlines()
+    (first,) = [i for i, line in enumerate(lines) if 'out of step' in line]
+    return lines[first : first + 4]
+
+
+SKIPS = """
+for i in range(6):
+    step()
+    npx.waitall()
+    if i != 2 or store.rank != 1:
+        store.push('v', np.ones(3))
+        store.pull('v', out=np.zeros(3))
+        npx.waitall()
+"""
+FEWER = """
+for i in range(6 - (store.rank == 2)):
+    step()
+    npx.waitall()
+"""
+DATA = """
+import queue
+batches = queue.Queue()
+for i in range(6):
+    if i < 4 or store.rank != 0:
+        batches.put(i)
+    batches.get()
+    step()
+    npx.waitall()
+"""
+ORDER = """
+for name in ('vw' if store.rank == 1 else 'wv'):
+    store.push(name, np.ones(3))
+    store.pull(name, out=np.zeros(3))
+    npx.waitall()
+"""
+
+
+def assert_skips(lines):
+    # Two of `init`, four in each of two steps, two in the third.
+    assert lines[0] == 'out of step in exchange 12: worker-1, rank 1'
+    assert lines[2].startswith(
+        'worker-1, rank 1: push w (3,) float32, called at '
+    )
+    for line in lines[1], lines[3]:
+        assert f'push v (3,) float32, called at script.py:{LINES + 6};' in line
+
+
+def assert_fewer(lines):
+    assert lines[0] == 'out of step in exchange 12: worker-2, rank 2'
+    assert lines[3].startswith('worker-2, rank 2: not called, after pull w')
+    assert lines[3].endswith('now: ended')
+
+
+def assert_data(lines):
+    assert lines[0] == 'out of step in exchange 10: worker-0, rank 0'
+    assert lines[1].startswith('worker-0, rank 0: not called, after pull w')
+    assert lines[1].endswith(f'now: script.py:{LINES + 7}')
+
+
+def assert_order(lines):
+    assert lines[0] == 'out of step in exchange 2: worker-1, rank 1'
+    assert lines[2].startswith(
+        'worker-1, rank 1: push v (3,) float32, '
+        f'called at script.py:{LINES + 3}; now: script.py:{LINES + 5}'
+    )
+
+
+def real(*case):
+    """A case with MXNet itself; the chapter has another."""
+    return pytest.param(*case, True, marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize(
+    'script, is_right, mxnet',
+    [
+        (FEWER, assert_fewer, False),
+        (DATA, assert_data, False),
+        real(SKIPS, assert_skips),
+        real(FEWER, assert_fewer),
+        real(DATA, assert_data),
+        real(ORDER, assert_order),
+    ],
+)
+def test_the_rank_out_of_step_is_named_with_its_line(
+    job, script, is_right, mxnet
+):
+    is_right(hang(job, script, workers=3, mxnet=mxnet))
+
+
+def test_a_worker_that_dies_is_named_with_its_last_exchange(job):
+    script = """
+for i in range(6):
+    if i == 3 and store.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    step()
+"""
+    with pytest.raises(JobFailed) as error:
+        job(START + script, workers=3)
+    lines = str(error.value).splitlines()
+    assert lines[0].startswith('worker-1 (rank 1) on this machine: was killed')
+    assert lines[1].startswith('its last exchange: number 7, pull w')
+    line = START.splitlines().index('    total = np.zeros(3)') + 2
+    assert lines[1].endswith(f'called at script.py:{line}')
+
+
+def test_records_are_kept_where_the_user_wants_them(job, tmp_path):
+    kept = tmp_path / 'a' / 'b'
+    job(START + 'step()', workers=2, env=[f'D2LRUN_RECORDS={kept}'])
+    for rank in range(2):
+        lines = (kept / f'records-{rank}').read_bytes()
+        records = report.parse_records(lines)
+        assert [record.name for record in records] == [
+            *('init w', 'init v', 'push w', 'pull w'),
+        ]
+        assert all(record.begun <= record.ended for record in records)
+
+
+def test_without_a_place_for_records_the_job_goes_on(job, tmp_path):
+    (tmp_path / 'file').write_text('')
+    lines = job(
+        START + 'print(step())',
+        env=[f'D2LRUN_RECORDS={tmp_path / "file"}'],
+    )
+    assert sum('no records of exchanges' in line for line in lines) == 2
+    assert sum('[2.0, 2.0, 2.0]' in line for line in lines) == 2
+
+
+@pytest.mark.parametrize(
+    'stack, place',
+    [
+        (
+            'Thread 0x1 (most recent call first):\n'
+            '  File "/usr/lib/python3.11/queue.py", line 171 in get\n'
+            '  File "/home/a/train.py", line 14 in load\n'
+            '  File "/home/a/train.py", line 20 in <module>\n',
+            'train.py:14',
+        ),
+        (
+            'Current thread 0x1 (most recent call first):\n'
+            '  File "/a/.venv/lib/python3.8/site-packages/mxnet/x.py", line 1'
+            ' in wait\n  File "/a/d2lmulti/cluster.py", line 3 in step\n'
+            '  File "/b/my.py", line 5 in <module>\n',
+            'my.py:5',
+        ),
+        ('', 'unknown'),
+    ],
+)
+def test_where_a_worker_is(stack, place):
+    role = Role('worker', 0, None, [], {})
+    role.stacks = [stack]
+    assert report.place_of(role) == place
+
+
+def test_where_a_worker_that_ended_is():
+    role = Role('worker', 0, None, [], {})
+    role.status, role.ending_since = -9, 1.0
+    assert 'SIGKILL' in report.place_of(role)
+    role.status = 0
+    assert report.place_of(role) == 'ended'
+
+
+def test_invalid_records_of_a_stranger_do_no_harm():
+    roles = [Role('worker', i, None, [], {}) for i in range(3)]
+    for role, text in zip(roles, ('[1, 2]\n', 'null', '["a"]' * 3)):
+        role.records = text
+    assert report.compare_exchanges(roles)[0].startswith('all have called')

@@ -1,0 +1,357 @@
+"""The flight recorder, and who is out of step by its records."""
+
+import itertools
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+
+import pytest
+from helpers import put_in, put_in_method
+
+from d2lmulti import hangs
+from d2lmulti.hangs import (
+    SIZE,
+    SLOTS,
+    Record,
+    Recorder,
+    explain,
+    find_culprits,
+    first_difference,
+    parse_records,
+    waiting_times,
+)
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def records_of(names, first=0, begun=0.0):
+    """Return records of exchanges with these names, a second apart."""
+    return [
+        Record(first + i, name, '(3,)', 'float32', f'a.py:{i}', begun + i, 0)
+        for i, name in enumerate(names)
+    ]
+
+
+def named(**names):
+    """Return {worker: records} for {worker: names of its exchanges}."""
+    return {worker: records_of(own) for worker, own in names.items()}
+
+
+def read(path):
+    return parse_records(path.read_bytes())
+
+
+# The recorder
+
+
+def assert_ring_keeps_the_last(path, count):
+    recorder = Recorder(path, ())
+    for number in range(count):
+        recorder.end(recorder.begin(f'key {number}', (number, 2), 'float32'))
+    recorder.begin('open', (), 'int8')
+    records = read(path)
+    numbers = [*range(max(0, count + 1 - SLOTS), count + 1)]
+    assert [record.number for record in records] == numbers
+    assert [record.name for record in records[:-1]] == [
+        f'key {number}' for number in numbers[:-1]
+    ]
+    assert all(
+        0 < record.begun <= record.ended
+        and record.shape == f'({record.number}, 2)'
+        and record.line.startswith('test_hangs.py:')
+        for record in records[:-1]
+    )
+    assert records[-1].ended is None
+
+
+@pytest.mark.parametrize('count', [0, 1, SLOTS - 1, SLOTS, 3 * SLOTS + 5])
+def test_a_ring_keeps_the_last_exchanges(tmp_path, count):
+    assert_ring_keeps_the_last(tmp_path / 'ring', count)
+
+
+RING_BUGS = {
+    'a slot too few': ('write', '% SLOTS', '% (SLOTS - 1)'),
+    'always the first slot': ('write', '% SLOTS', '% 1'),
+    'an end without its time': ('end', 'ended=time.time()', 'ended=None'),
+    'one number for all': ('begin', 'next(self.numbers)', '0'),
+    'the line of the recorder': (
+        'begin',
+        'find_caller(self.library)',
+        "'hangs.py:1'",
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', RING_BUGS)
+def test_a_bug_of_the_ring_is_caught(tmp_path, monkeypatch, bug):
+    put_in_method(monkeypatch, Recorder, *RING_BUGS[bug])
+    with pytest.raises((AssertionError, TypeError)):
+        assert_ring_keeps_the_last(tmp_path / 'ring', 2 * SLOTS + 3)
+
+
+def test_a_ring_outlives_a_worker_that_is_killed(tmp_path):
+    script = (
+        'import os, signal, sys\n'
+        f'sys.path.insert(0, {str(ROOT / "d2lrun")!r})\n'
+        'from records import Recorder\n'
+        f'recorder = Recorder({str(tmp_path / "ring")!r}, ())\n'
+        'recorder.end(recorder.begin("first", (2,), "float32"))\n'
+        'recorder.begin("second", (3,), "float32")\n'
+        'os.kill(os.getpid(), signal.SIGKILL)\n'
+    )
+    ended = subprocess.run([sys.executable, '-c', script], timeout=60)
+    assert ended.returncode == -signal.SIGKILL
+    first, second = read(tmp_path / 'ring')
+    assert (first.name, first.line) == ('first', '<string>:5')
+    assert (second.name, second.ended) == ('second', None)
+
+
+@pytest.mark.parametrize('name', ['x' * 900, '梯度' * 99, '"\\\n' * 99, ''])
+def test_a_long_or_strange_name_fits_into_its_slot(tmp_path, name):
+    recorder = Recorder(tmp_path / 'ring', ())
+    recorder.begin(name, tuple(range(900)), 'float32' * 99)
+    recorder.begin('after', (), 'float32')
+    assert os.path.getsize(tmp_path / 'ring') == SIZE * SLOTS
+    long, after = read(tmp_path / 'ring')
+    assert name.startswith(long.name) and after.name == 'after'
+
+
+def test_what_is_no_record_is_left_out(tmp_path):
+    recorder = Recorder(tmp_path / 'ring', ())
+    for name in 'abc':
+        recorder.begin(name, (), 'float32')
+    data = bytearray((tmp_path / 'ring').read_bytes())
+    data[SIZE : SIZE + 30] = b'\xff[1, 2' * 5  # one that is being written
+    assert [record.name for record in parse_records(bytes(data))] == ['a', 'c']
+    for junk in (b'', b'\n\n', b'null\n', b'[1]\n', b'{"a": 1}\n', b'7'):
+        assert parse_records(junk) == []
+
+
+def test_the_launcher_has_the_same_recorder():
+    copies = ['d2lmulti/hangs.py', 'd2lrun/records.py']
+    first, second = [(ROOT / path).read_text() for path in copies]
+    assert first == second, 'run make export'
+
+
+# Who is out of step?
+
+CASES = {  # records, where each is, who is out of step, and in which exchange
+    'skips one': (
+        named(a='glgl', b='glgg', c='glgl'),
+        {},
+        (3, ['b']),
+    ),
+    'one minibatch less': (
+        named(a='ggg', b='gg', c='ggg'),
+        {'b': 'ended'},
+        (2, ['b']),
+    ),
+    'two that are late': (
+        named(a='ggg', b='gg', c='g'),
+        {'b': 'load.py:3', 'c': 'load.py:3'},
+        (1, ['c']),
+    ),
+    'most are late': (
+        named(a='ggg', b='gg', c='gg'),
+        {'b': 'load.py:3', 'c': 'load.py:3'},
+        (2, ['b', 'c']),
+    ),
+    'one exchange too many': (
+        named(a='ggl', b='gg', c='gg'),
+        {'a': 'a.py:3', 'b': 'ended', 'c': 'ended'},
+        (2, ['a']),
+    ),
+    'one of two has ended': (
+        named(a='gg', b='g'),
+        {'b': 'ended'},
+        (1, ['b']),
+    ),
+    'two that differ': (named(a='ab', b='ba'), {}, (0, ['a', 'b'])),
+    'three that differ': (
+        named(a='a', b='b', c='c'),
+        {},
+        (0, ['a', 'b', 'c']),
+    ),
+    'one differs, one is late': (
+        named(a='gg', b='gl', c='gg', d='g'),
+        {'d': 'load.py:3'},
+        (1, ['b']),
+    ),
+    'none at all': (named(a='g', b='', c='g'), {}, (0, ['b'])),
+    'rings that begin later': (
+        {
+            'a': records_of('gggl', 60),
+            'b': records_of('ggggl', 59),
+            'c': records_of('ggggg', 59),
+        },
+        {},
+        (63, ['c']),
+    ),
+    'far behind, not in the ring': (
+        {'a': records_of('gg', 90), 'b': records_of('ggg', 3)},
+        {'b': 'load.py:3'},
+        (90, ['b']),
+    ),
+}
+
+
+def assert_right(case):
+    records, places, (number, culprits) = CASES[case]
+    found_number, found = first_difference(records)
+    assert found_number == number
+    assert find_culprits(found, places) == culprits
+    lines = explain(records, places)
+    assert lines[0] == (
+        f'out of step in exchange {number}: {", ".join(culprits)}'
+    )
+    assert [line.partition(':')[0] for line in lines[1:]] == [*records]
+    for line, place in zip(lines[1:], map(places.get, records)):
+        assert line.endswith(f'now: {place or "unknown"}')
+
+
+@pytest.mark.parametrize('case', CASES)
+def test_the_one_out_of_step_is_named(case):
+    assert_right(case)
+
+
+@pytest.mark.parametrize('field', ['name', 'shape', 'dtype'])
+def test_what_must_be_alike(field):
+    records = named(a='ggg', b='ggg', c='ggg')
+    records['c'][1] = records['c'][1]._replace(**{field: 'other'})
+    number, found = first_difference(records)
+    assert (number, find_culprits(found, {})) == (1, ['c'])
+
+
+@pytest.mark.parametrize('field', ['line', 'begun', 'ended'])
+def test_what_may_differ(field):
+    records = named(a='ggg', b='ggg')
+    records['b'][1] = records['b'][1]._replace(**{field: 99})
+    assert first_difference(records) is None
+    assert explain(records, {})[0] == 'all have called the same exchanges'
+
+
+def test_no_records_are_no_difference():
+    assert first_difference({'a': [], 'b': []}) is None
+    assert explain({'a': [], 'b': []}, {})[1:] == [
+        'a: 0 exchanges, is at None',
+        'b: 0 exchanges, is at None',
+    ]
+
+
+def assert_planted_mistakes_are_found(seed):
+    """Any job: as many workers, exchanges and mistakes as a seed says."""
+    rng = random.Random(seed)
+    k, number = rng.randrange(3, 9), rng.randrange(1, 150)
+    names = [rng.choice('abc') for _ in range(number + 1 + rng.randrange(9))]
+    wrong = rng.randrange(k)
+    others = [*names, 'end']
+    kind = rng.choice(['skip', 'other', 'swap', 'stop'])
+    own = names[:number]
+    if kind == 'other':
+        own += ['other']
+    elif kind == 'skip':
+        own += [*names[number + 1 :], 'end']
+    elif kind == 'swap':
+        own += ['end', *names[number:]]
+    kept = max(len(others), len(own)) - SLOTS
+    records = {
+        rank: records_of(others if rank != wrong else own) for rank in range(k)
+    }
+    records = {
+        r: own[max(0, len(own) - SLOTS) :] for r, own in records.items()
+    }
+    expected = next(
+        i
+        for i, (a, b) in enumerate(itertools.zip_longest(others, own))
+        if a != b
+    )
+    found_number, found = first_difference(records)
+    assert found_number == max(expected, kept)
+    assert find_culprits(found, {wrong: 'ended'}) == [wrong]
+
+
+@pytest.mark.parametrize('seed', range(40))
+def test_planted_mistakes_are_found(seed):
+    assert_planted_mistakes_are_found(seed)
+
+
+READER_BUGS = {
+    'shapes are not compared': (hangs.call_of, 'record[1:4]', 'record[1:2]'),
+    'from the oldest record of any': (
+        first_difference,
+        'first = max(',
+        'first = min(',
+    ),
+    'as far as the shortest': (
+        first_difference,
+        'last = max(max(',
+        'last = min(max(',
+    ),
+    'the majority is named': (find_culprits, '!= alike', '== alike'),
+    'the first caller is right': (
+        find_culprits,
+        'usual if 2 * votes > sum(calls.values()) else None',
+        'usual',
+    ),
+    'the late are right': (
+        find_culprits,
+        '2 * len(ended) > len(found)',
+        '2 * len(behind) > len(found)',
+    ),
+    'who has ended is wrong': (
+        find_culprits,
+        '2 * len(ended) > len(found)',
+        'False',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', READER_BUGS)
+def test_a_bug_of_the_reader_is_caught(monkeypatch, bug):
+    put_in(monkeypatch, *READER_BUGS[bug])
+    with pytest.raises((AssertionError, TypeError)):
+        for case in CASES:
+            assert_right(case)
+        for field in ('name', 'shape', 'dtype'):
+            test_what_must_be_alike(field)
+
+
+# Who slows the job down?
+
+
+def assert_waits(late):
+    begins = {'a': [0, 2, 4, 6], 'b': [0, 2 + late, 4, 6], 'c': [1, 2, 4, 6]}
+    records = {
+        worker: [
+            own._replace(begun=float(moment))
+            for own, moment in zip(records_of('glgg'), moments)
+        ]
+        for worker, moments in begins.items()
+    }
+    assert waiting_times(records) == {'a': 1 + late, 'b': 1, 'c': late}
+    assert waiting_times(records, 'l') == {'a': late, 'b': 0, 'c': late}
+    records['b'].pop()
+    records['c'].pop(0)
+    assert waiting_times(records) == {'a': late, 'b': 0, 'c': late}
+
+
+@pytest.mark.parametrize('late', [0, 0.5, 1])
+def test_waiting_times(late):
+    assert_waits(late)
+
+
+WAITING_BUGS = {
+    'since the first one': ('max(other[n]', 'min(other[n]'),
+    'all names': ('startswith(prefix)', "startswith('')"),
+    'the last one waits': ('- table[n]', '+ table[n]'),
+}
+
+
+@pytest.mark.parametrize('bug', WAITING_BUGS)
+def test_a_bug_of_the_waiting_times_is_caught(monkeypatch, bug):
+    put_in(monkeypatch, waiting_times, *WAITING_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_waits(0.5)
