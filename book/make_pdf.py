@@ -160,7 +160,7 @@ def print_book(source, target):
             args=['--no-sandbox', '--disable-gpu'],
         )
         page = browser.new_page(color_scheme='light')
-        page.set_default_timeout(180_000)
+        page.set_default_timeout(600_000)
         page.goto(source.resolve().as_uri())
         page.wait_for_function(
             "document.querySelectorAll('.math').length == "

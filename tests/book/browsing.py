@@ -14,7 +14,7 @@ def run(*arguments):
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=280,
+        timeout=800,
     )
     assert done.returncode == 0 and not done.stdout, done.stdout[-3000:]
 

@@ -54,7 +54,7 @@ def lab(chromium, tmp_path_factory):
         yield wait_until(lambda: address_in(log.read_text())), folder
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(120)  # on a busy machine
 
 
 def own_folders(folder):

@@ -18,6 +18,8 @@ from make_pdf import REPEATED
 from pypdfium2 import PdfDocument
 
 ROOT = pathlib.Path(__file__).parents[2]
+# Chromium prints the whole book, twice: minutes on a busy machine.
+pytestmark = pytest.mark.timeout(1000)
 
 
 @pytest.fixture(scope='module')
