@@ -814,67 +814,6 @@ def check_experts(device_params, experts, devices, num_choices):
     check_count(f'{len(experts)} experts', len(experts), **routed)
 
 
-# Chapter 18: several ways at once
-
-
-def check_mesh(params, devices, mesh, num_heads):
-    """Raise TypeError or ValueError unless each device gets its part."""
-    if [*mesh] != ['data', 'pipeline', 'tensor']:
-        raise ValueError(
-            "mesh must be {'data': D, 'pipeline': P, 'tensor': T}, in this "
-            f'order, because ranks count so, not {mesh}'
-        )
-    check_positive_int(**mesh)
-    check_devices(devices)
-    size = math.prod(mesh.values())
-    check_count(f'a mesh of {size} ranks', size, devices=devices)
-    check_transformer(np.zeros((1, 1)), params, num_heads)
-    check_enough(len(params) // 12, 'layer', mesh['pipeline'], 'stage')
-    check_enough(num_heads, 'head', mesh['tensor'], 'tensor rank')
-
-
-def check_mesh_step(X, y, device_params, mesh, num_micro_batches):
-    """Raise TypeError or ValueError unless gradients can be computed."""
-    size = math.prod(mesh.values())
-    needed = {"lists of parameters, shard_mesh's,": device_params}
-    check_count(f'a mesh of {size} ranks', size, **needed)
-    max_length = len(device_params[0][1])
-    if X.ndim != 2 or max(X.shape[1], mesh['tensor']) > max_length:
-        raise ValueError(
-            f'X has the shape {X.shape}, and {mesh["tensor"]} tensor ranks '
-            f'need a position each, but there are {max_length} positions: '
-            'give init_transformer a larger max_length'
-        )
-    if y.shape != X.shape or not (y != 0).any():
-        raise ValueError(f'y must be {X.shape} like X, with words to predict')
-    check_micro_batches(len(X) // mesh['data'], num_micro_batches)
-
-
-def check_mesh_update(device_params, lr, states, update):
-    """Raise TypeError or ValueError unless parts can be updated."""
-    held = [[p for p in own if p is not None] for own in device_params]
-    check_learning_rate(lr)
-    check_rule(update, states, held)
-    if 'norms' in inspect.signature(update).parameters:
-        raise ValueError(
-            'update must treat each number on its own: the norm of a '
-            'parameter needs all tensor ranks, too'
-        )
-    if not any(states):
-        check_elementwise(update, held[0])
-
-
-def check_nodes(data, node_size):
-    """Raise TypeError or ValueError unless nodes are whole."""
-    check_allreduce_arrays(data)
-    check_positive_int(node_size=node_size)
-    if len(data) % node_size:
-        raise ValueError(
-            f'{len(data)} arrays cannot be divided into nodes of {node_size}: '
-            'node_size must divide their number'
-        )
-
-
 # Chapter 19: several machines
 
 
