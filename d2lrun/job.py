@@ -22,8 +22,15 @@ from .events import Event
 from .join import join
 from .logs import Logs
 from .rendezvous import Node, Rendezvous, check_node, open_rendezvous
-from .report import JobFailed, explain_failure
-from .roles import Devices, Hosts, Role, let_meet_at_files, make_roles
+from .report import Failure, JobFailed, explain_failure, explain_status
+from .roles import (
+    Devices,
+    Hosts,
+    Role,
+    anew,
+    let_meet_at_files,
+    make_roles,
+)
 from .watch import LIMITS, Limits, Watch, exceeds
 
 STACKS_TIMEOUT = 3  # seconds in which agents send where their threads are
@@ -46,21 +53,21 @@ def launch(
     node: Node | None = None,
     env: Sequence[str] = (),
     on_error: Callable[[str], object] | None = None,
+    rejoins: int = 0,
 ) -> None:
     """Run `command` in every worker of a distributed job, to the end.
-    `command`: strings; a bare `python` is the one that runs this. `hosts`:
-    (name, slots[, devices]), reached with `ssh`, with Python, this package
-    and this folder at the same places; None: this machine. `devices`: how
-    many each worker has. `node`: see `Node`. `env`: NAME or NAME=VALUE of
-    variables for all workers. `log_dir`: for a log of each role. `on_line`
-    gets each line of output, `on_error` of stderr (sys.stderr, unless only
-    `on_line` is given). `restarts`: how often a failed job starts again, and
-    maybe goes on from its checkpoint. Raises TypeError, ValueError, OSError
-    for what cannot work, JobFailed if it failed. No process remains."""
+    `command`: strings; a bare `python` is this one. `hosts`: (name, slots[,
+    devices]), reached with `ssh`, with Python, this package and this folder
+    at the same places; None: this machine. `devices`: how many each worker
+    has. `node`: see `Node`. `env`: NAME or NAME=VALUE for all. `log_dir`: for
+    a log of each role. `on_line` gets lines of output, `on_error` of stderr
+    (sys.stderr, unless only `on_line` is given). `restarts`: how often a
+    failed job starts again; `rejoins`: a worker without a store. Raises
+    TypeError, ValueError, OSError, or JobFailed. No process remains."""
     on_error = on_error or (print_error if on_line is print else on_line)
     roles = command, workers, servers, hosts, devices, read_env(env)
-    outputs = port, ssh, on_line, on_error
-    run_job(node, roles, limits, log_dir, restarts, *outputs)
+    again, outputs = (restarts, rejoins), (port, ssh, on_line, on_error)
+    run_job(node, roles, limits, log_dir, again, *outputs)
 
 
 def print_error(line: str) -> None:
@@ -73,14 +80,14 @@ def run_job(
     roles: Any,
     limits: Limits,
     log_dir: str | os.PathLike[str] | None,
-    restarts: int,
+    again: tuple[int, int],
     port: int,
     ssh: str,
     *outputs: Callable[[str], object],
 ) -> None:
     """Run the job that `launch` describes; `roles`: of `make_roles`."""
     command, workers, servers, hosts, devices, env = roles
-    check_arguments(command, workers, servers, hosts, limits, restarts, port)
+    check_arguments(command, workers, servers, hosts, limits, again, port)
     check_node(node, workers, hosts)
     check_device_counts(devices, node.workers if node else workers, hosts)
     if node and node.worker_offset:
@@ -96,8 +103,8 @@ def run_job(
         stack.callback(logs.close)
         logs.open()
         job = Job(new_roles, limits, logs, port, ssh, *outputs)
-        job.rendezvous = rendezvous
-        job.run(restarts)
+        job.rendezvous, job.rejoins = rendezvous, again[1]
+        job.run(again[0])
 
 
 def read_env(env: Any) -> dict[str, str]:
@@ -137,6 +144,7 @@ class Job:
         self.port, self.ssh = int(port), ssh
         self.on_line, self.on_error = on_line, on_error
         self.rendezvous: Rendezvous | None = None  # with other nodes
+        self.rejoins = 0  # how often a worker may start again alone
         self.launched = time.monotonic()
         self.stops: list[float] = []  # seconds in which this process stood
 
@@ -163,9 +171,11 @@ class Job:
             self.rendezvous.assign(roles, self.limits.startup)
         let_meet_at_files(roles)
         events: queue.Queue[tuple[Role, Event]] = queue.Queue(10_000)
+        lost: list[Role] = []  # those in whose place another one started
         with contextlib.ExitStack() as stack:
             self.logs.begin(role.name for role in roles)
             stack.callback(end_roles, roles, events)
+            stack.callback(end_roles, lost, events)
             stack.callback(self.tell_stops)
             stack.enter_context(pinging(roles, self.stops))
             watch = Watch(roles, self.limits, self.launched)
@@ -180,11 +190,40 @@ class Job:
                     send(role, 'stacks')
                 self.tell_remarks(watch)
                 failure = watch.find_failure()
-                if failure and failure.is_hang:
-                    self.collect_stacks(watch, events)
                 if failure:
-                    folder = self.logs.folder
-                    raise JobFailed(explain_failure(failure, roles, folder))
+                    self.handle_failure(failure, watch, lost, events)
+
+    def handle_failure(
+        self,
+        failure: Failure,
+        watch: Watch,
+        lost: list[Role],
+        events: queue.Queue[tuple[Role, Event]],
+    ) -> None:
+        """Start a lost worker again, or raise JobFailed."""
+        if len(lost) < self.rejoins and can_rejoin(failure):
+            lost += failure.roles
+            return self.start_again(watch.roles, lost, events)
+        if failure.is_hang:
+            self.collect_stacks(watch, events)
+        folder = self.logs.folder
+        raise JobFailed(explain_failure(failure, watch.roles, folder))
+
+    def start_again(
+        self,
+        roles: list[Role],
+        lost: list[Role],
+        events: queue.Queue[tuple[Role, Event]],
+    ) -> None:
+        """Start another worker in the place of the one lost last."""
+        old, count = lost[-1], len(lost)
+        new = anew(old, {'D2LRUN_REJOINS': str(count)})
+        roles[roles.index(old)] = new
+        self.on_line(
+            f'launch: {old} {explain_status(old.status or 0)}: starting it '
+            f'again ({count} of {self.rejoins})'
+        )
+        start_agent(new, events, None, self.ssh)
 
     def tell_stops(self) -> None:
         """Say for how long this process has stood still."""
@@ -250,13 +289,26 @@ class Job:
             on_line(f'[{role.prefix}] {line}')
 
 
+def can_rejoin(failure: Failure) -> bool:
+    """Return whether a worker has ended badly that nobody waits for in MXNet,
+    and that this process can start again."""
+    (role, *others) = failure.roles
+    return (
+        not others
+        and role.kind == 'worker'
+        and bool(role.status)
+        and role.rank is None
+        and not role.channel
+    )
+
+
 def check_arguments(
     command: Any,
     workers: Any,
     servers: Any,
     hosts: Any,
     limits: Any,
-    restarts: Any,
+    again: Any,
     port: Any,
 ) -> None:
     """Raise TypeError or ValueError for arguments that cannot work."""
@@ -272,7 +324,7 @@ def check_arguments(
             "command must name a program, such as ['python', 'train.py']"
         )
     check_integer(1, workers=workers, servers=servers)
-    check_integer(0, restarts=restarts, port=port)
+    check_integer(0, restarts=again[0], rejoins=again[1], port=port)
     if port > 65535:
         raise ValueError(f'port must be 0 (any free one) to 65535, not {port}')
     check_limits(limits)

@@ -70,6 +70,11 @@ def make_parser() -> argparse.ArgumentParser:
     add_limits(add)
     text = 'how many times to restart a failed job'
     add('--restarts', type=int, default=0, metavar='N', help=text)
+    text = (
+        'how many times to start a worker again that ends badly, alone; for '
+        'scripts without a key-value store'
+    )
+    add('--rejoins', type=int, default=0, metavar='N', help=text)
     add('--log-dir', metavar='D', help='folder for a log of each role')
     add_print_env(add)
     text = (
@@ -188,6 +193,7 @@ def run_launch(options: argparse.Namespace) -> None:
         make_node(options),
         options.env,
         print_error,
+        options.rejoins,
     )
 
 

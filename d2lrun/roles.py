@@ -103,6 +103,20 @@ class Role:
         return f'{self.name}{rank} on {self.host or "this machine"}'
 
 
+def anew(role: Role, variables: Mapping[str, str]) -> Role:
+    """Return a role like another one, of which nothing is known yet."""
+    return Role(
+        role.kind,
+        role.number,
+        role.host,
+        role.command,
+        {**role.variables, **variables},
+        role.devices,
+        role.first_gpu,
+        role.ports,
+    )
+
+
 def read_hosts(path: str | os.PathLike[str]) -> Hosts:
     """Return (name, slots) or (name, slots, devices) for each line of a file:
     `name [slots [devices]]`.

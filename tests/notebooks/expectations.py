@@ -134,6 +134,7 @@ CONFRONTED = {
         'We expect the same scores': 'scores',
         'What do we expect of a test': 'five',
         'we expect the wrong step': 'five',
+        'We expect it to name the ranks 1, 2, 0, 2 and 0': 'hang-run',
         'we expect the same accuracy, nearly': 'train',
         "We expect chapter 5's parameters in both": 'run-by-hand',
         'we expect two messages from the second step on': 'run-buckets',
