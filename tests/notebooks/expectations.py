@@ -67,6 +67,8 @@ CONFRONTED = {
         'we expect the slower of the two to set the pace': '24',
     },
     'compression': {
+        DEFINED: ['eight seconds at most'],
+        'and expect the same float32 numbers': 'rejoin-check',
         'We expect that without feedback the second number': 'feedback-run',
         'We expect the error to fall to that of the best': 'power-run',
         'we expect compressing to take longer': 'compress-time',
