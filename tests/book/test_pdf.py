@@ -122,7 +122,7 @@ def test_every_page_of_the_pdf_has_its_number(texts):
 def test_nothing_is_cut_off_in_print(browser, single_page):
     context = browser.new_context(viewport={'width': 660, 'height': 980})
     page = context.new_page()
-    page.goto(single_page.as_uri())
+    page.goto(single_page.as_uri(), timeout=600_000)
     page.emulate_media(media='print')
     wide = page.evaluate(
         """() => [...document.querySelectorAll('article pre, article img')]

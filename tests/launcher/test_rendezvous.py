@@ -297,8 +297,9 @@ class Guest:
 
 def test_a_number_is_given_once(tmp_path):
     url = f'file://{tmp_path}/meet'
-    with rendezvous_at(url), Guest(url, worker=1, workers=2) as first:
+    with rendezvous_at(url) as place, Guest(url, worker=1, workers=2) as first:
         assert first.answer['is_ours'] and 'end' not in first.answer
+        wait_until(lambda: place.has_joined(1))
         with Guest(url, worker=1, workers=2) as second:
             assert 'worker 1 has joined already' in second.answer.get(
                 'end', ''
