@@ -8,7 +8,6 @@ Arguments have no types here: anything may come, and that is checked.
 
 import importlib.util
 import inspect
-import itertools
 import math
 from typing import Any, List, Tuple
 
@@ -624,59 +623,14 @@ def check_costs(costs, k):
     check_enough(len(costs), 'layer', k, 'stage')
 
 
-def check_layers(params, devices, layers, costs):
-    """Raise ValueError unless the layers can be split over the devices."""
+def check_layers(params, devices, layers, costs, num_chunks):
+    """Raise TypeError or ValueError unless each stage gets a layer."""
     check_devices(devices)
-    needed = len(layers)
+    check_positive_int(num_chunks=num_chunks)
+    needed, part = len(layers), 'device' if num_chunks == 1 else 'stage'
     check_count(f'{needed} layers', 2 * needed, parameters=params)
-    check_enough(needed, 'layer', len(devices), 'device')
+    check_enough(needed, 'layer', num_chunks * len(devices), part)
     check_count(f'{needed} layers', needed, costs=costs)
-
-
-def check_schedule(orders, num_stages, m):
-    """Raise ValueError unless each stage runs the forward and the backward
-    pass of each of `m` micro-batches once, and none waits forever."""
-    lists = {'lists of instructions': orders}
-    check_count(f'{num_stages} stages', num_stages, **lists)
-    needed = list(itertools.product(['forward', 'backward'], range(m)))
-    for s, order in enumerate(orders):
-        for instruction in [*order, *needed]:
-            if order.count(instruction) != (instruction in needed):
-                raise ValueError(
-                    f'stage {s} has the instruction {instruction!r} '
-                    f"{order.count(instruction)} times: there are 'forward' "
-                    f"and 'backward' of the micro-batches 0 to {m - 1}, and "
-                    'each must be there once'
-                )
-    check_progress(orders)
-
-
-def check_progress(orders):
-    """Raise ValueError if a stage of a schedule would wait forever."""
-    before, behind = -1, len(orders)  # as if there were two more stages
-    done = {(before, 'forward', i) for _, i in orders[0]}
-    done |= {(behind, 'backward', i) for _, i in orders[0]}
-    queues = [list(order) for order in orders]
-    while any(queues):
-        waiting = {s: queue[0] for s, queue in enumerate(queues) if queue}
-        ready = set()
-        for s, (phase, i) in waiting.items():
-            needed = {(s, 'forward', i), (s + 1, phase, i)}
-            if phase == 'forward':
-                needed = {(s - 1, phase, i)}
-            if needed <= done:
-                ready.add((s, phase, i))
-        if not ready:
-            found = [f'stage {s} for {each}' for s, each in waiting.items()]
-            raise ValueError(
-                f'this schedule never ends: {", ".join(found)} would wait '
-                'forever. A forward pass needs that of the stage before; a '
-                'backward pass needs the forward pass of its stage and the '
-                'backward pass of the next stage'
-            )
-        for s, *_ in ready:
-            del queues[s][0]
-        done |= ready
 
 
 def check_micro_batches(num_examples, num_micro_batches):

@@ -9,7 +9,7 @@ import numpy as onp
 from mxnet import np, npx
 from .check_mesh import (check_mesh, check_mesh_step,
                                  check_mesh_update, check_nodes)
-from .checks import check_schedule
+from .check_pipeline import check_schedule
 from .collectives import all_gather, direct_allreduce, reduce_scatter
 from .devices import split_slices
 from .large_batch import sgd_momentum

@@ -7,8 +7,9 @@ __all__ = ['split_layers', 'gpipe_schedule', 'pipeline_gradients', 'one_f_one_b_
 # %% ../notebooks/15_model_parallel.ipynb #2
 import functools
 from mxnet import autograd, np, npx
+from .check_pipeline import check_interleaved, check_schedule
 from .checks import check_costs, check_layers, check_micro_batches
-from .checks import check_outputs, check_schedule
+from .checks import check_outputs, check_positive_int
 from .devices import split_slices
 from .network import loss
 
@@ -64,36 +65,53 @@ def take_gradients(params):
         param.grad[:] = 0
     return gradients
 
+def track(arrays):
+    """Have autograd track arrays, without memory for their gradients."""
+    autograd.mark_variables(
+        arrays, [np.zeros(0, ctx=array.ctx) for array in arrays])
+
+def gradients(output, arrays, output_grad, retain_graph=False):
+    """Return the gradients of a recorded output, as new arrays."""
+    return [grad.as_np_ndarray() for grad in autograd.grad(
+        output, arrays, output_grad, retain_graph)]
+
 # %% ../notebooks/15_model_parallel.ipynb #10
-def split_layers(params, devices, layers=LENET, costs=None):
-    """Return the stages: for each device, a list of (layer, W, b) on it.
+def split_layers(params, devices, layers=LENET, costs=None, num_chunks=1):
+    """Return the stages: for each, a list of (layer, W, b) on its device.
 
     `params`: weight and bias of each layer, in order; their gradients
     accumulate. `costs`: of each layer, by default equal; the largest cost
-    of a stage is least. Raises TypeError or ValueError unless each device
-    gets a layer, and parameters and costs fit the layers.
+    of a stage is least. `num_chunks`: stages per device; stage s is on
+    device s modulo their number. Raises TypeError or ValueError unless each
+    stage gets a layer, and parameters and costs fit the layers.
     """
     costs = [1] * len(layers) if costs is None else costs
-    check_layers(params, devices, layers, costs)
+    check_layers(params, devices, layers, costs, num_chunks)
     weights, biases = params[::2], params[1::2]
-    parts = split_by_cost(costs, len(devices))
+    parts = split_by_cost(costs, num_chunks * len(devices))
     return [[(layer, *copy_with_gradient([W, b], device)) for layer, W, b
              in zip(layers[part], weights[part], biases[part])]
-            for part, device in zip(parts, devices)]
+            for part, device in zip(parts, list(devices) * num_chunks)]
 
 # %% ../notebooks/15_model_parallel.ipynb #stage-order
-def stage_order(num_micro_batches, max_live):
-    """Return a stage's instructions; at most `max_live` are ever live."""
-    order = [('forward', i) for i in range(max_live)]
-    for i in range(num_micro_batches):
-        order += [('backward', i), ('forward', i + max_live)]
-    return [(phase, i) for phase, i in order if i < num_micro_batches]
+def passes(phase, num_micro_batches):
+    """Return the instructions of one phase, in order."""
+    return [(phase, i) for i in range(num_micro_batches)]
+
+def stage_order(forward, backward, max_live):
+    """Return `max_live` instructions of `forward`, then one of `backward`
+    and one of `forward` in turn: at most `max_live` are ever live."""
+    order = forward[:max_live]
+    for i, instruction in enumerate(backward):
+        order += [instruction, *forward[max_live + i:max_live + i + 1]]
+    return order
 
 # %% ../notebooks/15_model_parallel.ipynb #gpipe
 def gpipe_schedule(num_stages, num_micro_batches):
     """Return the instructions of each stage, (phase, micro-batch): all
     forward passes, then all backward passes (Huang et al. 2019)."""
-    return [stage_order(num_micro_batches, num_micro_batches)] * num_stages
+    m = num_micro_batches
+    return [passes('forward', m) + passes('backward', m)] * num_stages
 
 # %% ../notebooks/15_model_parallel.ipynb #12
 def pipeline_gradients(X, y, stages, num_micro_batches=1,
@@ -102,28 +120,43 @@ def pipeline_gradients(X, y, stages, num_micro_batches=1,
 
     `X`, `y`: a minibatch, which passes the `stages` (from `split_layers`)
     in parts whose lengths differ by at most one. `schedule`: returns each
-    stage's instructions. Waits after each time step. Raises TypeError or
+    device's instructions. Waits after each time step. Raises TypeError or
     ValueError unless each part has an example and the schedule can end.
     """
     check_micro_batches(len(X), num_micro_batches)
     orders = [list(map(tuple, order)) for order in schedule(
         len(stages), num_micro_batches)]
-    check_schedule(orders, len(stages), num_micro_batches)
+    check_schedule(orders, len(stages), num_micro_batches,
+                   len({device_of(stage) for stage in stages}))
     parts = split_slices(len(X), num_micro_batches)
     X = X.as_in_ctx(device_of(stages[0]))
     y = y.as_in_ctx(device_of(stages[-1]))
-    arrived = {(0, 'forward', i): X[part] for i, part in enumerate(parts)}
-    labels, live = [y[part] for part in parts], {}
-    while any(orders):
-        ready = [(s, *order[0]) for s, order in enumerate(orders)
-                 if order and (s, *order[0]) in arrived]
-        for s, phase, i in ready:
-            run = forward_stage if phase == 'forward' else backward_stage
-            run(stages, s, i, arrived, live, labels[i])
-            del orders[s][0]
-        npx.waitall()
+    run_schedule(orders, stages, [X[part] for part in parts],
+                 [y[part] for part in parts], {
+        'forward': forward_stage, 'backward': backward_stage,
+        'inputs': backward_inputs, 'weights': backward_weights})
     return take_gradients([param for stage in stages
                            for layer, W, b in stage for param in (W, b)])
+
+# %% ../notebooks/15_model_parallel.ipynb #run-schedule
+def needed_for(phase, i, s):
+    """Return the name of what an instruction waits for."""
+    return s, 'backward' if phase == 'inputs' else phase, i
+
+def run_schedule(orders, stages, inputs, labels, runs):
+    """Run the instructions of each device, in time steps. `inputs`,
+    `labels`: of each micro-batch; `runs`: the function of each phase."""
+    orders = [[(*instruction, device)[:3] for instruction in order]
+              for device, order in enumerate(orders)]
+    arrived = {(0, 'forward', i): h for i, h in enumerate(inputs)}
+    live = {}
+    while any(orders):
+        ready = [order for order in orders if order
+                 and needed_for(*order[0]) in arrived]
+        for order in ready:
+            phase, i, s = order.pop(0)
+            runs[phase](stages, s, i, arrived, live, labels[i])
+        npx.waitall()
 
 # %% ../notebooks/15_model_parallel.ipynb #15
 def device_of(stage):
@@ -132,33 +165,89 @@ def device_of(stage):
 
 def forward_stage(stages, s, i, arrived, live, y):
     """Run the forward pass of micro-batch `i` on stage `s`; send it on."""
-    received = h = arrived.pop((s, 'forward', i))
-    with autograd.record():
-        for layer, W, b in stages[s]:
-            h = layer(h, W, b)
-        if s == len(stages) - 1:
-            h = loss(h, y).sum()
-            arrived[s, 'backward', i] = None  # the gradient is 1
-    live[s, i] = received, h  # with all that autograd has recorded
+    h, layers, live[s, i] = arrived.pop((s, 'forward', i)), stages[s], []
+    if s == len(stages) - 1:
+        layers = layers + [(lambda h: loss(h, y).sum(),)]
+        arrived[s, 'backward', i] = None  # the gradient is 1
+    for layer, *params in layers:
+        h = h.detach()  # a graph for each layer
+        inputs = [h] if s or live[s, i] else []  # images need no gradient
+        track(inputs)
+        with autograd.record():
+            h = layer(h, *params)
+        live[s, i].append((h, inputs, params))
     if s < len(stages) - 1:
-        sent = h.copyto(device_of(stages[s + 1]))
-        sent.attach_grad()
-        arrived[s + 1, 'forward', i] = sent
+        arrived[s + 1, 'forward', i] = h.copyto(device_of(stages[s + 1]))
 
+# %% ../notebooks/15_model_parallel.ipynb #backward-stage
 def backward_stage(stages, s, i, arrived, live, y):
-    """Run the backward pass; free the activations; send the gradient back."""
-    received, h = live.pop((s, i))
-    h.backward(arrived.pop((s, 'backward', i)))
+    """Run the backward pass, and send the gradient back."""
+    for run in (backward_inputs, backward_weights):
+        run(stages, s, i, arrived, live, y)
+
+def backward_inputs(stages, s, i, arrived, live, y):
+    """Compute the gradients of the inputs; send the first one back."""
+    grad, needed = arrived.pop((s, 'backward', i)), []
+    for h, inputs, params in reversed(live[s, i]):
+        needed.append((h, params, grad))
+        if inputs:
+            grad, = gradients(h, inputs, grad, retain_graph=bool(params))
+    live[s, i] = needed
+    arrived[s, 'weights', i] = True
     if s > 0:
-        device = device_of(stages[s - 1])
-        arrived[s - 1, 'backward', i] = received.grad.copyto(device)
+        arrived[s - 1, 'backward', i] = grad.copyto(
+            device_of(stages[s - 1]))
+
+def backward_weights(stages, s, i, arrived, live, y):
+    """Add the gradients of the weights; free the activations."""
+    for h, params, grad in live.pop((s, i)):
+        for param, more in zip(params, params and gradients(
+                h, params, grad)):
+            param.grad[:] += more
+    del arrived[s, 'weights', i]
 
 # %% ../notebooks/15_model_parallel.ipynb #one-f-one-b
 def one_f_one_b_schedule(num_stages, num_micro_batches):
     """Return the instructions of each stage in 1F1B order: `num_stages` - s
     live on stage s at most (PipeDream-Flush, Narayanan et al. 2020)."""
-    return [stage_order(num_micro_batches, num_stages - s)
-            for s in range(num_stages)]
+    return [stage_order(passes('forward', num_micro_batches),
+                        passes('backward', num_micro_batches),
+                        num_stages - s) for s in range(num_stages)]
+
+# %% ../notebooks/15_model_parallel.ipynb #interleaved-schedule
+def interleaved_schedule(num_stages, num_micro_batches, num_devices):
+    """Return the instructions of each device, (phase, micro-batch, stage),
+    in interleaved 1F1B order (Narayanan et al. 2021). Raises TypeError or
+    ValueError unless both counts are multiples of `num_devices`."""
+    check_interleaved(num_stages, num_micro_batches, num_devices)
+    p, orders = num_devices, []
+    groups = [range(i, i + p) for i in range(0, num_micro_batches, p)]
+    for d in range(p):
+        own = range(d, num_stages, p)
+        forward, backward = [
+            [(phase, i, s) for group in groups for s in own for i in group]
+            for phase, own in (('forward', own), ('backward', own[::-1]))]
+        warmup = 2 * (p - d - 1) + num_stages - p
+        orders.append(stage_order(forward, backward, warmup + 1))
+    return orders
+
+# %% ../notebooks/15_model_parallel.ipynb #zero-bubble-schedule
+def zero_bubble_schedule(num_stages, num_micro_batches, ahead=1):
+    """Return the instructions of each stage, with backward passes in two
+    halves: ZB-H1, or ZB-H2 with ahead = 2 (Qi et al. 2024). Raises TypeError
+    or ValueError unless `ahead` is a positive integer."""
+    check_positive_int(ahead=ahead)
+    orders = []
+    for s in range(num_stages):
+        max_live = ahead * (num_stages - s) - ahead + 1
+        later = ahead * s  # micro-batches between inputs and weights
+        order = passes('forward', max_live)
+        for i in range(num_micro_batches + later):
+            order += [('inputs', i), ('weights', i - later),
+                      ('forward', i + max_live)]
+        orders.append([(phase, i) for phase, i in order
+                       if 0 <= i < num_micro_batches])
+    return orders
 
 # %% ../notebooks/15_model_parallel.ipynb #26
 def shard_params(params, devices):

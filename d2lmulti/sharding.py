@@ -15,7 +15,7 @@ from .collectives import all_gather, reduce_scatter, split_views
 from .data import split_batch
 from .devices import split_slices
 from .large_batch import norm, sgd_momentum
-from .model_parallel import LENET
+from .model_parallel import LENET, gradients, track
 from .network import lenet, loss, to_numpy
 from .replicas import allreduce, allreduce_gradients
 from .prepare.runtime import uninterrupted
@@ -88,16 +88,6 @@ def train_batch_zero1(X, y, device_params, devices, lr, states,
     update_parts(device_params, list(zip(*parts)), lr, states, update)
 
 # %% ../notebooks/16_sharding.ipynb #track
-def track(arrays):
-    """Have autograd track arrays, without memory for their gradients."""
-    autograd.mark_variables(
-        arrays, [np.zeros(0, ctx=array.ctx) for array in arrays])
-
-def gradients(output, arrays, output_grad):
-    """Return the gradients of a recorded output, as new arrays."""
-    return [grad.as_np_ndarray() for grad
-            in autograd.grad(output, arrays, output_grad)]
-
 def forward_layers(X, y, device_params, devices, layers, loss, gather):
     """Return the inputs and outputs of each layer on each device; as the last
     output, the device's part of the mean loss."""

@@ -80,22 +80,43 @@ def reference(X, y, params):
     return [param.grad.asnumpy() for param in params]
 
 
-SCHEDULES = [d2lmulti.gpipe_schedule, d2lmulti.one_f_one_b_schedule]
+SCHEDULES = [
+    d2lmulti.gpipe_schedule,
+    d2lmulti.one_f_one_b_schedule,
+    model_parallel.zero_bubble_schedule,
+]
 each_schedule = pytest.mark.parametrize('schedule', SCHEDULES)
+of_two_phases = pytest.mark.parametrize('schedule', SCHEDULES[:2])
+ahead = functools.partial(model_parallel.zero_bubble_schedule, ahead=2)
+
+
+def interleaved(num_devices):
+    return functools.partial(
+        model_parallel.interleaved_schedule, num_devices=num_devices
+    )
 
 
 def pipeline(
-    X, y, params, k, num_micro_batches=1, schedule=SCHEDULES[0], costs=None
+    X,
+    y,
+    params,
+    k,
+    num_micro_batches=1,
+    schedule=SCHEDULES[0],
+    costs=None,
+    num_chunks=1,
 ):
     devices = [mx.cpu(i) for i in range(k)]
-    stages = d2lmulti.split_layers(params, devices, costs=costs)
+    stages = d2lmulti.split_layers(
+        params, devices, costs=costs, num_chunks=num_chunks
+    )
     for _ in range(2):  # the second time nothing is left of the first
         gradients = d2lmulti.pipeline_gradients(
             X, y, stages, num_micro_batches, schedule
         )
     assert [gradient.ctx for gradient in gradients] == [
         device
-        for stage, device in zip(stages, devices)
+        for stage, device in zip(stages, devices * num_chunks)
         for _ in range(2 * len(stage))
     ]
     return [gradient.asnumpy() for gradient in gradients]
@@ -127,10 +148,12 @@ def assert_equal(found, expected):
     assert roundings(found, expected) <= 1
 
 
-def assert_pipeline_equals_one_device(n, k, num_micro_batches, *options):
+def assert_pipeline_equals_one_device(
+    n, k, num_micro_batches, *options, **more
+):
     params, (X, y) = make_params(), minibatch(n)
     expected = reference(X, y, params)
-    found = pipeline(X, y, params, k, num_micro_batches, *options)
+    found = pipeline(X, y, params, k, num_micro_batches, *options, **more)
     assert_equal(found, expected)
     assert min(abs(right).max() for right in expected) > 0
 
@@ -153,6 +176,21 @@ def test_a_pipeline_gives_the_gradients_of_one_device(
     n, num_micro_batches, k, schedule
 ):
     assert_pipeline_equals_one_device(n, k, num_micro_batches, schedule)
+
+
+@pytest.mark.parametrize(
+    'k, num_chunks, m', [(1, 4, 3), (2, 2, 2), (2, 2, 6), (2, 1, 4), (4, 1, 4)]
+)
+def test_interleaved_stages_give_the_gradients_of_one_device(k, num_chunks, m):
+    assert_pipeline_equals_one_device(
+        13, k, m, interleaved(k), num_chunks=num_chunks
+    )
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+def test_more_warm_up_gives_the_gradients_of_one_device(k):
+    for m in (1, 4, 9):
+        assert_pipeline_equals_one_device(13, k, m, ahead)
 
 
 def test_a_part_of_the_minibatch_gives_other_gradients():
@@ -321,28 +359,46 @@ def scale(h, W, b):
     return h * W + b
 
 
-def log_run(p, m, schedule):
+PHASES = {
+    'forward': 'forward_stage',
+    'backward': 'backward_stage',
+    'inputs': 'backward_inputs',
+    'weights': 'backward_weights',
+}
+
+
+def log_run(p, m, schedule, num_chunks=1):
     """Run a tiny pipeline. Return the calls as (time step, stage, phase,
-    micro-batch), and the most that each stage held after any of them."""
-    params = [np.ones(3) for _ in range(2 * p)]
+    micro-batch), and the most that each device held after any of them."""
+    num_stages = p * num_chunks
+    params = [np.ones(3) for _ in range(2 * num_stages)]
     devices = [mx.cpu(s) for s in range(p)]
-    stages = d2lmulti.split_layers(params, devices, [scale] * p)
+    stages = d2lmulti.split_layers(
+        params, devices, [scale] * num_stages, num_chunks=num_chunks
+    )
     calls, held = [], [0] * p
     waitall = mock.Mock(side_effect=npx.waitall)
 
     def logged(run, phase):
         @functools.wraps(run)
         def run_and_log(stages, s, i, arrived, live, y):
-            calls.append((waitall.call_count, s, phase, i))
+            depth.append(phase)
+            if len(depth) == 1:
+                calls.append((waitall.call_count, s, phase, i))
             run(stages, s, i, arrived, live, y)
-            held[s] = max(held[s], sum(stage == s for stage, _ in live))
+            depth.pop()
+            d = s % p
+            held[d] = max(held[d], sum(stage % p == d for stage, _ in live))
 
         return run_and_log
 
+    depth = []  # a whole backward pass calls its halves
     with mock.patch.object(npx, 'waitall', waitall), mock.patch.multiple(
         model_parallel,
-        forward_stage=logged(model_parallel.forward_stage, 'forward'),
-        backward_stage=logged(model_parallel.backward_stage, 'backward'),
+        **{
+            name: logged(getattr(model_parallel, name), phase)
+            for phase, name in PHASES.items()
+        },
     ):
         d2lmulti.pipeline_gradients(
             np.ones((m, 3)), np.zeros(m), stages, m, schedule
@@ -366,7 +422,7 @@ def assert_live(p, m, schedule, expected):
     assert log_run(p, m, schedule)[1] == expected
 
 
-@each_schedule
+@of_two_phases
 @pytest.mark.parametrize('p', [1, 2, 3, 4])
 def test_the_bubble_is_that_of_the_formula(p, schedule):
     for m in (1, 2, 3, 5, 8, 16):
@@ -383,6 +439,50 @@ def test_live_micro_batches(p):
             d2lmulti.one_f_one_b_schedule,
             [min(p - s, m) for s in range(p)],
         )
+
+
+def assert_interleaved(p, v, m):
+    calls, held = log_run(p, m, interleaved(p), num_chunks=v)
+    assert len({(step, s % p) for step, s, _, _ in calls}) == len(calls)
+    assert len(calls) == 2 * p * v * m  # each in a time step of its device
+    assert max(step for step, *_ in calls) + 1 == 2 * (v * m + p - 1)
+    assert held == [
+        min(v * m, 2 * (p - d - 1) + (v - 1) * p + 1) for d in range(p)
+    ]
+
+
+@pytest.mark.parametrize('p, v', [(1, 3), (2, 1), (2, 2), (2, 3), (3, 2)])
+def test_interleaved_stages_make_the_bubble_shorter(p, v):
+    for m in (p, 2 * p, 4 * p):
+        assert_interleaved(p, v, m)
+
+
+def assert_zero_bubble(p, m, schedule=None):
+    """`m`: at least 2p - 1 with ahead = 2, and p with ahead = 1."""
+    schedule = schedule or model_parallel.zero_bubble_schedule
+    calls, held = log_run(p, m, schedule)
+    assert len(calls) == 3 * p * m
+    assert max(step for step, *_ in calls) + 1 == 3 * m + p - 1
+    idle = []
+    for s in range(p):
+        own = [step for step, stage, *_ in calls if stage == s]
+        idle.append(max(own) + 1 - min(own) - 3 * m)
+    done = {(s, phase, i): step for step, s, phase, i in calls}
+    for s, i in itertools.product(range(p), range(m)):
+        assert done[s, 'forward', i] < done[s, 'inputs', i]
+        assert done[s, 'inputs', i] < done[s, 'weights', i]
+        assert s == p - 1 or done[s + 1, 'inputs', i] < done[s, 'inputs', i]
+    return idle, held
+
+
+@pytest.mark.parametrize('p', [1, 2, 3, 4])
+def test_zero_bubble(p):
+    for m in (2 * p, 2 * p + 3):
+        assert assert_zero_bubble(p, m) == (
+            [p - s - 1 for s in range(p)],
+            [p] * p,
+        )
+        assert assert_zero_bubble(p, m, ahead) == ([0] * p, [2 * p - 1] * p)
 
 
 def most_alive(schedule, m=8, p=2):
@@ -418,6 +518,7 @@ def most_alive(schedule, m=8, p=2):
 def assert_freed():
     assert most_alive(d2lmulti.gpipe_schedule) == 8
     assert most_alive(d2lmulti.one_f_one_b_schedule) <= 3  # one in the call
+    assert most_alive(model_parallel.zero_bubble_schedule) <= 3
 
 
 def test_activations_are_freed_after_the_backward_pass():
@@ -439,8 +540,8 @@ def test_any_schedule_can_be_run():
     )
 
 
-F0, B0, F1, B1 = [
-    (phase, i) for i in (0, 1) for phase in ('forward', 'backward')
+F0, B0, I0, W0, F1, B1, I1, W1 = [
+    (phase, i) for i in (0, 1) for phase in PHASES
 ]
 
 
@@ -455,6 +556,9 @@ F0, B0, F1, B1 = [
         ([[B0, F0, F1, B1], [F0, F1, B0, B1]], 'never ends: stage 0 for'),
         ([[F0, F1, B0, B1], [B0, F0, F1, B1]], 'stage 1 for'),
         ([[F0, B0, F1, B1], [F0, F1, B0, B1]], 'never ends'),
+        ([[F0, F1, B0, B1], [F0, F1, I0, B1, W0]], "'backward', 1.* 1 times"),
+        ([[F0, F1, B0, B1], [F0, F1, W0, I0, I1, W1]], "'weights', 0.* wait"),
+        ([[F0, F1, B0, B1], [(*F0, 0), F1, B0, B1]], 'stage 0 .* 1 times'),
     ],
 )
 def test_a_schedule_that_cannot_end_is_refused(orders, message):
@@ -510,6 +614,34 @@ def test_invalid_numbers_of_micro_batches_are_refused(
 
 
 @pytest.mark.parametrize(
+    'sizes, error, message',
+    [
+        ((5, 4, 2), ValueError, '5 stages cannot be interleaved on 2'),
+        ((4, 3, 2), ValueError, '3 micro-batches cannot be interleaved on 2'),
+        ((4, 4, 0), ValueError, 'num_devices'),
+        ((4, 4, 2.0), TypeError, 'num_devices'),
+    ],
+)
+def test_what_cannot_be_interleaved_is_refused(sizes, error, message):
+    with pytest.raises(error, match=message):
+        model_parallel.interleaved_schedule(*sizes)
+
+
+@pytest.mark.parametrize(
+    'num_chunks, error', [(0, ValueError), (1.5, TypeError), (3, ValueError)]
+)
+def test_invalid_numbers_of_chunks_are_refused(num_chunks, error):
+    with pytest.raises(error, match='num_chunks|4 layers cannot be split'):
+        d2lmulti.split_layers(make_params(), TWO, num_chunks=num_chunks)
+
+
+@pytest.mark.parametrize('ahead, error', [(0, ValueError), (1.5, TypeError)])
+def test_an_invalid_warm_up_is_refused(ahead, error):
+    with pytest.raises(error, match='ahead'):
+        model_parallel.zero_bubble_schedule(2, 4, ahead)
+
+
+@pytest.mark.parametrize(
     'split', [d2lmulti.split_layers, d2lmulti.shard_params]
 )
 def test_a_device_twice_is_refused(split):
@@ -520,39 +652,44 @@ def test_a_device_twice_is_refused(split):
 PIPELINE_BUGS = {
     'a micro-batch left out': (
         d2lmulti.pipeline_gradients,
-        'X[part] for i,',
-        '0 * X[part] if i == 1 else X[part] for i,',
+        '[X[part] for part in parts]',
+        '[0 * X[part] if part.start else X[part] for part in parts]',
     ),
     'labels of another micro-batch': (
-        d2lmulti.pipeline_gradients,
+        model_parallel.run_schedule,
         'live, labels[i])',
         'live, labels[i - 1])',
     ),
     'activations of another micro-batch': (
-        model_parallel.backward_stage,
-        'live.pop((s, i))',
-        'live.pop((s, i if s else max(j for t, j in live if t == 0)))',
+        model_parallel.backward_inputs,
+        'reversed(live[s, i])',
+        'reversed(live[s, i if s else max(j for t, j in live if t == 0)])',
     ),
     'gradient of another micro-batch': (
-        model_parallel.backward_stage,
+        model_parallel.backward_inputs,
         "arrived.pop((s, 'backward', i))",
         "arrived.get((s, 'backward', max(i - 1, 0)), "
         "arrived.get((s, 'backward', i)))",
     ),
     'the gradient does not come back': (
-        model_parallel.backward_stage,
-        "h.backward(arrived.pop((s, 'backward', i)))",
-        "arrived.pop((s, 'backward', i)); h.backward()",
+        model_parallel.backward_inputs,
+        "arrived.pop((s, 'backward', i))",
+        "(arrived.pop((s, 'backward', i)), None)[1]",
+    ),
+    'weights with the gradient of the inputs': (
+        model_parallel.backward_inputs,
+        'needed.append((h, params, grad))',
+        'needed.append((h, params, None))',
+    ),
+    'only the last micro-batch': (
+        model_parallel.backward_weights,
+        'param.grad[:] += more',
+        'param.grad[:] = more',
     ),
     'a gradient scaled by the number of micro-batches': (
         model_parallel.forward_stage,
         'loss(h, y).sum()',
         'loss(h, y).mean()',
-    ),
-    'gradients overwrite each other': (
-        model_parallel.copy_with_gradient,
-        "attach_grad('add')",
-        'attach_grad()',
     ),
     'a gradient added to that of the last step': (
         model_parallel.take_gradients,
@@ -592,18 +729,52 @@ SCHEDULE_BUGS = {
     ),
     'a backward pass before its forward pass': (
         model_parallel.stage_order,
-        "[('backward', i), ('forward', i + max_live)]",
-        "[('backward', i + 1), ('forward', i + max_live)]",
-        lambda: assert_bubble(2, 4, model_parallel.gpipe_schedule),
+        'forward[:max_live]',
+        'forward[:max_live - 1]',
+        lambda: assert_bubble(2, 4, model_parallel.one_f_one_b_schedule),
+    ),
+    'the weights not later': (
+        model_parallel.zero_bubble_schedule,
+        'ahead * s',
+        '0',
+        lambda: assert_zero_bubble(3, 6),
+    ),
+    'a warm-up of 1F1B': (
+        model_parallel.zero_bubble_schedule,
+        'ahead * (num_stages - s) - ahead + 1',
+        'num_stages - s',
+        lambda: (
+            assert_zero_bubble(
+                3,
+                8,
+                functools.partial(
+                    model_parallel.zero_bubble_schedule, ahead=2
+                ),
+            )[0]
+            == [0, 0, 0]
+            or pytest.fail('idle')
+        ),
+    ),
+    'the chunks of a device in one piece': (
+        model_parallel.interleaved_schedule,
+        'for group in groups for s in own for i in group',
+        'for s in own for group in groups for i in group',
+        lambda: assert_interleaved(2, 2, 8),
+    ),
+    'the warm-up of 1F1B, on interleaved stages': (
+        model_parallel.interleaved_schedule,
+        '2 * (p - d - 1)',
+        '(p - d - 1)',
+        lambda: assert_interleaved(2, 2, 8),
     ),
     'one time step for each instruction': (
-        d2lmulti.pipeline_gradients,
-        'for s, phase, i in ready:',
-        'for s, phase, i in ready[:1]:',
+        model_parallel.run_schedule,
+        'for order in ready:',
+        'for order in ready[:1]:',
         lambda: assert_bubble(2, 4, model_parallel.gpipe_schedule),
     ),
     'activations are kept': (
-        model_parallel.backward_stage,
+        model_parallel.backward_weights,
         'live.pop((s, i))',
         'live[s, i]',
         assert_freed,
