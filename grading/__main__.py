@@ -27,7 +27,7 @@ from .gradebook import (
     write_gradebook,
     write_imports,
 )
-from .grading import ROOT, grade_file
+from .grading import ROOT, read_file, run_all
 from .report import write_report
 from .roster import (
     CANVAS,
@@ -38,7 +38,7 @@ from .roster import (
     read_roster,
     student_in,
 )
-from .sandbox import VERDICTS, can_isolate
+from .sandbox import VERDICTS, Kept, can_isolate
 from .similar import write_similar
 from .submissions import NO_EXERCISE, find_files
 from .texts import merge, read_texts, write_texts
@@ -133,11 +133,14 @@ def name_students(files, chapters, options):
 
 def grade_files(files, chapters, options):
     """Return the results of all files; print a student's at once."""
-    results, limits = [], (options.seconds, options.memory)
+    limits, kept = (options.seconds, options.memory), Kept()
     hidden = others_work(options)
 
-    def grade(file):
-        some = grade_file(file, chapters, limits, options.secret, hidden)
+    def grade(read):
+        file, problem, *found = read
+        if problem:
+            return [problem]
+        some = run_all(file, *found, limits, options.secret, hidden, kept)
         for result in some:
             if result.verdict == 'not answered':
                 continue
@@ -147,19 +150,26 @@ def grade_files(files, chapters, options):
             result.counts = options.late_counts / 100 if result.late else 1
         return some
 
+    # One chapter after the other, so that its cells run once for each job.
+    ready = sorted(
+        (read_file(file, chapters) for file in files),
+        key=lambda read: read[0].chapter,
+    )
+    results = {}
     with ThreadPoolExecutor(options.jobs) as pool:
-        found = pool.map(grade, files)
-        for some in tqdm(found, total=len(files), disable=None):
+        found = zip(ready, pool.map(grade, ready))
+        for (file, *_), some in tqdm(found, total=len(files), disable=None):
             # With one chapter asked for, other chapters are no mistake.
             if options.only and not any(r.exercise for r in some):
                 some = [r for r in some if r.message != NO_EXERCISE]
-            results += some
+            results[id(file)] = some
             for result in some if options.student else []:
                 said = f': {result.message}' if result.message else ''
                 tqdm.write(
                     f'{result.exercise or result.file}: {result.verdict}{said}'
                 )
-    return results
+    kept.close()
+    return [result for file in files for result in results[id(file)]]
 
 
 def parse_options():
@@ -244,13 +254,23 @@ def parse_options():
         '--memory', type=positive, default=4096, help='in MB: 4096'
     )
     parser.add_argument(
-        '--jobs', type=positive, default=1, help='notebooks at once: 1'
+        '--jobs',
+        type=positive,
+        default=cores(),
+        help='notebooks at once: as many as there are cores',
     )
     options = parser.parse_args()
     if not options.submissions.exists():
         parser.error(f'{options.submissions} does not exist')
     options.out = options.out.resolve()
     return options
+
+
+def cores():
+    """Return how many cores this process may use."""
+    if hasattr(os, 'sched_getaffinity'):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def from_file(read):

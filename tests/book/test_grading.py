@@ -346,10 +346,10 @@ def test_whatever_an_answer_does_the_next_one_is_graded():
         assert message in found if message else not found, (source, found)
 
 
-def test_an_answer_has_no_network_and_cannot_write_elsewhere(tmp_path):
+def test_an_answer_has_no_network_and_cannot_write_elsewhere():
     if not sandbox.can_isolate():
         return  # the command warns: see above
-    elsewhere = tmp_path / 'file'
+    elsewhere = ROOT / 'left by an answer'
     write = f'def f():\n    open({str(elsewhere)!r}, "w")'
     connect = (
         'import socket\ndef f():\n'
@@ -405,6 +405,127 @@ def f():
     ).values()
     assert found[:2] == ('passed', '')
     assert not pathlib.Path('/dev/shm/left by an answer').exists()
+
+
+WHERE = ('/tmp', '/var/tmp', '/dev/shm', '.')
+SCRATCH = """
+import os, pathlib, shutil, tempfile
+places = [p for p in WHERE if os.path.isdir(p)]
+def f(theirs):
+    assert not os.path.exists(theirs), 'what others have is seen'
+    for place in places:
+        path = pathlib.Path(place, 'left by an answer')
+        assert not path.exists(), 'what the last answer left is seen'
+        path.write_text('x' * 10**6)
+        assert path.read_text() == 'x' * 10**6
+        assert shutil.disk_usage(place).total < 300e6, place
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, 'x').write_text('x')
+    pathlib.Path(BOOKS, 'x').write_text('x')
+""".replace('WHERE', repr(WHERE))
+
+
+def test_each_answer_has_empty_folders_for_its_files(tmp_path):
+    """`/tmp` is one that nobody else sees, neither before nor after."""
+    if not sandbox.can_isolate():
+        return  # the command warns: see above
+    (tmp_path / 'ours').write_text('x')
+    before = [
+        'import tempfile\nbooks = tempfile.TemporaryDirectory()',
+    ]
+    job = answer(
+        SCRATCH.replace('BOOKS', 'books.name'), f'f({str(tmp_path)!r})'
+    )
+    kept = sandbox.Kept()
+    try:
+        for number in range(2):
+            one = {**job, 'id': number}
+            (found,) = run_answers(before, [one], 9, 1500, kept=kept).values()
+            assert found[:2] == ('passed', '')
+            assert len(kept.idle) == 1  # the second one has the same parent
+    finally:
+        kept.close()
+    for place in WHERE:
+        assert not pathlib.Path(place, 'left by an answer').exists()
+
+
+def test_with_the_folders_of_the_system_that_would_be_seen(
+    tmp_path, monkeypatch
+):
+    """The test above can fail."""
+    monkeypatch.setattr(sandbox, 'PRIVATE', ['/dev/shm'])
+    source = SCRATCH.replace('BOOKS', '"."')
+    (found,) = run_answers(
+        [], [answer(source, f'f({str(tmp_path)!r})')], 9, 1500
+    ).values()
+    if sandbox.can_isolate():
+        assert found.message == 'what others have is seen'
+
+
+def test_what_an_answer_does_to_its_parent_reaches_no_other_one(
+    tmp_path, monkeypatch
+):
+    """It may change the limits of process 1: that one serves no more."""
+    if not sandbox.can_isolate():
+        return  # the command warns: see above
+    spoil = (
+        'import os, resource, signal\ndef f():\n'
+        '    resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (0, 0))'
+    )
+    stop = (
+        'import os, signal\ndef f():\n'
+        '    for number in (2, 9, 15, 19):\n        try:\n'
+        '            os.kill(os.getppid(), number)\n'
+        '        except PermissionError:\n            pass'
+    )
+    write = (
+        'def f():\n    with open("x", "w") as file:\n        file.write("x")'
+    )
+    kept = sandbox.Kept()
+    try:
+        for source, after in ((stop, 1), (spoil, 0), (write, 1)):
+            (found,) = run_answers(
+                [], [answer(source, 'f()')], 9, 1500, kept=kept
+            ).values()
+            assert found[:2] == ('passed', ''), source
+            assert len(kept.idle) == after, source
+    finally:
+        kept.close()
+    text = (sandbox.HERE / 'runner.py').read_text()
+    assert 'limits() != state' in text
+    for file in ('runner.py', 'guard.py'):
+        text = (sandbox.HERE / file).read_text()
+        (tmp_path / file).write_text(text.replace('limits() != state', '0'))
+    monkeypatch.setattr(sandbox, 'HERE', tmp_path)
+    jobs = [answer(spoil, 'f()'), answer(write, 'f()')]
+    _, last = run_answers([], jobs, 9, 1500).values()
+    assert last.verdict == 'wrong'  # without the comparison
+
+
+OPERATORS = 'x = mx.np.arange(6).reshape(2, 3) @ mx.np.ones((3, 2))\n'
+
+
+def test_mxnet_computes_before_the_fork_and_in_each_answer():
+    """Its engine has threads, which no fork takes along: it starts others."""
+    before = ['from d2lmulti import *\nimport mxnet as mx', OPERATORS]
+    source = (
+        'def f():\n    y = mx.np.dot(x, x)\n    with mx.autograd.record():\n'
+        '        z = (w * y).sum()\n    z.backward()\n    return w.grad\n'
+        'w = mx.np.ones((2, 2), ctx=mx.cpu(1))\nw.attach_grad()\n'
+        'y = x'
+    ).replace('(w * y)', '(w * y.copyto(mx.cpu(1)))')
+    check = (
+        'right = mx.np.dot(x, x).asnumpy()\n'
+        'assert (f().asnumpy() == right).all()'
+    )
+    jobs = [{**answer(source, check), 'id': n} for n in range(3)]
+    kept = sandbox.Kept()
+    try:
+        found = run_answers(before, jobs, 30, 3000, kept=kept)
+        assert [one[:2] for one in found.values()] == [('passed', '')] * 3
+        assert len(kept.idle) == 1
+    finally:
+        kept.close()
 
 
 def test_processes_are_limited_and_shared_memory_counts_once():
