@@ -1,7 +1,7 @@
 """Grade students' notebooks.
 
     make grade SUBMISSIONS=folder
-    make grade SUBMISSIONS=folder ARGS='--secret ... --seconds 120'
+    make grade SUBMISSIONS=folder SECRET_FILE=file ARGS='--seconds 120'
 
 Each answer runs in a separate process, with the book's own check, limits on
 time and memory, and, where the system allows it, without a network and with
@@ -27,7 +27,7 @@ from .gradebook import (
     write_gradebook,
     write_imports,
 )
-from .grading import ROOT, read_file, run_all
+from .grading import ROOT, read_file, read_secret, run_all
 from .report import write_report
 from .roster import (
     CANVAS,
@@ -109,15 +109,17 @@ def write_all(results, texts, chapters, options):
 
 
 def others_work(options):
-    """Return the folders of what students handed in, and of the results."""
+    """Return the folders of what students handed in, and of the results, and
+    the file of the secret."""
     needed = [ROOT.resolve(), pathlib.Path(sys.prefix).resolve()]
     found = [options.submissions.resolve(), options.out]
-    return [
+    folders = [
         folder
         for folder in found
         if folder.is_dir()
         and not any(folder == one or folder in one.parents for one in needed)
     ]
+    return folders + [file.resolve() for file in options.secret_file]
 
 
 def name_students(files, chapters, options):
@@ -201,8 +203,16 @@ def parse_options():
     parser.add_argument(
         '--secret',
         default=os.environ.get('D2LMULTI_SECRET'),
-        help='also check on hidden cases, drawn from this text; by default '
-        'the variable D2LMULTI_SECRET, which other users cannot see',
+        help='also check on hidden cases, drawn from this text, which `ps` '
+        'shows; by default the variable D2LMULTI_SECRET, which other users '
+        'cannot see',
+    )
+    parser.add_argument(
+        '--secret-file',
+        type=pathlib.Path,
+        action='append',
+        default=[],
+        help='the secret is in this file, which no answer sees',
     )
     parser.add_argument(
         '--roster',
@@ -263,6 +273,11 @@ def parse_options():
     if not options.submissions.exists():
         parser.error(f'{options.submissions} does not exist')
     options.out = options.out.resolve()
+    try:
+        for file in options.secret_file:
+            options.secret = read_secret(file)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
     return options
 
 

@@ -78,7 +78,7 @@ def grade_file(file, chapters, limits, secret=None, hidden=()):
     """Return a `Result` for each exercise of the chapter in a `File`.
 
     `limits`: (seconds, megabytes). `secret`: draws the hidden checks.
-    `hidden`: folders that answers may not see, beside ours.
+    `hidden`: folders and files that answers may not see, beside ours.
     """
     file, problem, *found = read_file(file, chapters)
     if problem:
@@ -175,6 +175,14 @@ def to_job(answer, chapter, secret):
         'sources': [runnable(source) for source in answer.sources],
         'checks': checks,
     }
+
+
+def read_secret(path):
+    """Return the secret in a file; raise ValueError if there is none."""
+    text = pathlib.Path(path).read_text(encoding='utf-8').strip()
+    if not text:
+        raise ValueError(f'{path} is empty: write a secret into it')
+    return text
 
 
 def hidden_checks(exercise, chapter, secret):

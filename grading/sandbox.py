@@ -42,7 +42,8 @@ MAX_PROCESSES = 64  # of one answer
 MAX_LINE = 100_000  # bytes of a result
 START_SECONDS = 120  # for the imports and the book's own cells
 # In namespaces that have no network, and where other processes are not seen:
-# hide folders, make every mount read-only but a small folder, and run there.
+# hide folders and files, make every mount read-only but a small folder, and
+# run there.
 # A remount must keep the flags that the mount has.
 ISOLATE = [
     'unshare',
@@ -61,7 +62,11 @@ ISOLATE = [
 work=$1
 shift
 while [ "$1" != -- ]; do
-    mount -t tmpfs -o size=64k none "$1"
+    if [ -d "$1" ]; then
+        mount -t tmpfs -o size=64k none "$1"
+    else
+        mount --bind /dev/null "$1"
+    fi
     shift
 done
 shift
@@ -198,7 +203,7 @@ class Parent:
         work = os.path.realpath(self.folder.name)
         command = [sys.executable, '-c', START]
         if can_isolate():
-            folders = [str(f) for f in hidden_folders if f.is_dir()]
+            folders = [str(f) for f in hidden_folders if f.exists()]
             command = [*ISOLATE, work, *folders, '--', *command]
         ours, theirs = socket.socketpair()
         self.process = subprocess.Popen(
@@ -218,7 +223,10 @@ class Parent:
                 'runner': (HERE / 'runner.py').read_text(),
                 'guard': (HERE / 'guard.py').read_text(),
                 'isolated': can_isolate(),
-                'hidden': [f'{folder}/' for folder in hidden_folders],
+                'hidden': [
+                    str(one) if one.is_file() else f'{one}/'
+                    for one in hidden_folders
+                ],
                 'trusted': trusted_folders(),
                 'work': work,
                 'private': PRIVATE,

@@ -364,7 +364,9 @@ def test_an_answer_has_no_network_and_cannot_write_elsewhere():
 
 
 def test_an_answer_cannot_see_what_others_handed_in(tmp_path):
-    options = types.SimpleNamespace(submissions=tmp_path, out=tmp_path / 'out')
+    options = types.SimpleNamespace(
+        submissions=tmp_path, out=tmp_path / 'out', secret_file=[]
+    )
     hidden = others_work(options)
     assert hidden == [tmp_path]
     options.submissions = ROOT.parent  # Python and the book are in it
@@ -384,6 +386,75 @@ def test_an_answer_cannot_see_what_others_handed_in(tmp_path):
     assert found[shell].verdict == (
         'passed' if sandbox.can_isolate() else 'wrong'
     )
+
+
+def test_the_secret_comes_from_a_file_which_no_answer_sees(tmp_path):
+    chapters, handed = tmp_path / 'chapters', tmp_path / 'handed in'
+    chapters.mkdir()
+    handed.mkdir()
+    nbformat.write(chapter(), chapters / '04_data.ipynb')
+    secret = tmp_path / 'a secret'
+    secret.write_text('  something long\n')
+    assert grading.read_secret(secret) == 'something long'
+    options = types.SimpleNamespace(
+        submissions=handed, out=tmp_path / 'out', secret_file=[secret]
+    )
+    hidden = others_work(options)
+    assert secret in hidden
+    read = f'def f():\n    return open({str(secret)!r}).read()'
+    cat = (
+        'import subprocess\ndef f():\n    return subprocess.run(["cat", '
+        f'{str(secret)!r}], stdout=-1).stdout'
+    )
+    # Where nothing is private, as if it lay in a home folder.
+    for private in ([], sandbox.PRIVATE):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sandbox, 'PRIVATE', private)
+            found = run_answers(
+                [],
+                [answer(read, 'f()'), answer(cat, 'assert not f()')],
+                9,
+                1500,
+                hidden,
+            )
+        assert found[read].verdict == 'tampered'
+        assert not sandbox.can_isolate() or found[cat].verdict == 'passed'
+    secret.write_text('\n')
+    run = grade(handed, '--chapters', chapters, '--secret-file', secret)
+    assert run.returncode == 2 and 'write a secret into it' in run.stderr
+
+
+def test_make_passes_the_file_of_the_secret_and_shows_no_secret(tmp_path):
+    (tmp_path / 'my secret').write_text('very secret')
+    command = ['make', '-n', 'grade', f'SUBMISSIONS={tmp_path}']
+    for more, wanted in (
+        ([], ['-m', 'grading', str(tmp_path), '--only', 'x']),
+        (
+            [f'SECRET_FILE={tmp_path}/my secret'],
+            [
+                *('-m', 'grading', str(tmp_path)),
+                *('--secret-file', f'{tmp_path}/my secret', '--only', 'x'),
+            ],
+        ),
+    ):
+        lines = subprocess.run(
+            [*command, *more, 'ARGS=--only x'],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        ).stdout
+        script = lines[lines.index('-m grading') :]
+        run = subprocess.run(
+            ['sh', '-c', f'printf "%s\\n" {script}'],
+            env={
+                'SUBMISSIONS': str(tmp_path),
+                'SECRET_FILE': more[0].split('=')[1] if more else '',
+            },
+            capture_output=True,
+            text=True,
+        )
+        assert run.stdout.splitlines() == wanted, run
+        assert 'very secret' not in lines
 
 
 def test_an_answer_has_no_capability_and_leaves_nothing_in_memory():
