@@ -559,41 +559,34 @@ RIGHT = {
 }
 
 
-def graded(sources, checks):
+def graded(sources, checks, before=BEFORE, function='total'):
     """Return {name: outcome} of sources."""
+    kept = sandbox.Kept()
 
     def run(item):
-        job = {'id': item[0], 'function': 'total', 'sources': [item[1]]}
-        return run_answers(
-            BEFORE,
-            [{**job, 'checks': checks}],
-            20,
-            1500,
-            grading.SECRET_FOLDERS,
-        )
+        job = {'id': item[0], 'function': function, 'checks': checks}
+        more = grading.SECRET_FOLDERS, kept
+        job['sources'] = [item[1]]
+        return run_answers(before, [job], 20, 3000, *more)
 
     found = {}
     with ThreadPoolExecutor(2) as pool:
         for one in pool.map(run, sources.items()):
             found.update(one)
+    kept.close()
     return found
 
 
-RUNS = [  # (checks, which of the answers: every second one, or all)
-    pytest.param([CHECK], 2, id='visible'),
-    pytest.param([CHECK], 1, id='all', marks=pytest.mark.long),
-    pytest.param([CHECK, HIDDEN], 1, id='secret', marks=pytest.mark.long),
+RUNS = [
+    pytest.param([CHECK], id='visible'),
+    pytest.param([CHECK, HIDDEN], id='secret'),
 ]
 
 
-def every(step, sources):
-    return dict(list(sources.items())[::step])
-
-
-@pytest.mark.parametrize('checks, step', RUNS)
-def test_no_cheat_passes(checks, step):
+@pytest.mark.parametrize('checks', RUNS)
+def test_no_cheat_passes(checks):
     sources = {name: source for name, (source, _) in CHEATS.items()}
-    found = graded(every(step, sources), checks)
+    found = graded(sources, checks)
     wrong = {
         name: outcome
         for name, outcome in found.items()
@@ -602,9 +595,9 @@ def test_no_cheat_passes(checks, step):
     assert not wrong
 
 
-@pytest.mark.parametrize('checks, step', RUNS)
-def test_no_right_answer_of_unusual_form_fails(checks, step):
-    found = graded(every(step, RIGHT), checks)
+@pytest.mark.parametrize('checks', RUNS)
+def test_no_right_answer_of_unusual_form_fails(checks):
+    found = graded(RIGHT, checks)
     assert not {k: v for k, v in found.items() if v.verdict != 'passed'}
 
 
@@ -625,9 +618,7 @@ BUGS = {
     'separate names': (
         {
             'runner.py': {
-                "fresh(vars(module)), fresh({'__name__': '__main__'})": (
-                    '[fresh(vars(module))] * 2'
-                )
+                "ours = fresh({'__name__': '__main__'})": 'ours = theirs'
             },
             'guard.py': {**SAME, **ASLEEP},
         },
