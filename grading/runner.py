@@ -187,8 +187,9 @@ def mount(*arguments):
 def prepare(shared):
     """Return (names of the answer, of the check, what failed) after the
     book's cells."""
-    theirs = fresh(vars(sys.modules['__main__']))
-    ours = fresh({'__name__': '__main__'})
+    notebook = shared['notebook']
+    theirs = fresh(vars(sys.modules['__main__']), notebook)
+    ours = fresh({'__name__': '__main__'}, notebook)
     try:
         for one in (theirs, ours):
             for source in shared['before']:
@@ -203,7 +204,8 @@ def run_job(job, pipe, early):
 
     `early`: what `prepare` returned, if it ran before the fork.
     """
-    job_pid, exit_now = os.getpid(), os._exit
+    getpid, exit_now = os.getpid, os._exit
+    job_pid = getpid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # In C: an answer can change what is written in Python.
     quote = json.encoder.encode_basestring_ascii
@@ -212,7 +214,7 @@ def run_job(job, pipe, early):
     set_limits(job)
 
     def tell(*what):
-        if os.getpid() != job_pid:  # a process that an answer forked
+        if getpid() != job_pid:  # a process that an answer forked
             exit_now(0)
         line = ', '.join([quote(str(one)) for one in (key, *what)])
         write(pipe, f'[{line}]\n'.encode())
@@ -263,21 +265,13 @@ def import_for(checks):
             continue
 
 
-def fresh(names):
+def fresh(names, notebook):
     """Return a namespace with separate builtins, and what a notebook has."""
     names['__builtins__'] = dict(vars(builtins))
-    names['display'] = lambda *args, **kwargs: None
-    names['get_ipython'] = Notebook
+    separate = {'__builtins__': dict(vars(builtins)), '__name__': 'notebook'}
+    exec(compile(notebook, '<guard>', 'exec'), separate)
+    names.update(separate['names_for'](names))
     return names
-
-
-class Notebook:
-    """What stands for IPython: its magics do nothing."""
-
-    def run_line_magic(self, *args, **kwargs):
-        """Do nothing."""
-
-    run_cell_magic = system = getoutput = set_next_input = run_line_magic
 
 
 def set_limits(job):
@@ -316,7 +310,7 @@ def grade(job, theirs, ours, guard, tampered):
     theirs['__builtins__']['getattr'] = guard.checked_getattr(tampered)
     try:
         guard.forbid(tampered, tuple(job['trusted']), tuple(job['hidden']))
-        watch = guard.Guard(ours, replaced, tuple(job['trusted']))
+        watch = guard.guard(ours, replaced, tuple(job['trusted']))
         for source in sources:
             watch.call(lambda: run(source, theirs, guard.ANSWER))  # noqa: B023
         if name not in theirs:

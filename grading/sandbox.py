@@ -222,6 +222,7 @@ class Parent:
                 'before': before,
                 'runner': (HERE / 'runner.py').read_text(),
                 'guard': (HERE / 'guard.py').read_text(),
+                'notebook': (ROOT / 'grading' / 'notebook.py').read_text(),
                 'isolated': can_isolate(),
                 'hidden': [
                     str(one) if one.is_file() else f'{one}/'

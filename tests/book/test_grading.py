@@ -15,7 +15,7 @@ import numpy as onp
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from grading import grading, report, sandbox, submissions
+from grading import cells, grading, report, sandbox, submissions
 from grading import number as numbering
 from grading.__main__ import others_work
 from grading.cells import code_cells, name_of
@@ -182,8 +182,12 @@ CLASS = {
     ),
     'notebook/99.ipynb': (
         handed_in(
-            '%%time\n' + SOLUTIONS[0] + '\nx = %timeit -o -r 1 double(1)',
-            'sum?\n' + SOLUTIONS[1] + '\ndisplay(total([1]))',
+            '%%time\n' + SOLUTIONS[0] + '\nx = %timeit -o -r 1 double(1)\n'
+            'assert x.best <= x.average',
+            'sum?\n' + SOLUTIONS[1] + '\ndisplay(total([1]))\n'
+            '%time ten = times_ten(1)\nassert ten == 10\n!exit 3\n'
+            'assert _exit_code == 3',
+            'def times_ten(n):\n    return 10 * n',
         ),
         '',
         '',
@@ -198,6 +202,27 @@ CLASS = {
         '',
     ),
 }
+
+
+MAGICS = {
+    't = %timeit -o -n 2 f(x)': (
+        "t = get_ipython().timeit('-o -n 2 ', lambda: (f(x)))"
+    ),
+    '%time x = f(2)': 'x = f(2)',
+    'y = %time f(2)': 'y = (f(2))',
+    '\n%%time\nx = 1': '\n\nx = 1\n',
+    '%%timeit -n 3\nx = 1': '\nx = 1\n',
+    '%%capture out\nx = 1': 'out = get_ipython().captured()\nx = 1\n',
+    'if a:\n    %time f(1)': 'if a:\n    (f(1))',
+    '%timeit x = 1': "get_ipython().run_line_magic('timeit', 'x = 1')",
+    'é = 1; é = %time f("é")': None,  # IPython reads no magic there
+}
+
+
+@pytest.mark.parametrize('cell', MAGICS)
+def test_the_names_in_magics_are_seen(cell):
+    wanted = MAGICS[cell] or cell
+    assert cells.runnable(cell).rstrip() == wanted.rstrip()
 
 
 @pytest.fixture(scope='module')
