@@ -178,10 +178,12 @@ student: env  ## the edition without solutions: build/student and a zip
 	@$(python) book/make_student.py build/student
 	@echo 'The edition is in build/student and build/student.zip'
 
-# The folder may have spaces in its name.
+# Folder and file may have spaces in their names.
 grade: export SUBMISSIONS := $(SUBMISSIONS)
+grade: export SECRET_FILE := $(SECRET_FILE)
 grade: env  ## grade the notebooks in SUBMISSIONS=folder into build/grades
-	@$(python) -m grading "$$SUBMISSIONS" $(ARGS)
+	@$(python) -m grading "$$SUBMISSIONS" \
+	    $${SECRET_FILE:+--secret-file "$$SECRET_FILE"} $(ARGS)
 
 figures: env  ## draw the figures in img/
 	@for script in img/*.py; do \

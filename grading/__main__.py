@@ -1,7 +1,7 @@
 """Grade students' notebooks.
 
     make grade SUBMISSIONS=folder
-    make grade SUBMISSIONS=folder ARGS='--secret ... --seconds 120'
+    make grade SUBMISSIONS=folder SECRET_FILE=file ARGS='--seconds 120'
 
 Each answer runs in a separate process, with the book's own check, limits on
 time and memory, and, where the system allows it, without a network and with
@@ -27,7 +27,7 @@ from .gradebook import (
     write_gradebook,
     write_imports,
 )
-from .grading import ROOT, grade_file
+from .grading import ROOT, read_file, read_secret, run_all
 from .report import write_report
 from .roster import (
     CANVAS,
@@ -38,7 +38,7 @@ from .roster import (
     read_roster,
     student_in,
 )
-from .sandbox import VERDICTS, can_isolate
+from .sandbox import VERDICTS, Kept, can_isolate
 from .similar import write_similar
 from .submissions import NO_EXERCISE, find_files
 from .texts import merge, read_texts, write_texts
@@ -109,15 +109,17 @@ def write_all(results, texts, chapters, options):
 
 
 def others_work(options):
-    """Return the folders of what students handed in, and of the results."""
+    """Return the folders of what students handed in, and of the results, and
+    the file of the secret."""
     needed = [ROOT.resolve(), pathlib.Path(sys.prefix).resolve()]
     found = [options.submissions.resolve(), options.out]
-    return [
+    folders = [
         folder
         for folder in found
         if folder.is_dir()
         and not any(folder == one or folder in one.parents for one in needed)
     ]
+    return folders + [file.resolve() for file in options.secret_file]
 
 
 def name_students(files, chapters, options):
@@ -133,11 +135,14 @@ def name_students(files, chapters, options):
 
 def grade_files(files, chapters, options):
     """Return the results of all files; print a student's at once."""
-    results, limits = [], (options.seconds, options.memory)
+    limits, kept = (options.seconds, options.memory), Kept()
     hidden = others_work(options)
 
-    def grade(file):
-        some = grade_file(file, chapters, limits, options.secret, hidden)
+    def grade(read):
+        file, problem, *found = read
+        if problem:
+            return [problem]
+        some = run_all(file, *found, limits, options.secret, hidden, kept)
         for result in some:
             if result.verdict == 'not answered':
                 continue
@@ -147,19 +152,26 @@ def grade_files(files, chapters, options):
             result.counts = options.late_counts / 100 if result.late else 1
         return some
 
+    # One chapter after the other, so that its cells run once for each job.
+    ready = sorted(
+        (read_file(file, chapters) for file in files),
+        key=lambda read: read[0].chapter,
+    )
+    results = {}
     with ThreadPoolExecutor(options.jobs) as pool:
-        found = pool.map(grade, files)
-        for some in tqdm(found, total=len(files), disable=None):
+        found = zip(ready, pool.map(grade, ready))
+        for (file, *_), some in tqdm(found, total=len(files), disable=None):
             # With one chapter asked for, other chapters are no mistake.
             if options.only and not any(r.exercise for r in some):
                 some = [r for r in some if r.message != NO_EXERCISE]
-            results += some
+            results[id(file)] = some
             for result in some if options.student else []:
                 said = f': {result.message}' if result.message else ''
                 tqdm.write(
                     f'{result.exercise or result.file}: {result.verdict}{said}'
                 )
-    return results
+    kept.close()
+    return [result for file in files for result in results[id(file)]]
 
 
 def parse_options():
@@ -191,8 +203,16 @@ def parse_options():
     parser.add_argument(
         '--secret',
         default=os.environ.get('D2LMULTI_SECRET'),
-        help='also check on hidden cases, drawn from this text; by default '
-        'the variable D2LMULTI_SECRET, which other users cannot see',
+        help='also check on hidden cases, drawn from this text, which `ps` '
+        'shows; by default the variable D2LMULTI_SECRET, which other users '
+        'cannot see',
+    )
+    parser.add_argument(
+        '--secret-file',
+        type=pathlib.Path,
+        action='append',
+        default=[],
+        help='the secret is in this file, which no answer sees',
     )
     parser.add_argument(
         '--roster',
@@ -244,13 +264,28 @@ def parse_options():
         '--memory', type=positive, default=4096, help='in MB: 4096'
     )
     parser.add_argument(
-        '--jobs', type=positive, default=1, help='notebooks at once: 1'
+        '--jobs',
+        type=positive,
+        default=cores(),
+        help='notebooks at once: as many as there are cores',
     )
     options = parser.parse_args()
     if not options.submissions.exists():
         parser.error(f'{options.submissions} does not exist')
     options.out = options.out.resolve()
+    try:
+        for file in options.secret_file:
+            options.secret = read_secret(file)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
     return options
+
+
+def cores():
+    """Return how many cores this process may use."""
+    if hasattr(os, 'sched_getaffinity'):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def from_file(read):

@@ -37,18 +37,75 @@ def plain(source):
 
 @functools.lru_cache(maxsize=1000)
 def runnable(source):
-    """Return a cell as Python: IPython rewrites its magics and questions."""
+    """Return a cell as Python: IPython rewrites its magics and questions.
+
+    No line moves, so that a message names the line that a student sees.
+    """
     if is_python(source):
         return source
-    source = re.sub(r'^%%(time|timeit|capture)\b.*\n', '', source)
+    source = re.sub(r'^\s*%%capture +(\w+)', CAPTURED, source)
+    source = re.sub(r'^(\s*)%%(time|timeit|capture)\b.*', r'\1', source)
     try:
         from IPython.core.inputtransformer2 import TransformerManager
     except ImportError:
         return plain(source)
+    empty = re.match(r'\s*', source)[0].count('\n')  # IPython drops them
     try:
-        return TransformerManager().transform_cell(source)
+        found = TransformerManager().transform_cell(source)
+        return inside_out('\n' * empty + found.lstrip('\n'))
     except SyntaxError:
         return source
+
+
+CAPTURED = r'\1 = get_ipython().captured()'
+OPTIONS = re.compile(r'((?:-[oqctpnr]+\s*\d*\s+)*)(.*)')
+
+
+def inside_out(source):
+    """Return a source with what its %time and %timeit run as code, not as a
+    text in which nobody sees the names."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source
+    lines = source.split('\n')
+    statements = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if not (
+            isinstance(node, ast.Call)
+            and getattr(node.func, 'attr', '') == 'run_line_magic'
+            and [type(one) for one in node.args] == [ast.Constant] * 2
+            and node.lineno == node.end_lineno
+        ):
+            continue
+        name, text = (one.value for one in node.args)
+        options, code = OPTIONS.match(text).groups()
+        if name == 'time' and is_value(code):
+            code = f'({code})'
+        elif name == 'timeit' and is_value(code):
+            code = f'get_ipython().timeit({options!r}, lambda: ({code}))'
+        elif not (
+            name == 'time' and id(node) in statements and is_python(code)
+        ):
+            continue
+        line = lines[node.lineno - 1].encode()
+        lines[node.lineno - 1] = (
+            line[: node.col_offset]
+            + code.encode()
+            + line[node.end_col_offset :]
+        ).decode()
+    return '\n'.join(lines)
+
+
+def is_value(source):
+    """Return whether a source is an expression."""
+    try:
+        ast.parse(source, mode='eval')
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def is_python(source):

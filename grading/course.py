@@ -1,7 +1,7 @@
 """Write a course for nbgrader, an assignment for each chapter.
 
     python -m grading.course build/nbgrader
-    python -m grading.course build/nbgrader --secret ...
+    python -m grading.course build/nbgrader --secret-file file
 
 The sources are the student edition's notebooks: solutions are not in them.
 With a secret, the hidden checks are, between nbgrader's marks; students get
@@ -22,7 +22,7 @@ from make_student import for_students  # noqa: E402
 
 from grading.cells import code_cells  # noqa: E402
 from grading.exercises import read_chapters  # noqa: E402
-from grading.grading import ROOT, hidden_checks  # noqa: E402
+from grading.grading import ROOT, hidden_checks, read_secret  # noqa: E402
 
 MARKS = '\n### BEGIN HIDDEN TESTS\n{}\n### END HIDDEN TESTS'
 
@@ -55,5 +55,8 @@ if __name__ == '__main__':
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('folder', type=pathlib.Path)
     parser.add_argument('--secret', help='draws the hidden checks')
+    parser.add_argument('--secret-file', help='has the secret')
     options = parser.parse_args()
+    if options.secret_file:
+        options.secret = read_secret(options.secret_file)
     make_course(options.folder, options.secret)

@@ -78,27 +78,26 @@ def grade_file(file, chapters, limits, secret=None, hidden=()):
     """Return a `Result` for each exercise of the chapter in a `File`.
 
     `limits`: (seconds, megabytes). `secret`: draws the hidden checks.
-    `hidden`: folders that answers may not see, beside ours.
+    `hidden`: folders and files that answers may not see, beside ours.
     """
+    file, problem, *found = read_file(file, chapters)
+    if problem:
+        return [problem]
+    return run_all(file, *found, limits, secret, hidden)
+
+
+def read_file(file, chapters):
+    """Return (the `File`, a `Result` if it cannot be read, its chapter,
+    answers, a note)."""
     try:
         notebook = read_notebook(file)
         chapter, answers = match(notebook, chapters)
         file.chapter, file.text = chapter.stem, find_text(notebook, chapter)
         note = other_name(file.name, chapter, chapters)
     except ValueError as error:
-        return [Result(file.student, file.name, message=str(error))]
-    try:
-        return run_all(file, chapter, answers, limits, secret, note, hidden)
-    except (RuntimeError, OSError) as error:  # ours, not the student's
-        problem = f'our error: {error}'
-        if re.search("No module named '(torch|tensorflow)", problem):
-            problem = (
-                f'{chapter.stem} needs PyTorch or TensorFlow: '
-                'make grade BUILD=frameworks'
-            )
-        return [
-            Result(file.student, file.name, verdict='stopped', message=problem)
-        ]
+        problem = Result(file.student, file.name, message=str(error))
+        return file, problem, None, [], ''
+    return file, None, chapter, answers, note
 
 
 def other_name(name, chapter, chapters):
@@ -110,18 +109,35 @@ def other_name(name, chapter, chapters):
     return ''
 
 
-def run_all(file, chapter, answers, limits, secret, note='', hidden=()):
-    """Return a `Result` for each exercise of a chapter."""
-    found = run_answers(
-        [runnable(source) for source in chapter.before],
-        [
-            to_job(answer, chapter, secret)
-            for answer in answers
-            if answer.is_changed()
-        ],
-        *limits,
-        [*SECRET_FOLDERS, *hidden],
-    )
+def run_all(
+    file, chapter, answers, note, limits, secret=None, hidden=(), kept=None
+):
+    """Return a `Result` for each exercise of a chapter.
+
+    `kept`: processes for `run_answers`.
+    """
+    try:
+        found = run_answers(
+            [runnable(source) for source in chapter.before],
+            [
+                to_job(answer, chapter, secret)
+                for answer in answers
+                if answer.is_changed()
+            ],
+            *limits,
+            [*SECRET_FOLDERS, *hidden],
+            kept,
+        )
+    except (RuntimeError, OSError) as error:  # ours, not the student's
+        problem = f'our error: {error}'
+        if re.search("No module named '(torch|tensorflow)", problem):
+            problem = (
+                f'{chapter.stem} needs PyTorch or TensorFlow: '
+                'make grade BUILD=frameworks'
+            )
+        return [
+            Result(file.student, file.name, verdict='stopped', message=problem)
+        ]
     notes = {answer.exercise.id: answer.note for answer in answers}
     sources = {a.exercise.id: a.sources for a in answers if a.is_changed()}
     results = []
@@ -159,6 +175,14 @@ def to_job(answer, chapter, secret):
         'sources': [runnable(source) for source in answer.sources],
         'checks': checks,
     }
+
+
+def read_secret(path):
+    """Return the secret in a file; raise ValueError if there is none."""
+    text = pathlib.Path(path).read_text(encoding='utf-8').strip()
+    if not text:
+        raise ValueError(f'{path} is empty: write a secret into it')
+    return text
 
 
 def hidden_checks(exercise, chapter, secret):

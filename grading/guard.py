@@ -14,6 +14,7 @@ an answer cannot import it.
 
 import _thread
 import ast
+import concurrent.futures.thread
 import copy  # noqa: F401, so that its tables are there
 import functools
 import inspect
@@ -25,6 +26,7 @@ import time
 import types
 import weakref
 
+IDLE = concurrent.futures.thread._worker.__code__  # of a pool
 EXECUTED: dict = {}  # code that an answer has executed, by its id
 ANSWER = '<answer>'  # the file name in the code of an answer
 OURS = '<cell>'  # in that of checks and the book's cells
@@ -229,78 +231,86 @@ def answers_line(frame, trusted, far=False):
     return 0
 
 
-class Guard:
-    """Calls an answer for its check, and reports what the answer replaces.
+def guard(names, report, trusted):
+    """Return what calls an answer for its check, and reports what the answer
+    replaces.
 
-    `names`: those of the check. `report(name)` must not return.
+    `names`: those of the check. `report(name)` must not return. There is no
+    class for it: an answer finds all classes, and could change this one.
     """
+    state = types.SimpleNamespace(depth=0)
+    classes = {id(kind) for kind in subclasses(object)}
+    known = ('<', *trusted)  # the files of all code but the answer's
+    mxnet = sys.modules.get('mxnet')
+    operators = mxnet and (mxnet.operator.CustomOp, mxnet.autograd.Function)
+    waitall = mxnet and mxnet.nd.waitall
 
-    def __init__(self, names, report, trusted):
-        self.names, self.report, self.trusted = names, report, trusted
-        self.depth = 0
-        self.classes = {id(kind) for kind in subclasses(object)}
-        self.before = self.all()
-
-    def all(self):
+    def everything():
         """Return what an answer's cells, and all its calls, must leave."""
         return {**watched(ALWAYS, True), **arithmetic()}
 
-    def often(self):
+    def often():
         """Return what each call of an answer must leave."""
-        return {**watched(OFTEN), **arithmetic(), **identities(self.names)}
+        return {**watched(OFTEN), **arithmetic(), **identities(names)}
 
-    def compare(self, before, after):
+    def compare(before, after):
         """Report what was replaced."""
         what = difference(before, after)
         if what:
-            self.report(what)
+            report(what)
 
-    def call(self, work, *arguments, lazy=False):
+    def call(work, *arguments, lazy=False):
         """Return work(), having compared what it must not change.
 
         `lazy`: it may be an iterator, which the caller guards.
         """
         sys.setprofile(None)
-        self.depth += 1
-        before = self.often()
-        threads = _thread._count() - self.idle_threads()
+        state.depth += 1
+        before = often()
+        threads = _thread._count() - idle_threads()
         try:
             value = work()
         finally:
-            self.compare(before, self.often())
-            self.refuse_threads(threads)
-            self.depth -= 1
-            if not self.depth:
-                sys.setprofile(self.notice)
+            settle()
+            compare(before, often())
+            refuse_threads(threads)
+            state.depth -= 1
+            if not state.depth:
+                sys.setprofile(notice)
         lazy = lazy and '__next__' in dir_of(type(value))
         for one in arguments if lazy else (value, *arguments):
-            self.refuse(one)
+            refuse(one)
         return value
 
-    def notice(self, frame, event, argument):
+    def notice(frame, event, argument):
         """Report code of the answer that runs while the check does."""
         if event == 'call':
             code = frame.f_code
-            if code.co_filename == ANSWER or id(code) in EXECUTED:
-                self.report(f'code ({code.co_name}) that runs in the check')
+            file = code.co_filename
+            if (
+                file == ANSWER
+                or id(code) in EXECUTED
+                or not file.startswith(known)
+            ):
+                report(f'code ({code.co_name}) that runs in the check')
 
-    def function(self, answer):
+    def function(answer):
         """Return the answer as the check may use it."""
         if not callable(answer):
-            self.refuse(answer)
+            refuse(answer)
             return answer
 
         def guarded(*args, **kwargs):
             args = [closed(value) for value in args]
             kwargs = {key: closed(value) for key, value in kwargs.items()}
-            value = self.call(
+            value = call(
                 lambda: answer(*args, **kwargs),
                 *args,
                 *kwargs.values(),
                 lazy=True,
             )
             if '__next__' in dir_of(type(value)):  # a generator, map, zip
-                return self.iterate(value)
+                return iterate(value)
             return value
 
         def describe():
@@ -312,23 +322,23 @@ class Guard:
             name = getattr(answer, '__name__', None)
             guarded.__name__ = name if type(name) is str else 'answer'
 
-        self.call(describe)  # attributes may be computed by the answer
+        call(describe)  # attributes may be computed by the answer
         return guarded
 
-    def iterate(self, iterator):
+    def iterate(iterator):
         """Yield what an iterator yields, which works while the check does."""
         done = object()
         try:
             while True:
-                value = self.call(lambda: next(iterator, done))
+                value = call(lambda: next(iterator, done))
                 if value is done:
                     return
                 yield value
         finally:
             if isinstance(iterator, types.GeneratorType):
-                self.call(iterator.close)
+                call(iterator.close)
 
-    def refuse_threads(self, before):
+    def refuse_threads(before):
         """Report a thread that goes on after the answer has returned.
 
         `before`: how many threads did something when it began. A thread that
@@ -336,27 +346,31 @@ class Guard:
         """
         end = time.monotonic() + 2
         time.sleep(0.0005)  # so that one that was just started is counted
-        while _thread._count() - self.idle_threads() > before:
+        while _thread._count() - idle_threads() > before:
             if time.monotonic() > end:
-                self.report('a thread that goes on after the call')
+                report('a thread that goes on after the call')
             time.sleep(0.01)
 
-    def idle_threads(self):
-        """Return how many threads are workers of a pool."""
-        codes = [f.f_code for f in sys._current_frames().values()]
-        return sum(
-            code.co_name == '_worker'
-            and code.co_filename.endswith('concurrent/futures/thread.py')
-            for code in codes
-        )
+    def settle():
+        """Wait for operators of the answer: the engine runs their code, in
+        threads that no count shows."""
+        for base in operators or ():
+            if {id(kind) for kind in type.__subclasses__(base)} - classes:
+                waitall()
 
-    def refuse(self, value, depth=0):
+    def idle_threads():
+        """Return how many threads are workers of a pool."""
+        # No local has the frames: they would keep what is in them.
+        codes = [frame.f_code for frame in sys._current_frames().values()]
+        return sum(code is IDLE for code in codes)
+
+    def refuse(value, depth=0):
         """Raise TypeError if a value, or one in it, acts as it likes."""
         kind = type(value)
         if kind in PLAIN:
             return
         for base in kind.__mro__:
-            own = self.own_methods(base)
+            own = own_methods(base)
             if own:
                 raise TypeError(
                     f'the answer gives a {base.__name__}, whose {own} is its '
@@ -369,19 +383,19 @@ class Guard:
             if issubclass(kind, dict):
                 inside += value.values()
             for one in inside[:1000]:
-                self.refuse(one, depth + 1)
+                refuse(one, depth + 1)
         if kind.__name__ == 'ndarray' and value.dtype == object:
-            self.refuse(value.ravel().tolist(), depth + 1)
+            refuse(value.ravel().tolist(), depth + 1)
         below = getattr(
             value, 'base' if 'array' in kind.__name__ else 'obj', None
         )
         if depth < 9 and kind.__name__ in ('ndarray', 'memoryview'):
-            self.refuse(below, depth + 1)  # what an array keeps alive
+            refuse(below, depth + 1)  # what an array keeps alive
 
-    def own_methods(self, base):
+    def own_methods(base):
         """Return the name of a method with which a class acts as it likes."""
         names = COMPARING & vars(base).keys()
-        if id(base) in self.classes or is_known(base, self.trusted):
+        if id(base) in classes or is_known(base, trusted):
             odd = str(vars(base).get('__module__')).startswith('unittest')
             return (
                 sorted(names)[0]
@@ -399,6 +413,14 @@ class Guard:
             ):
                 return name
         return ''
+
+    return types.SimpleNamespace(
+        call=call,
+        function=function,
+        compare=compare,
+        all=everything,
+        before=everything(),
+    )
 
 
 def dir_of(kind):
@@ -558,4 +580,4 @@ def checked_getattr(report):
         return getattr(thing, name, *default)
 
     get.__name__ = 'getattr'
-    return get
+    return opaque(get)  # or an answer finds the guard's names in it

@@ -1,41 +1,220 @@
-"""Run one answer and its checks; read a job from stdin, write what happened.
+"""Run the book's cells, and fork a process for each answer and its checks.
 
-It runs alone, where nothing else of the grader can be seen. The answer, with
-the book's cells, is in one namespace, `__main__`; the check and our solution
-are in another one, where the book's cells have run, too. Of the answer only
-its function is there, through a guard.
+It runs alone, where nothing else of the grader can be seen, and reads jobs
+from a socket. Each comes with a pipe, into which the fork writes what
+happened. The answer, with the book's cells, is in one namespace, `__main__`;
+the check and our solution are in another one, where the book's cells have run,
+too. Of the answer only its function is there, through a guard.
 """
 
+import array
 import builtins
+import ctypes
 import functools
+import gc
 import importlib
 import json
 import linecache
 import os
 import re
 import resource
+import select
 import signal  # noqa: F401, which the guard changes
+import socket
+import struct
 import sys
+import tempfile
 import traceback
 import types
 
 PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 4, 24, 38
+PR_SET_CHILD_SUBREAPER, CLONE_NEWIPC = 36, 0x08000000
+MS_NOSUID_NODEV, MS_BIND_REC, MS_MOVE, MNT_DETACH = 6, 0x5000, 0x2000, 2
 
 
-def main(job):
-    """Run the answer of a job, and write a line about it."""
-    job_pid, exit_now = os.getpid(), os._exit
-    # In C: an answer can change what is written in Python.
-    quote = json.encoder.encode_basestring_ascii
-    write, key = os.write, job.pop('secret')
-    pipe = os.dup(1)  # answers print elsewhere
+def main(shared):
+    """Serve jobs, until there are no more.
+
+    `shared`: what they have in common. With `early`, the book's cells run
+    once, before the forks.
+    """
+    channel = socket.socket(fileno=os.dup(0))
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
+    protect()
+    sys.modules['__main__'] = types.ModuleType('__main__')
+    early = shared['early'] and prepare(shared)
+    saved = files_in(shared['work'])
+    gc.freeze()  # or the collector copies what the forks share
+    state = limits()
+    while True:
+        job, pipe = receive(channel)
+        if job is None:
+            end_all()
+            os._exit(0)
+        job.update(shared)
+        places = cover(shared, saved) if shared['isolated'] else []
+        answer = os.fork()
+        if not answer:
+            channel.close()
+            run_job(job, pipe, early)
+        os.close(pipe)
+        while not select.select([channel], [], [], 0.02)[0]:
+            if answer and os.waitpid(answer, os.WNOHANG)[0]:
+                answer = 0
+                end_all()
+        channel.recv(1)
+        end_all()
+        reap()
+        for place in reversed(places):
+            checked(LIBC.umount2(place.encode(), MNT_DETACH))
+        if limits() != state:  # by an answer, to hurt the next one
+            os._exit(1)
+        channel.sendall(b'.')
+
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def checked(result):
+    """Raise OSError if a call of C has failed."""
+    if result:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def protect():
+    """Keep what an answer does away from this process, which serves others."""
+    if sys.platform == 'linux':
+        LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+        LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # none reaches process 1
+
+
+def limits():
+    """Return what one process may change of another one of its user."""
+    names = [name for name in dir(resource) if name.startswith('RLIMIT_')]
+    found = [resource.getrlimit(getattr(resource, name)) for name in names]
+    if sys.platform == 'linux':
+        found += [os.sched_getaffinity(0), os.sched_getscheduler(0)]
+    return [*found, os.getpriority(os.PRIO_PROCESS, 0)]
+
+
+def receive(channel):
+    """Return the next job and its pipe; (None, None) if there is none."""
+    size = socket.CMSG_LEN(array.array('i').itemsize)
+    head, sent, *_ = channel.recvmsg(8, size)
+    if len(head) < 8:
+        return None, None
+    with channel.makefile('rb', buffering=0) as file:
+        text, length = b'', struct.unpack('>Q', head)[0]
+        while len(text) < length:
+            text += file.read(length - len(text))
+    (pipe,) = array.array('i', sent[0][2])
+    os.set_inheritable(pipe, False)
+    return json.loads(text), pipe
+
+
+def end_all():
+    """End all processes but this one, where no others are seen."""
+    if os.getpid() == 1:
+        try:
+            os.kill(-1, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def reap():
+    """Wait until there is no process of an answer."""
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
+
+
+def files_in(work):
+    """Return [(path, content)] of what the book's cells have written, with
+    None for a folder."""
+    found = []
+    for folder, below, names in os.walk(work):
+        found += [(os.path.join(folder, name), None) for name in below]
+        for name in names:
+            path = os.path.join(folder, name)
+            with open(path, 'rb') as file:
+                found.append((path, file.read()))
+    return found
+
+
+def cover(shared, saved):
+    """Mount empty folders where an answer may write; return them.
+
+    What is needed to run is seen below them, and `saved` in `work`.
+    """
+    work, stage = shared['work'], os.path.join(shared['work'], '.stage')
+    os.makedirs(stage, exist_ok=True)
+    places = [p for p in shared['private'] if os.path.isdir(p)]
+    places.sort(key=lambda place: work.startswith(f'{place}/'))  # it is last
+    for place in places:
+        mount('none', stage, 'tmpfs', MS_NOSUID_NODEV, 'size=64m,mode=1777')
+        for folder in shared['kept']:
+            if folder.startswith(f'{place}/'):
+                below = stage + folder[len(place) :]
+                os.makedirs(below, exist_ok=True)
+                mount(folder, below, '', MS_BIND_REC, '')
+        if work.startswith(f'{place}/'):
+            os.makedirs(stage + work[len(place) :], exist_ok=True)
+        mount(stage, place, '', MS_MOVE, '')
+    mount('none', work, 'tmpfs', MS_NOSUID_NODEV, 'size=200m')
+    for path, content in saved:
+        if content is None:
+            os.mkdir(path)
+        else:
+            with open(path, 'wb') as file:
+                file.write(content)
+    return [*places, work]
+
+
+def mount(*arguments):
+    """Mount (source, target, type, flags, options)."""
+    checked(
+        LIBC.mount(
+            *(a if isinstance(a, int) else a.encode() for a in arguments)
+        )
+    )
+
+
+def prepare(shared):
+    """Return (names of the answer, of the check, what failed) after the
+    book's cells."""
+    notebook = shared['notebook']
+    theirs = fresh(vars(sys.modules['__main__']), notebook)
+    ours = fresh({'__name__': '__main__'}, notebook)
+    try:
+        for one in (theirs, ours):
+            for source in shared['before']:
+                run(source, one)
+    except BaseException as error:
+        return theirs, ours, explain(error)
+    return theirs, ours, ''
+
+
+def run_job(job, pipe, early):
+    """Run the answer of a job, and write a line about it.
+
+    `early`: what `prepare` returned, if it ran before the fork.
+    """
+    getpid, exit_now = os.getpid, os._exit
+    job_pid = getpid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # In C: an answer can change what is written in Python.
+    quote = json.encoder.encode_basestring_ascii
+    write, key = os.write, job.pop('secret')
+    enter(job)
     set_limits(job)
 
     def tell(*what):
-        if os.getpid() != job_pid:  # a process that an answer forked
+        if getpid() != job_pid:  # a process that an answer forked
             exit_now(0)
         line = ', '.join([quote(str(one)) for one in (key, *what)])
         write(pipe, f'[{line}]\n'.encode())
@@ -44,16 +223,11 @@ def main(job):
     code = compile(job.pop('guard'), '<guard>', 'exec')
     vars(guard)['__builtins__'] = dict(vars(builtins))
     exec(code, vars(guard))
-    module = sys.modules['__main__'] = types.ModuleType('__main__')
-    try:
-        theirs, ours = fresh(vars(module)), fresh({'__name__': '__main__'})
-        for names in (theirs, ours):
-            for source in job['before']:
-                run(source, names)
-        import_for(job['checks'])
-    except BaseException as error:
-        tell('', explain(error))
+    theirs, ours, problem = early or prepare(job)
+    if problem:
+        tell('', problem)
         exit_now(1)
+    import_for(job['checks'])
     tell('', '')
 
     def tampered(what, line=0):
@@ -69,6 +243,17 @@ def main(job):
     exit_now(0)
 
 
+def enter(job):
+    """Go to the folder of an answer."""
+    folder = job['work']
+    if not job['isolated']:  # else it is new for each
+        folder = tempfile.mkdtemp(dir=folder)
+    for name in ('HOME', 'TMPDIR', 'MPLCONFIGDIR'):
+        os.environ[name] = folder
+    tempfile.tempdir = None
+    os.chdir(folder)
+
+
 def import_for(checks):
     """Import what checks will: else an answer could, under its name."""
     for name in re.findall(
@@ -80,21 +265,13 @@ def import_for(checks):
             continue
 
 
-def fresh(names):
+def fresh(names, notebook):
     """Return a namespace with separate builtins, and what a notebook has."""
     names['__builtins__'] = dict(vars(builtins))
-    names['display'] = lambda *args, **kwargs: None
-    names['get_ipython'] = Notebook
+    separate = {'__builtins__': dict(vars(builtins)), '__name__': 'notebook'}
+    exec(compile(notebook, '<guard>', 'exec'), separate)
+    names.update(separate['names_for'](names))
     return names
-
-
-class Notebook:
-    """What stands for IPython: its magics do nothing."""
-
-    def run_line_magic(self, *args, **kwargs):
-        """Do nothing."""
-
-    run_cell_magic = system = getoutput = set_next_input = run_line_magic
 
 
 def set_limits(job):
@@ -104,9 +281,8 @@ def set_limits(job):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if not job['isolated']:
         return
-    import ctypes
-
-    call = ctypes.CDLL(None)
+    call = LIBC
+    call.unshare(CLONE_NEWIPC)
     for capability in range(64):
         call.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
     call.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
@@ -134,7 +310,7 @@ def grade(job, theirs, ours, guard, tampered):
     theirs['__builtins__']['getattr'] = guard.checked_getattr(tampered)
     try:
         guard.forbid(tampered, tuple(job['trusted']), tuple(job['hidden']))
-        watch = guard.Guard(ours, replaced, tuple(job['trusted']))
+        watch = guard.guard(ours, replaced, tuple(job['trusted']))
         for source in sources:
             watch.call(lambda: run(source, theirs, guard.ANSWER))  # noqa: B023
         if name not in theirs:

@@ -5,35 +5,45 @@ deleted files, a network. They do not stop an attack: for hostile work, grade
 in a container or on a separate machine.
 """
 
+import array
 import functools
 import json
 import os
 import pathlib
+import re
 import secrets
 import selectors
+import socket
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
 import typing
 
 import psutil
 
 HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parent
 # Of the runner: with separate builtins, and a name that no file has.
 START = """\
-import builtins, json, sys
-job = json.load(sys.stdin)
+import builtins, json, os
+size, text = int.from_bytes(os.read(0, 8), 'big'), b''
+while len(text) < size:
+    text += os.read(0, size - len(text))
+shared = json.loads(text)
 names = {'__builtins__': dict(vars(builtins)), '__name__': 'runner'}
-exec(compile(job.pop('runner'), '<guard>', 'exec'), names)
-names['main'](job)
+exec(compile(shared.pop('runner'), '<guard>', 'exec'), names)
+names['main'](shared)
 """
+PRIVATE = ['/tmp', '/var/tmp', '/dev/shm']  # empty for each answer
 MAX_PROCESSES = 64  # of one answer
 MAX_LINE = 100_000  # bytes of a result
 START_SECONDS = 120  # for the imports and the book's own cells
 # In namespaces that have no network, and where other processes are not seen:
-# hide folders, make every mount read-only but a small folder, and run there.
+# hide folders and files, make every mount read-only but a small folder, and
+# run there.
 # A remount must keep the flags that the mount has.
 ISOLATE = [
     'unshare',
@@ -45,13 +55,18 @@ ISOLATE = [
     '--fork',
     '--kill-child',
     '--mount-proc',
+    '--ipc',
     'sh',
     '-c',
     """set -e
 work=$1
 shift
 while [ "$1" != -- ]; do
-    mount -t tmpfs -o size=64k none "$1"
+    if [ -d "$1" ]; then
+        mount -t tmpfs -o size=64k none "$1"
+    else
+        mount --bind /dev/null "$1"
+    fi
     shift
 done
 shift
@@ -110,31 +125,193 @@ VERDICTS = (
 )
 
 
-def run_answers(before, answers, seconds, megabytes, hidden_folders=()):
+def run_answers(
+    before, answers, seconds, megabytes, hidden_folders=(), kept=None
+):
     """Return {id: `Outcome`} for all answers, each in a separate process.
 
     `before`: sources that run first. `answers`: dictionaries with id,
     function, sources and checks. Each may take `seconds`, and its processes
-    together `megabytes`.
+    together `megabytes`. `kept`: a `Kept`, to start fewer processes.
     """
-    results = {}
-    for answer in answers:
-        job = {
-            **answer,
-            'before': before,
-            'seconds': seconds,
-            'secret': secrets.token_hex(16),
-            'runner': (HERE / 'runner.py').read_text(),
-            'guard': (HERE / 'guard.py').read_text(),
-            'isolated': can_isolate(),
-            'hidden': [f'{folder}/' for folder in hidden_folders],
-            'trusted': trusted_folders(),
-        }
-        start = time.monotonic()
-        verdict, message = run_job(job, megabytes, hidden_folders)
-        taken = round(time.monotonic() - start, 1)
-        results[answer['id']] = Outcome(verdict, message, taken)
+    results, own = {}, kept or Kept()
+    try:
+        for answer in answers:
+            job = {
+                **answer,
+                'seconds': seconds,
+                'secret': secrets.token_hex(16),
+            }
+            start = time.monotonic()
+            verdict, message = own.run(before, hidden_folders, job, megabytes)
+            taken = round(time.monotonic() - start, 1)
+            results[answer['id']] = Outcome(verdict, message, taken)
+    finally:
+        if kept is None:
+            own.close()
     return results
+
+
+class Kept:
+    """The processes that have run a chapter's cells, for the next answers:
+    as many as there are answers at once."""
+
+    def __init__(self):
+        self.idle, self.lock = [], threading.Lock()
+
+    def run(self, before, hidden_folders, job, megabytes):
+        """Return (verdict, message) of a job."""
+        parent = self.take([before, hidden_folders])
+        try:
+            result = parent.run(job, megabytes)
+            good = parent.finish()
+        except BaseException:
+            parent.close()
+            raise
+        if good:
+            with self.lock:
+                self.idle.append(parent)
+        else:
+            parent.close()
+        return result
+
+    def take(self, cells):
+        """Return a process for some cells and hidden folders."""
+        with self.lock:
+            same = [one for one in self.idle if one.cells == cells]
+            found = (same or self.idle or [None])[0]
+            if found:
+                self.idle.remove(found)
+        if same:
+            return found
+        if found:
+            found.close()
+        return Parent(*cells)
+
+    def close(self):
+        """End all processes."""
+        while self.idle:
+            self.idle.pop().close()
+
+
+class Parent:
+    """A process that runs the book's cells, and forks one for each answer."""
+
+    def __init__(self, before, hidden_folders):
+        self.cells = [before, hidden_folders]
+        self.folder = tempfile.TemporaryDirectory()
+        work = os.path.realpath(self.folder.name)
+        command = [sys.executable, '-c', START]
+        if can_isolate():
+            folders = [str(f) for f in hidden_folders if f.exists()]
+            command = [*ISOLATE, work, *folders, '--', *command]
+        ours, theirs = socket.socketpair()
+        self.process = subprocess.Popen(
+            command,
+            cwd=work,
+            env=environment(work),
+            stdin=theirs,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        theirs.close()
+        self.channel = ours
+        self.send(
+            {
+                'before': before,
+                'runner': (HERE / 'runner.py').read_text(),
+                'guard': (HERE / 'guard.py').read_text(),
+                'notebook': (ROOT / 'grading' / 'notebook.py').read_text(),
+                'isolated': can_isolate(),
+                'hidden': [
+                    str(one) if one.is_file() else f'{one}/'
+                    for one in hidden_folders
+                ],
+                'trusted': trusted_folders(),
+                'work': work,
+                'private': PRIVATE,
+                'kept': needed_folders(),
+                'early': can_fork(before),
+            }
+        )
+
+    def send(self, what, *pipes):
+        """Send a dictionary, and the end of a pipe."""
+        text = json.dumps(what).encode()
+        head = len(text).to_bytes(8, 'big')
+        rights = [
+            (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', pipes))
+        ]
+        try:
+            self.channel.sendmsg([head], rights if pipes else [])
+            self.channel.sendall(text)
+        except OSError:
+            pass  # it has ended, which is said below
+
+    def run(self, job, megabytes):
+        """Return (verdict, message) of one answer."""
+        reading, writing = os.pipe()
+        try:
+            self.send(job, writing)
+        finally:
+            os.close(writing)
+        with open(reading, 'rb', buffering=0) as pipe:
+            return read_result(pipe, self.members, job, megabytes)
+
+    def members(self):
+        """Return the processes of an answer."""
+        try:
+            found = psutil.Process(self.process.pid)
+            if can_isolate():  # `unshare`, and the parent of the others
+                (found,) = found.children()
+            return found.children(recursive=True)
+        except (psutil.Error, ValueError):
+            return []
+
+    def finish(self):
+        """End what an answer has started; return whether the next one may
+        come."""
+        try:
+            if not can_isolate():
+                end(self.members())
+            self.channel.settimeout(10)
+            self.channel.sendall(b'e')
+            return self.channel.recv(1) == b'.'
+        except OSError:
+            return False
+
+    def close(self):
+        """End the process."""
+        self.channel.close()
+        try:
+            self.process.wait(2)
+        except subprocess.TimeoutExpired:
+            members = self.members()
+            self.process.kill()
+            end(members)
+            self.process.wait(10)
+        self.folder.cleanup()
+
+
+def can_fork(before):
+    """Return whether cells may run before the forks: threads of PyTorch and
+    TensorFlow, and some of a Mac, do not survive one."""
+    return sys.platform == 'linux' and not re.search(
+        'torch|tensorflow', '\n'.join(before)
+    )
+
+
+def needed_folders():
+    """Return the folders that must be seen, wherever they are."""
+    found = [str(ROOT), sys.prefix, sys.base_prefix]
+    found += [os.path.realpath(path) for path in found]
+    found += [path.rstrip('/') for path in trusted_folders()]
+    return [
+        one
+        for one in sorted(set(found))
+        if not any(one.startswith(f'{other}/') for other in found)
+    ]
 
 
 def trusted_folders():
@@ -142,39 +319,12 @@ def trusted_folders():
     paths = sysconfig.get_paths()
     names = ('stdlib', 'platstdlib', 'purelib', 'platlib')
     found = [paths[name] for name in names] + [
-        str(HERE.parent / name) for name in ('d2lmulti', 'd2lrun')
+        str(ROOT / name) for name in ('d2lmulti', 'd2lrun')
     ]
     return sorted(
         {f'{os.path.realpath(p)}/' for p in found}
         | {f'{path}/' for path in found}
     )
-
-
-def run_job(job, megabytes, hidden_folders):
-    """Return (verdict, message) of one answer."""
-    with tempfile.TemporaryDirectory() as work:
-        command = [sys.executable, '-c', START]
-        if job['isolated']:
-            folders = [str(f) for f in hidden_folders if f.is_dir()]
-            command = [*ISOLATE, work, *folders, '--', *command]
-        process = subprocess.Popen(
-            command,
-            cwd=work,
-            env=environment(work),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            try:
-                process.stdin.write(json.dumps(job).encode())
-                process.stdin.close()
-            except BrokenPipeError:
-                pass  # it says below how it ended
-            return read_result(process, job, megabytes)
-        finally:
-            end(process)
 
 
 def environment(work):
@@ -189,15 +339,17 @@ def environment(work):
     }
 
 
-def read_result(process, job, megabytes):
-    """Return (verdict, message) that a process wrote, or why there is none.
+def read_result(pipe, members, job, megabytes):
+    """Return (verdict, message) that an answer's process wrote, or why there
+    is none.
 
-    It first writes a line when the book's own cells have run.
+    It first writes a line when the book's own cells have run. `members()`
+    returns its processes.
     """
     text, started = b'', False
     deadline = time.monotonic() + START_SECONDS
     waiting = selectors.DefaultSelector()
-    waiting.register(process.stdout, selectors.EVENT_READ)
+    waiting.register(pipe, selectors.EVENT_READ)
     while True:
         if time.monotonic() > deadline:
             limit = job['seconds'] if started else START_SECONDS
@@ -205,12 +357,12 @@ def read_result(process, job, megabytes):
                 f'it took longer than {limit} s: look for a loop that does '
                 'not end'
             )
-        problem = too_much(process.pid, megabytes)
+        problem = too_much(members(), megabytes)
         if problem:
             return 'stopped', problem
         if not waiting.select(0.1):
             continue
-        piece = os.read(process.stdout.fileno(), 65536)
+        piece = os.read(pipe.fileno(), 65536)
         if not piece:
             return 'stopped', 'it ended the process before its check'
         *lines, text = (text + piece).split(b'\n')
@@ -235,13 +387,8 @@ def parse(lines, secret):
             yield result
 
 
-def too_much(pid, megabytes):
-    """Return which limit a process and its children exceed, or ''."""
-    try:
-        parent = psutil.Process(pid)
-        members = [parent, *parent.children(recursive=True)]
-    except psutil.Error:
-        return ''
+def too_much(members, megabytes):
+    """Return which limit processes exceed together, or ''."""
     if len(members) > MAX_PROCESSES:
         return f'it started more than {MAX_PROCESSES} processes'
     if sum(memory_of(member) for member in members) <= megabytes:
@@ -267,16 +414,10 @@ def memory_of(process, kind='rss'):
         return 0
 
 
-def end(process):
-    """End a process and all that it has started."""
-    try:
-        children = psutil.Process(process.pid).children(recursive=True)
-    except psutil.Error:
-        children = []
-    for member in [process, *children]:
+def end(members):
+    """End processes."""
+    for member in members:
         try:
             member.kill()
         except (ProcessLookupError, psutil.Error):
             continue
-    process.stdout.close()
-    process.wait(10)

@@ -387,6 +387,46 @@ CHEATS = {
         'tampered',
     ),
 }
+SAME_CLASS = ALWAYS_EQUAL + TOTAL + WRONG.replace('0.0', 'Always(0)')
+GLOBALS = 'import operator\nlook = operator.attrgetter("__glo" + "bals__")\n'
+CHEATS.update(
+    {
+        'names of the guard, from getattr': (
+            GLOBALS + 'try:\n    names = look(getattr)\n'
+            '    names["difference"] = lambda *a: ""\n'
+            '    names["is_known"] = lambda *a: True\n'
+            '    names["ANSWER"] = "x"\n'
+            '    numpy.allclose = lambda *a: True\n'
+            'except AttributeError:\n    pass\n' + SAME_CLASS,
+            'tampered',
+        ),
+        'names of the runner, from display': (
+            GLOBALS + 'for f in (display, get_ipython):\n    try:\n'
+            '        names = look(f)\n'
+            '        names["run"] = operator.is_\n'
+            '        names["main"]\n    except (AttributeError, KeyError):\n'
+            '        pass\n' + TOTAL + WRONG,
+            'wrong',
+        ),
+        'the class of the guard': (
+            'find = vars(type)["__subcl" + "asses__"]\n'
+            'for kind in find(object):\n    if kind.__name__ == "Guard":\n'
+            '        kind.compare = kind.refuse = lambda *a: None\n'
+            '        kind.notice = lambda *a: None\n'
+            '        numpy.allclose = lambda *a: True\n' + SAME_CLASS,
+            'tampered',
+        ),
+        'a worker that only looks idle': (
+            'import _thread, time\nnames = {"time": time}\n'
+            'exec(compile("def _worker():\\n    time.sleep(9)\\n", '
+            '"/x/concurrent/futures/thread.py", "exec"), names)\n'
+            + TOTAL
+            + '    _thread.start_new_thread(names["_worker"], ())\n'
+            + WRONG,
+            'tampered',
+        ),
+    }
+)
 if not sandbox.can_isolate():
     del CHEATS['the grader']  # the command has warned
 RIGHT = {
@@ -559,41 +599,34 @@ RIGHT = {
 }
 
 
-def graded(sources, checks):
+def graded(sources, checks, before=BEFORE, function='total'):
     """Return {name: outcome} of sources."""
+    kept = sandbox.Kept()
 
     def run(item):
-        job = {'id': item[0], 'function': 'total', 'sources': [item[1]]}
-        return run_answers(
-            BEFORE,
-            [{**job, 'checks': checks}],
-            20,
-            1500,
-            grading.SECRET_FOLDERS,
-        )
+        job = {'id': item[0], 'function': function, 'checks': checks}
+        more = grading.SECRET_FOLDERS, kept
+        job['sources'] = [item[1]]
+        return run_answers(before, [job], 20, 3000, *more)
 
     found = {}
     with ThreadPoolExecutor(2) as pool:
         for one in pool.map(run, sources.items()):
             found.update(one)
+    kept.close()
     return found
 
 
-RUNS = [  # (checks, which of the answers: every second one, or all)
-    pytest.param([CHECK], 2, id='visible'),
-    pytest.param([CHECK], 1, id='all', marks=pytest.mark.long),
-    pytest.param([CHECK, HIDDEN], 1, id='secret', marks=pytest.mark.long),
+RUNS = [
+    pytest.param([CHECK], id='visible'),
+    pytest.param([CHECK, HIDDEN], id='secret'),
 ]
 
 
-def every(step, sources):
-    return dict(list(sources.items())[::step])
-
-
-@pytest.mark.parametrize('checks, step', RUNS)
-def test_no_cheat_passes(checks, step):
+@pytest.mark.parametrize('checks', RUNS)
+def test_no_cheat_passes(checks):
     sources = {name: source for name, (source, _) in CHEATS.items()}
-    found = graded(every(step, sources), checks)
+    found = graded(sources, checks)
     wrong = {
         name: outcome
         for name, outcome in found.items()
@@ -602,9 +635,9 @@ def test_no_cheat_passes(checks, step):
     assert not wrong
 
 
-@pytest.mark.parametrize('checks, step', RUNS)
-def test_no_right_answer_of_unusual_form_fails(checks, step):
-    found = graded(every(step, RIGHT), checks)
+@pytest.mark.parametrize('checks', RUNS)
+def test_no_right_answer_of_unusual_form_fails(checks):
+    found = graded(RIGHT, checks)
     assert not {k: v for k, v in found.items() if v.verdict != 'passed'}
 
 
@@ -619,14 +652,55 @@ def test_the_verdict_names_what_was_replaced_and_the_line():
 # {what is left out: ({file: {ours: the bug}}, before, answer, check)}: with
 # the bug, the cheat passes.
 SAME = {'    for key, value in before.items():': '    if 0:'}
-ASLEEP = {'sys.setprofile(self.notice)': 'sys.setprofile(None)'}
+ASLEEP = {'sys.setprofile(notice)': 'sys.setprofile(None)'}
 EQUAL = 'class Same:\n    def __eq__(self, other):\n        return True\n'
+LATER = (
+    '    time.sleep(0.3)\n    kept, math.isclose = math.isclose, '
+    'operator.is_not\n    time.sleep(1)\n    math.isclose = kept\n'
+)
+ISCLOSE = (
+    'import math, time\nx = f()\ntime.sleep(0.8)\n'
+    'assert math.isclose(x, 1)\ntime.sleep(1)'
+)
 BUGS = {
+    'code in a file of its own': (
+        {'guard.py': {'not file.startswith(known)': 'False'}},
+        '',
+        'with open("mine.py", "w") as file:\n    file.write('
+        '"def late(text):\\n    return \'x\'")\nimport mine\ndef f():\n'
+        '    import textwrap\n    textwrap.dedent = mine.late\n'
+        '    return ""',
+        'import textwrap\ny = f()\nassert textwrap.dedent(y) == "x"',
+    ),
+    'a worker that only looks idle': (
+        {'guard.py': {'code is IDLE': 'code.co_name == "_worker"'}},
+        '',
+        'import _thread, math, operator, time\ndef _worker():\n'
+        + LATER
+        + 'def f():\n    _thread.start_new_thread(_worker, ())\n'
+        '    return 0',
+        ISCLOSE,
+    ),
+    'an operator, in a thread of the engine': (
+        {'guard.py': {'            settle()\n': ''}},
+        'import mxnet as mx',
+        'import math, operator, time\nclass Late(mx.operator.CustomOp):\n'
+        '    def forward(self, *args, **kwargs):\n'
+        + LATER.replace('    ', '        ')
+        + '@mx.operator.register("late")\n'
+        'class Prop(mx.operator.CustomOpProp):\n'
+        '    def infer_shape(self, shapes):\n'
+        '        return shapes, shapes, []\n'
+        '    def create_operator(self, *args):\n        return Late()\n'
+        'def f():\n    mx.nd.Custom(mx.nd.ones(1), op_type="late")\n'
+        '    return 0',
+        ISCLOSE,
+    ),
     'separate names': (
         {
             'runner.py': {
-                "fresh(vars(module)), fresh({'__name__': '__main__'})": (
-                    '[fresh(vars(module))] * 2'
+                "ours = fresh({'__name__': '__main__'}, notebook)": (
+                    'ours = theirs'
                 )
             },
             'guard.py': {**SAME, **ASLEEP},
@@ -696,7 +770,7 @@ BUGS = {
         'assert f() == 3',
     ),
     'what an array keeps alive': (
-        {'guard.py': {'self.refuse(below, ': '(below, ', **SAME, **ASLEEP}},
+        {'guard.py': {'refuse(below, ': '(below, ', **SAME, **ASLEEP}},
         '',
         'import math, numpy\nclass Late(bytearray):\n'
         '    def __del__(self):\n        math.isclose = lambda *a: True\n'

@@ -15,7 +15,7 @@ import numpy as onp
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from grading import grading, report, sandbox, submissions
+from grading import cells, grading, report, sandbox, submissions
 from grading import number as numbering
 from grading.__main__ import others_work
 from grading.cells import code_cells, name_of
@@ -182,8 +182,12 @@ CLASS = {
     ),
     'notebook/99.ipynb': (
         handed_in(
-            '%%time\n' + SOLUTIONS[0] + '\nx = %timeit -o -r 1 double(1)',
-            'sum?\n' + SOLUTIONS[1] + '\ndisplay(total([1]))',
+            '%%time\n' + SOLUTIONS[0] + '\nx = %timeit -o -r 1 double(1)\n'
+            'assert x.best <= x.average',
+            'sum?\n' + SOLUTIONS[1] + '\ndisplay(total([1]))\n'
+            '%time ten = times_ten(1)\nassert ten == 10\n!exit 3\n'
+            'assert _exit_code == 3',
+            'def times_ten(n):\n    return 10 * n',
         ),
         '',
         '',
@@ -198,6 +202,27 @@ CLASS = {
         '',
     ),
 }
+
+
+MAGICS = {
+    't = %timeit -o -n 2 f(x)': (
+        "t = get_ipython().timeit('-o -n 2 ', lambda: (f(x)))"
+    ),
+    '%time x = f(2)': 'x = f(2)',
+    'y = %time f(2)': 'y = (f(2))',
+    '\n%%time\nx = 1': '\n\nx = 1\n',
+    '%%timeit -n 3\nx = 1': '\nx = 1\n',
+    '%%capture out\nx = 1': 'out = get_ipython().captured()\nx = 1\n',
+    'if a:\n    %time f(1)': 'if a:\n    (f(1))',
+    '%timeit x = 1': "get_ipython().run_line_magic('timeit', 'x = 1')",
+    'é = 1; é = %time f("é")': None,  # IPython reads no magic there
+}
+
+
+@pytest.mark.parametrize('cell', MAGICS)
+def test_the_names_in_magics_are_seen(cell):
+    wanted = MAGICS[cell] or cell
+    assert cells.runnable(cell).rstrip() == wanted.rstrip()
 
 
 @pytest.fixture(scope='module')
@@ -346,10 +371,10 @@ def test_whatever_an_answer_does_the_next_one_is_graded():
         assert message in found if message else not found, (source, found)
 
 
-def test_an_answer_has_no_network_and_cannot_write_elsewhere(tmp_path):
+def test_an_answer_has_no_network_and_cannot_write_elsewhere():
     if not sandbox.can_isolate():
         return  # the command warns: see above
-    elsewhere = tmp_path / 'file'
+    elsewhere = ROOT / 'left by an answer'
     write = f'def f():\n    open({str(elsewhere)!r}, "w")'
     connect = (
         'import socket\ndef f():\n'
@@ -364,7 +389,9 @@ def test_an_answer_has_no_network_and_cannot_write_elsewhere(tmp_path):
 
 
 def test_an_answer_cannot_see_what_others_handed_in(tmp_path):
-    options = types.SimpleNamespace(submissions=tmp_path, out=tmp_path / 'out')
+    options = types.SimpleNamespace(
+        submissions=tmp_path, out=tmp_path / 'out', secret_file=[]
+    )
     hidden = others_work(options)
     assert hidden == [tmp_path]
     options.submissions = ROOT.parent  # Python and the book are in it
@@ -386,6 +413,75 @@ def test_an_answer_cannot_see_what_others_handed_in(tmp_path):
     )
 
 
+def test_the_secret_comes_from_a_file_which_no_answer_sees(tmp_path):
+    chapters, handed = tmp_path / 'chapters', tmp_path / 'handed in'
+    chapters.mkdir()
+    handed.mkdir()
+    nbformat.write(chapter(), chapters / '04_data.ipynb')
+    secret = tmp_path / 'a secret'
+    secret.write_text('  something long\n')
+    assert grading.read_secret(secret) == 'something long'
+    options = types.SimpleNamespace(
+        submissions=handed, out=tmp_path / 'out', secret_file=[secret]
+    )
+    hidden = others_work(options)
+    assert secret in hidden
+    read = f'def f():\n    return open({str(secret)!r}).read()'
+    cat = (
+        'import subprocess\ndef f():\n    return subprocess.run(["cat", '
+        f'{str(secret)!r}], stdout=-1).stdout'
+    )
+    # Where nothing is private, as if it lay in a home folder.
+    for private in ([], sandbox.PRIVATE):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sandbox, 'PRIVATE', private)
+            found = run_answers(
+                [],
+                [answer(read, 'f()'), answer(cat, 'assert not f()')],
+                9,
+                1500,
+                hidden,
+            )
+        assert found[read].verdict == 'tampered'
+        assert not sandbox.can_isolate() or found[cat].verdict == 'passed'
+    secret.write_text('\n')
+    run = grade(handed, '--chapters', chapters, '--secret-file', secret)
+    assert run.returncode == 2 and 'write a secret into it' in run.stderr
+
+
+def test_make_passes_the_file_of_the_secret_and_shows_no_secret(tmp_path):
+    (tmp_path / 'my secret').write_text('very secret')
+    command = ['make', '-n', 'grade', f'SUBMISSIONS={tmp_path}']
+    for more, wanted in (
+        ([], ['-m', 'grading', str(tmp_path), '--only', 'x']),
+        (
+            [f'SECRET_FILE={tmp_path}/my secret'],
+            [
+                *('-m', 'grading', str(tmp_path)),
+                *('--secret-file', f'{tmp_path}/my secret', '--only', 'x'),
+            ],
+        ),
+    ):
+        lines = subprocess.run(
+            [*command, *more, 'ARGS=--only x'],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        ).stdout
+        script = lines[lines.index('-m grading') :]
+        run = subprocess.run(
+            ['sh', '-c', f'printf "%s\\n" {script}'],
+            env={
+                'SUBMISSIONS': str(tmp_path),
+                'SECRET_FILE': more[0].split('=')[1] if more else '',
+            },
+            capture_output=True,
+            text=True,
+        )
+        assert run.stdout.splitlines() == wanted, run
+        assert 'very secret' not in lines
+
+
 def test_an_answer_has_no_capability_and_leaves_nothing_in_memory():
     if not sandbox.can_isolate():
         return  # the command warns: see above
@@ -405,6 +501,127 @@ def f():
     ).values()
     assert found[:2] == ('passed', '')
     assert not pathlib.Path('/dev/shm/left by an answer').exists()
+
+
+WHERE = ('/tmp', '/var/tmp', '/dev/shm', '.')
+SCRATCH = """
+import os, pathlib, shutil, tempfile
+places = [p for p in WHERE if os.path.isdir(p)]
+def f(theirs):
+    assert not os.path.exists(theirs), 'what others have is seen'
+    for place in places:
+        path = pathlib.Path(place, 'left by an answer')
+        assert not path.exists(), 'what the last answer left is seen'
+        path.write_text('x' * 10**6)
+        assert path.read_text() == 'x' * 10**6
+        assert shutil.disk_usage(place).total < 300e6, place
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, 'x').write_text('x')
+    pathlib.Path(BOOKS, 'x').write_text('x')
+""".replace('WHERE', repr(WHERE))
+
+
+def test_each_answer_has_empty_folders_for_its_files(tmp_path):
+    """`/tmp` is one that nobody else sees, neither before nor after."""
+    if not sandbox.can_isolate():
+        return  # the command warns: see above
+    (tmp_path / 'ours').write_text('x')
+    before = [
+        'import tempfile\nbooks = tempfile.TemporaryDirectory()',
+    ]
+    job = answer(
+        SCRATCH.replace('BOOKS', 'books.name'), f'f({str(tmp_path)!r})'
+    )
+    kept = sandbox.Kept()
+    try:
+        for number in range(2):
+            one = {**job, 'id': number}
+            (found,) = run_answers(before, [one], 9, 1500, kept=kept).values()
+            assert found[:2] == ('passed', '')
+            assert len(kept.idle) == 1  # the second one has the same parent
+    finally:
+        kept.close()
+    for place in WHERE:
+        assert not pathlib.Path(place, 'left by an answer').exists()
+
+
+def test_with_the_folders_of_the_system_that_would_be_seen(
+    tmp_path, monkeypatch
+):
+    """The test above can fail."""
+    monkeypatch.setattr(sandbox, 'PRIVATE', ['/dev/shm'])
+    source = SCRATCH.replace('BOOKS', '"."')
+    (found,) = run_answers(
+        [], [answer(source, f'f({str(tmp_path)!r})')], 9, 1500
+    ).values()
+    if sandbox.can_isolate():
+        assert found.message == 'what others have is seen'
+
+
+def test_what_an_answer_does_to_its_parent_reaches_no_other_one(
+    tmp_path, monkeypatch
+):
+    """It may change the limits of process 1: that one serves no more."""
+    if not sandbox.can_isolate():
+        return  # the command warns: see above
+    spoil = (
+        'import os, resource, signal\ndef f():\n'
+        '    resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (0, 0))'
+    )
+    stop = (
+        'import os, signal\ndef f():\n'
+        '    for number in (2, 9, 15, 19):\n        try:\n'
+        '            os.kill(os.getppid(), number)\n'
+        '        except PermissionError:\n            pass'
+    )
+    write = (
+        'def f():\n    with open("x", "w") as file:\n        file.write("x")'
+    )
+    kept = sandbox.Kept()
+    try:
+        for source, after in ((stop, 1), (spoil, 0), (write, 1)):
+            (found,) = run_answers(
+                [], [answer(source, 'f()')], 9, 1500, kept=kept
+            ).values()
+            assert found[:2] == ('passed', ''), source
+            assert len(kept.idle) == after, source
+    finally:
+        kept.close()
+    text = (sandbox.HERE / 'runner.py').read_text()
+    assert 'limits() != state' in text
+    for file in ('runner.py', 'guard.py'):
+        text = (sandbox.HERE / file).read_text()
+        (tmp_path / file).write_text(text.replace('limits() != state', '0'))
+    monkeypatch.setattr(sandbox, 'HERE', tmp_path)
+    jobs = [answer(spoil, 'f()'), answer(write, 'f()')]
+    _, last = run_answers([], jobs, 9, 1500).values()
+    assert last.verdict == 'wrong'  # without the comparison
+
+
+OPERATORS = 'x = mx.np.arange(6).reshape(2, 3) @ mx.np.ones((3, 2))\n'
+
+
+def test_mxnet_computes_before_the_fork_and_in_each_answer():
+    """Its engine has threads, which no fork takes along: it starts others."""
+    before = ['from d2lmulti import *\nimport mxnet as mx', OPERATORS]
+    source = (
+        'def f():\n    y = mx.np.dot(x, x)\n    with mx.autograd.record():\n'
+        '        z = (w * y).sum()\n    z.backward()\n    return w.grad\n'
+        'w = mx.np.ones((2, 2), ctx=mx.cpu(1))\nw.attach_grad()\n'
+        'y = x'
+    ).replace('(w * y)', '(w * y.copyto(mx.cpu(1)))')
+    check = (
+        'right = mx.np.dot(x, x).asnumpy()\n'
+        'assert (f().asnumpy() == right).all()'
+    )
+    jobs = [{**answer(source, check), 'id': n} for n in range(3)]
+    kept = sandbox.Kept()
+    try:
+        found = run_answers(before, jobs, 30, 3000, kept=kept)
+        assert [one[:2] for one in found.values()] == [('passed', '')] * 3
+        assert len(kept.idle) == 1
+    finally:
+        kept.close()
 
 
 def test_processes_are_limited_and_shared_memory_counts_once():

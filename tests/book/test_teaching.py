@@ -1,5 +1,6 @@
 """The guide for instructors agrees with the chapters."""
 
+import collections
 import itertools
 import pathlib
 import re
@@ -104,6 +105,35 @@ def test_thirteen_weeks_take_about_as_much_each():
     for table in (weeks, days):
         minutes = [minutes for _, minutes in table]
         assert max(minutes) <= 1.5 * min(minutes), minutes
+
+
+def placed(text):
+    """Return how often each chapter is in the plan of thirteen weeks: in a
+    week, or, in the paragraph below it, among the chapters of choice."""
+    plan = text.split('**Thirteen weeks**')[1].split('**Seven weeks**')[0]
+    weeks = re.findall(r'^\| \d+ \| (.+) \| \d+ \|$', plan, re.M)
+    (choice,) = re.findall(r'^Chapters ([\d, and]+) are for', plan, re.M)
+    return collections.Counter(
+        number
+        for part in [*weeks, choice]
+        for number in (
+            chapters_in(part)
+            if ' to ' in part
+            else map(int, re.findall(r'\d+', part))
+        )
+    )
+
+
+def test_every_chapter_has_one_place_in_the_thirteen_weeks():
+    text = GUIDE.read_text()
+    assert placed(text) == collections.Counter([*MINUTES])
+    for number, place, without in (
+        (25, '22 and 25 are', '22 are'),
+        (18, '17, 18, 20', '17, 20'),
+        (14, '13 or 14', '13'),
+    ):
+        assert place in text
+        assert placed(text.replace(place, without))[number] == 0
 
 
 def test_each_exercise_is_for_the_lab_or_for_home():
