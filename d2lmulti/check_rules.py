@@ -1,6 +1,8 @@
 """Checks of update rules, their states, and networks; rules are tried before
 the first step."""
 
+import contextlib
+import copy
 import inspect
 import math
 from typing import Any, List, Optional
@@ -141,6 +143,8 @@ def check_elementwise(update, params):
 
 def try_rule(update, params, parts=None, num_steps=1) -> List[onp.ndarray]:
     """Return how a rule moves parameters like these, or one of two parts."""
+    with contextlib.suppress(Exception):  # a copy, as it may count its steps
+        update = copy.deepcopy(update)
 
     def take_steps(params):
         state: List[Any] = []

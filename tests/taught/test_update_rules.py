@@ -1,6 +1,7 @@
 """Every update rule, in every place that takes one, against NumPy."""
 
 import functools
+import types
 
 import helpers
 import mxnet as mx
@@ -11,6 +12,7 @@ from mxnet import np
 
 import d2lmulti
 from d2lmulti import cluster, large_batch, sharding
+from d2lmulti.network import to_numpy
 
 LR = 0.05
 SIZES = (13, 9, 7)  # ragged minibatches, one step each
@@ -137,18 +139,39 @@ def accumulated(update, k):
 
 def on_cluster(update, k):
     devices, replicas, batches, states = replicas_on(k)
-    for X, y in batches:
-        cluster.sum_gradients(X, y, replicas, devices, net, squared, 2)
-        d2lmulti.allreduce_gradients(replicas)
-        for params, state in zip(replicas, states):
-            grads = [param.grad for param in params]
-            weight = np.array(len(X), dtype='float64')
-            cluster.scale_gradients(grads, weight)
-            update(params, grads, state, LR)
+    X, y = (
+        onp.concatenate([to_numpy(array) for array in data])
+        for data in zip(*batches)
+    )
+    ends = onp.cumsum([0, *SIZES])
+    minibatches = types.SimpleNamespace(
+        load=lambda rows: as_type((np.array(X[rows]), np.array(y[rows])))
+    )
+    with cluster.connect_kvstore() as store:
+        allreduce = cluster.cluster_allreduce(replicas[0], store)
+        for start, end in zip(ends, ends[1:]):
+            cluster.cluster_step(
+                *(onp.arange(start, end), minibatches, replicas, devices),
+                *(LR, store, allreduce, None, states),
+                **{'net': net, 'loss': squared, 'update': update},
+                num_micro_batches=2,
+            )
     return replicas
 
 
-PLACES = [replicated, zero1, zero2, zero3, accumulated, on_cluster]
+def weighted(update, k):
+    devices, replicas, batches, states = replicas_on(k)
+    for X, y in batches:
+        d2lmulti.train_batch_weighted(
+            *(X, y, replicas, devices, LR, [*range(1, k + 1)]),
+            **{'net': net, 'loss': squared},
+            update=update,
+            states=states,
+        )
+    return replicas
+
+
+PLACES = [replicated, zero1, zero2, zero3, accumulated, weighted, on_cluster]
 
 
 def assert_equals_numpy(place, update, k, reference=None):
@@ -165,26 +188,6 @@ def test_a_rule_does_in_every_place_what_it_does_in_numpy(place, rule):
         assert_equals_numpy(place, RULES[rule], k)
 
 
-@pytest.mark.parametrize('rule', RULES)
-def test_a_rule_in_a_weighted_step_is_that_in_a_replicated_one(rule):
-    devices = [mx.cpu(0), mx.cpu(1)]
-    batches = helpers.minibatches((13, 9))
-    both = []
-    for step in (
-        lambda *args: d2lmulti.train_batch_weighted(
-            *args[:5], [1, 2], update=RULES[rule], states=args[5]
-        ),
-        lambda *args: d2lmulti.train_batch_replicated(*args, RULES[rule]),
-    ):
-        replicas = helpers.replicas_on(devices, 'float64')
-        states = [[] for _ in devices]
-        for X, y in batches:
-            step(X, y, replicas, devices, LR, states)
-        both.append([p.asnumpy() for params in replicas for p in params])
-    for found, right in zip(*both):
-        onp.testing.assert_allclose(found, right, 1e-9, 1e-12)
-
-
 def forgets_to_move(params, grads, state, lr):
     params = [param - lr * grad for param, grad in zip(params, grads)]
 
@@ -195,10 +198,59 @@ def normalized(params, grads, state, lr):
         param -= lr * grad / large_batch.norm([grad])
 
 
-@pytest.mark.parametrize('place', PLACES[:5])
+def job_on_cluster(update, k):
+    """Train by a whole job, whose workers exchange float32."""
+    params, batches = problem('float32')
+    X, y = (
+        onp.concatenate([to_numpy(array) for array in data])
+        for data in zip(*batches)
+    )
+    return cluster.train_on_cluster(
+        *(k, len(X), LR, 2),
+        data=(X, y, X, y),
+        init=lambda seed: params,
+        evaluate=lambda *args: 0,
+        **{'net': net, 'loss': squared, 'update': update},
+    ).device_params
+
+
+@pytest.mark.parametrize(
+    'place', [job_on_cluster if p is on_cluster else p for p in PLACES]
+)
 def test_a_rule_that_moves_nothing_is_refused_at_once(place):
     with pytest.raises(ValueError, match='forgets_to_move does not move'):
         place(forgets_to_move, 2)
+
+
+def test_a_job_without_the_check_would_train_nothing(monkeypatch):
+    put_in(
+        monkeypatch,
+        cluster.train_job,
+        "check_rule(update, update and states, replicas)",
+        'pass',
+    )
+    for params in job_on_cluster(forgets_to_move, 2):
+        for param, start in zip(params, problem('float32')[0]):
+            assert (param == start).all()
+
+
+class CountsSteps:
+    """A rule with a step count of its own, which a trial must not change."""
+
+    num_steps = 0
+
+    def __call__(self, params, grads, state, lr):
+        self.num_steps += 1
+        for param, grad in zip(params, grads):
+            param -= lr * grad / self.num_steps
+
+
+@pytest.mark.parametrize('place', [replicated, zero1, job_on_cluster])
+def test_trying_a_rule_does_not_count_its_steps(place):
+    rule = CountsSteps()
+    place(rule, 2)
+    num_steps = 2 if place is job_on_cluster else len(SIZES)
+    assert rule.num_steps == 2 * num_steps  # of two devices
 
 
 @pytest.mark.parametrize('place', [zero1, zero2, zero3])
