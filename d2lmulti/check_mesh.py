@@ -1,6 +1,5 @@
 """Checks of chapter 18: several ways at once."""
 
-import inspect
 import math
 
 from mxnet import np
@@ -14,8 +13,10 @@ from .checks import (
     check_learning_rate,
     check_micro_batches,
     check_positive_int,
+    check_positive_number,
     check_rule,
     check_transformer,
+    given,
 )
 
 
@@ -52,16 +53,12 @@ def check_mesh_step(X, y, device_params, mesh, num_micro_batches):
     check_micro_batches(len(X) // mesh['data'], num_micro_batches)
 
 
-def check_mesh_update(device_params, lr, states, update):
+def check_mesh_update(device_params, lr, states, update, max_norm):
     """Raise TypeError or ValueError unless parts can be updated."""
     held = [[p for p in own if p is not None] for own in device_params]
     check_learning_rate(lr)
+    check_positive_number(**given(max_norm=max_norm))
     check_rule(update, states, held)
-    if 'norms' in inspect.signature(update).parameters:
-        raise ValueError(
-            'update must treat each number on its own: the norm of a '
-            'parameter needs all tensor ranks, too'
-        )
     if not any(states):
         check_elementwise(update, held[0])
 

@@ -1,6 +1,8 @@
 """Checks of update rules, their states, and networks; rules are tried before
 the first step."""
 
+import contextlib
+import copy
 import inspect
 import math
 from typing import Any, List, Optional
@@ -141,34 +143,42 @@ def check_elementwise(update, params):
 
 def try_rule(update, params, parts=None, num_steps=1) -> List[onp.ndarray]:
     """Return how a rule moves parameters like these, or one of two parts."""
-
-    def take_steps(params):
-        state: List[Any] = []
-        for step in range(num_steps):
-            grads = [0.1 * (-2) ** step * param**2 for param in params]
-            update(params, grads, state, 0.125)
-
-    before = []
-    for param in params:  # small, for the memory
-        shape = [min(length, 2) for length in param.shape]
-        values = onp.linspace(1, 2, math.prod(shape), dtype='float32')
-        before.append(values.reshape(shape))
-    if parts is not None:
-        before = [
-            onp.concatenate(onp.array_split(param.ravel(), 2)[parts])
-            for param in before
-        ]
+    with contextlib.suppress(Exception):  # a copy, as it may count its steps
+        update = copy.deepcopy(update)
+    before = small_values(params, parts)
     after: Any
     try:  # which waits for no device
         after = [param.copy() for param in before]
-        take_steps(after)
+        take_steps(update, after, num_steps)
     except Exception:  # a rule for MXNet's arrays only
         after = [
             np.array(old, ctx=param.ctx) for old, param in zip(before, params)
         ]
-        take_steps(after)
+        take_steps(update, after, num_steps)
         after = [param.asnumpy() for param in after]
     return [new - old for new, old in zip(after, before)]
+
+
+def small_values(params, parts) -> List[onp.ndarray]:
+    """Return numbers in arrays of at most two rows, columns, ..., for the
+    memory; or the numbers of one of two parts, a slice."""
+    found = []
+    for param in params:
+        shape = [min(length, 2) for length in param.shape]
+        values = onp.linspace(1, 2, math.prod(shape), dtype='float32')
+        if parts is None:
+            found.append(values.reshape(shape))
+        else:
+            found.append(onp.concatenate(onp.array_split(values, 2)[parts]))
+    return found
+
+
+def take_steps(update, params, num_steps) -> None:
+    """Update parameters, in place, by made-up gradients."""
+    state: List[Any] = []
+    for step in range(num_steps):
+        grads = [0.1 * (-2) ** step * param**2 for param in params]
+        update(params, grads, state, 0.125)
 
 
 def name_of(update) -> str:

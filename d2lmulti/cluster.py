@@ -12,7 +12,8 @@ import zlib
 import mxnet as mx
 import numpy as onp
 from mxnet import np, npx
-from .checks import as_weight, check_cluster, check_worker_shares
+from .checks import (as_weight, check_cluster, check_rule,
+                             check_worker_shares)
 from .collectives import bucket_allreduce
 from .data import Minibatches, read_fashion_mnist, split_batch
 from .devices import split_slices, try_devices
@@ -94,11 +95,11 @@ def cluster_step(rows, minibatches, device_params, devices, lr, store,
     X, y = minibatches.load(worker_rows(rows, store, shares))
     sum_gradients(X, y, device_params, devices, net, loss, num_micro_batches)
     npx.waitall()  # the time that counts is our own
-    numbers = [np.zeros(1 + store.num_workers, ctx=device)
-               for device in devices]
+    grads = [[param.grad for param in params] for params in device_params]
+    numbers = [np.zeros(1 + store.num_workers, own[0].dtype, ctx=own[0].ctx)
+               for own in grads]
     numbers[0][0] = as_weight(count(y))
     numbers[0][1 + store.rank] = (time.perf_counter() - start) / len(y)
-    grads = [[param.grad for param in params] for params in device_params]
     bucket_allreduce([[*own, extra] for own, extra in zip(grads, numbers)],
                      allreduce, num_bytes=float('inf'))  # chapter 8
     for i, params in enumerate(device_params):
@@ -201,6 +202,8 @@ def train_job(job, test_set, evaluate):
     replicas = [get_params(state.params, device) for device in devices]
     states = [[array.copyto(device) for array in state.optimizer]
               for device in devices]
+    update = job.plan.options.get('update')
+    check_rule(update, update and states, replicas)  # does it move them?
     state.params, state.optimizer = replicas[0], states[0]  # to be saved
     allreduce = cluster_allreduce(replicas[0], job.workers,
                                   job.plan.deterministic)

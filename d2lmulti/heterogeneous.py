@@ -14,7 +14,7 @@ from .checks import (as_capacities, as_limits, check_adapt,
                              check_split_by_shares, check_train_batch)
 from .devices import split_slices
 from .large_batch import update_replicas
-from .network import init_params
+from .network import init_params, lenet, loss
 from .replicas import allreduce, allreduce_gradients, get_params
 from .prepare.runtime import uninterrupted
 from .training import backward
@@ -61,7 +61,7 @@ def split_by_shares(X, y, devices, shares):
 
 # %% ../notebooks/13_heterogeneous.ipynb #4
 def compute_gradients(X_shards, y_shards, device_params, slowdowns,
-                      max_examples):
+                      max_examples, net=lenet, loss=loss):
     """Store the gradient of each shard's summed loss in its replica.
 
     `slowdowns` emulate slow devices: each repeats its work this many times.
@@ -77,7 +77,7 @@ def compute_gradients(X_shards, y_shards, device_params, slowdowns,
                  if iteration < len(own)}
         backward([X_shards[i][part] for i, part in parts.items()],
                  [y_shards[i][part] for i, part in parts.items()],
-                 [device_params[i] for i in parts])
+                 [device_params[i] for i in parts], net, loss)
         for i, part in parts.items():
             for total, param in zip(totals[i], device_params[i]):
                 total *= part.start > 0  # a repetition counts once
@@ -119,7 +119,8 @@ def time_when_ready(array):
 # %% ../notebooks/13_heterogeneous.ipynb #8
 def train_batch_weighted(X, y, device_params, devices, lr, shares,
                          slowdowns=None, max_examples=None,
-                         allreduce=allreduce, update=None, states=None):
+                         allreduce=allreduce, update=None, states=None,
+                         net=lenet, loss=loss):
     """Take the step of `train_batch` with shards in proportion to `shares`;
     return the seconds that each device needed for its gradients.
 
@@ -136,7 +137,7 @@ def train_batch_weighted(X, y, device_params, devices, lr, shares,
     npx.waitall()
     start = time.perf_counter()
     compute_gradients(X_shards, y_shards, device_params, slowdowns,
-                      max_examples)
+                      max_examples, net, loss)
     ends = [time_when_ready(params[0].grad) for params in device_params]
     allreduce_gradients(device_params, allreduce)
     update_replicas(device_params, len(X), lr, update, states)

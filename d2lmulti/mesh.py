@@ -4,13 +4,15 @@
 __all__ = []
 
 # %% ../notebooks/18_mesh.ipynb #exported-imports
+import inspect
 import math
 import numpy as onp
 from mxnet import np, npx
 from .check_mesh import (check_mesh, check_mesh_step,
                                  check_mesh_update, check_nodes)
 from .check_pipeline import check_schedule
-from .collectives import all_gather, direct_allreduce, reduce_scatter
+from .collectives import (all_gather, direct_allreduce,
+                                  reduce_scatter, split_views)
 from .devices import split_slices
 from .large_batch import sgd_momentum
 from .model_parallel import copy_with_gradient, one_f_one_b_schedule
@@ -257,23 +259,84 @@ def mesh_gradients(X, y, device_params, mesh, num_heads=4,
     sum_over_mesh(device_params, mesh, axes)
     return loss
 
+# %% ../notebooks/18_mesh.ipynb #own-parts
+def own_parts(device_params, mesh):
+    """Return for each rank its part of each parameter that it holds, a view,
+    and of the gradients, summed over its data group."""
+    parts, grads = [[[] for _ in device_params] for _ in range(2)]
+    for group in groups(mesh, 'data'):
+        for params in zip(*[held(device_params[rank]) for rank in group]):
+            sums = reduce_scatter([param.grad for param in params])
+            for d, rank in enumerate(group):
+                parts[rank].append(split_views(params[d], len(group))[d])
+                grads[rank].append(sums[d])
+    return parts, grads
+
+# %% ../notebooks/18_mesh.ipynb #norms
+def own_squares(device_parts, device_params, mesh):
+    """Return on each rank the sum of its squares for each parameter of the
+    network, from `own_parts`."""
+    n, pipeline = len(device_params[0]), arrange(mesh)[0].ravel()
+    sums = []
+    for parts, params in zip(device_parts, device_params):
+        row = np.zeros(n, dtype=parts[0].dtype, ctx=parts[0].ctx)
+        places = [j for j in range(n) if params[j] is not None]
+        for j, part in zip(places, parts):
+            holders = held([device_params[rank][j] for rank in pipeline])
+            copies = 1 if is_split(j, n) else len(holders)
+            row[j] = (part ** 2).sum() / copies
+        sums.append(row)
+    return sums
+
+def sum_over_ranks(rows, mesh):
+    """Sum one array per rank, in place, over one axis after the other."""
+    for axis in mesh:
+        for group in groups(mesh, axis):
+            direct_allreduce([rows[rank] for rank in group])
+
+# %% ../notebooks/18_mesh.ipynb #clip-parts
+def part_norms(device_parts, device_params, mesh):
+    """Return for each rank the norms of the parameters that it holds."""
+    sums = own_squares(device_parts, device_params, mesh)
+    sum_over_ranks(sums, mesh)
+    return [[norm for norm, param in zip((row ** 0.5).tolist(), params)
+             if param is not None] for row, params in zip(sums, device_params)]
+
+def clip_parts(device_grads, device_params, mesh, max_norm):
+    """Scale all ranks' gradients, from `own_parts`, in place, so that the
+    norm of all of them is at most `max_norm`."""
+    totals = [row.sum().reshape(1) for row in
+              own_squares(device_grads, device_params, mesh)]
+    sum_over_ranks(totals, mesh)
+    for grads, total in zip(device_grads, totals):
+        for grad in grads:
+            grad *= max_norm / max(total.item() ** 0.5, max_norm)
+
 # %% ../notebooks/18_mesh.ipynb #zero
 @uninterrupted()
 def train_batch_mesh(X, y, device_params, mesh, lr, states, num_heads=4,
-                     num_micro_batches=2, update=sgd_momentum):
+                     num_micro_batches=2, update=sgd_momentum, max_norm=None):
     """Take one step; return the mean loss. Each device updates its part of
     what its data group holds, and keeps the state for it only. `states`: a
     list for each rank, [] before the first step; `update` treats every
-    number alike. The other arguments and the errors: `mesh_gradients`."""
-    check_mesh_update(device_params, lr, states, update)
+    number alike, or takes `norms`; `max_norm`: of all gradients together.
+    The other arguments and the errors: `mesh_gradients`."""
+    check_mesh_update(device_params, lr, states, update, max_norm)
     loss = mesh_gradients(X, y, device_params, mesh, num_heads,
                           num_micro_batches, axes=('pipeline', 'tensor'))
+    parts, grads = own_parts(device_params, mesh)
+    if max_norm is not None:
+        clip_parts(grads, device_params, mesh, max_norm)
+    norms = None
+    if 'norms' in inspect.signature(update).parameters:
+        norms = [*zip(*[part_norms(own, device_params, mesh)
+                        for own in (parts, grads)])]
     for group in groups(mesh, 'data'):
-        own = [held(device_params[rank]) for rank in group]
-        parts = [reduce_scatter([param.grad for param in params])
-                 for params in zip(*own)]
-        update_parts(own, list(zip(*parts)), lr,
-                     [states[rank] for rank in group], update)
+        params, own_grads, own_states, own_norms = [
+            each and [each[rank] for rank in group]
+            for each in (device_params, grads, states, norms)]
+        update_parts(list(map(held, params)), own_grads, lr, own_states,
+                     update, own_norms)
     return loss
 
 # %% ../notebooks/18_mesh.ipynb #hierarchical

@@ -2,18 +2,18 @@
 stops and goes on exactly."""
 
 import collections
-import contextlib
-import copy
 import dataclasses
 import json
 import os
 import time
+import warnings
 import zlib
 from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 
 import numpy as onp
 from mxnet import autograd, np
 
+from d2lrun.basics import counted
 from d2lrun.settings import find_num_devices  # noqa: F401  for chapter 19
 
 from .check_rules import try_rule
@@ -267,21 +267,36 @@ def try_functions(
     **options: Any,
 ) -> Dict[str, List[float]]:
     """Return what the functions do with a few numbers: their code cannot be
-    compared, but this can. What raises here will raise in the first step."""
+    compared, but this can. Warns if they fail there, as nothing is compared
+    then; what fails in the first step, too, ends the job there."""
     tried, moves = [0.0, 0.0, 0.0], [0.0]
     seed_random(Checkpoint([]))  # for dropout
-    with contextlib.suppress(Exception):
-        X, y = batches.load(onp.arange(min(8, len(batches.X))))
-        replica = get_params(params, X.ctx)
+    X, y = batches.load(onp.arange(min(8, len(batches.X))))
+    replica = get_params(params, X.ctx)
+    try:
         with autograd.record():
             total = loss(net(X, replica), y).sum()
         total.backward()
         size = norm([param.grad for param in replica])
         tried = [total.item(), size, as_weight(count(y))]
-        if update:  # a copy, as the rule may count its steps
-            found = try_rule(copy.deepcopy(update), params, num_steps=3)
+        if update:
+            found = try_rule(update, params, num_steps=3)
             moves = [float(sum(abs(move).sum() for move in found))]
+    except Exception as error:
+        warn_of_failure(len(X), error)
     return dict(zip(TRIED, (tried, moves)))
+
+
+def warn_of_failure(num_examples: int, error: Exception) -> None:
+    """Say that functions cannot be tried, so that any would resume."""
+    fault = f'{type(error).__name__}: {str(error).strip()[:200]}'
+    warnings.warn(
+        f'net, loss, count or update fails with '
+        f'{counted(num_examples, "example")} ({fault}): so a checkpoint '
+        'cannot tell these functions from others, and training would resume '
+        'with any',
+        stacklevel=3,
+    )
 
 
 def check_same_start(workers: Any, state: Checkpoint, plan: Plan) -> None:

@@ -14,7 +14,7 @@ from .checks import (check_layout, check_recomputed, check_replicated,
 from .collectives import all_gather, reduce_scatter, split_views
 from .data import split_batch
 from .devices import split_slices
-from .large_batch import norm, sgd_momentum
+from .large_batch import sgd_momentum
 from .model_parallel import LENET, gradients, track
 from .network import lenet, loss, to_numpy
 from .replicas import allreduce, allreduce_gradients
@@ -51,24 +51,29 @@ def train_batch_replicated(X, y, device_params, devices, lr, states,
 
 # %% ../notebooks/16_sharding.ipynb #update-parts
 def whole_norms(device_parts):
-    """Return the norm of each parameter, whose parts are on the devices."""
-    return [math.hypot(*[norm([part]) for part in parts])
-            for parts in zip(*device_parts)]
+    """Return on each device the norm of each whole parameter."""
+    sums = [np.stack([(part ** 2).sum() for part in parts])
+            for parts in device_parts]
+    allreduce(sums)
+    return [(total ** 0.5).tolist() for total in sums]
 
-def update_shards(device_parts, device_grads, lr, states, update):
-    """Update each device's parts of the parameters."""
-    more = {}
+def update_shards(device_parts, device_grads, lr, states, update, norms=None):
+    """Update each device's parts of the parameters. `norms`: for each device
+    those of whole parameters and gradients, by default `whole_norms`."""
     if 'norms' in inspect.signature(update).parameters:
-        more['norms'] = list(map(whole_norms, (device_parts, device_grads)))
-    for parts, grads, state in zip(device_parts, device_grads, states):
-        update(parts, grads, state, lr, **more)
+        norms = norms or zip(*map(whole_norms, (device_parts, device_grads)))
+        more = [{'norms': own} for own in norms]
+    else:
+        more = [{}] * len(states)
+    for *own, extra in zip(device_parts, device_grads, states, more):
+        update(*own, lr, **extra)
 
-def update_parts(device_params, device_grads, lr, states, update):
+def update_parts(device_params, device_grads, lr, states, update, norms=None):
     """Update part j of all parameters on device j; gather the parts."""
     k = len(device_params)
     device_parts = [[split_views(param, k)[j] for param in params]
                     for j, params in enumerate(device_params)]
-    update_shards(device_parts, device_grads, lr, states, update)
+    update_shards(device_parts, device_grads, lr, states, update, norms)
     for parts, params in zip(zip(*device_parts), zip(*device_params)):
         all_gather(parts, params)
 
@@ -221,12 +226,15 @@ def clip_gradients(device_grads, places, max_norm):
     `max_norm`; return what it was. `places`: from `find_places`."""
     counts = onp.bincount(onp.hstack([
         place.ravel() for own in places for place in own]))
-    pairs = [pair for two in zip(device_grads, places) for pair in zip(*two)]
-    total = math.sqrt(sum((to_numpy(grad).astype('float64') ** 2
-                           / counts[place]).sum() for grad, place in pairs))
-    for grad, _ in pairs:
-        grad *= max_norm / max(total, max_norm)
-    return total
+    squares = [np.array([sum(
+        (to_numpy(grad).astype('float64') ** 2 / counts[place]).sum()
+        for grad, place in zip(grads, own))], dtype='float64', ctx=grad.ctx)
+        for grads, own in zip(device_grads, places) for grad in grads[:1]]
+    allreduce(squares)  # of devices with gradients
+    for grads, total in zip(filter(len, device_grads), squares):
+        for grad in grads:
+            grad *= max_norm / max(total.item() ** 0.5, max_norm)
+    return squares[0].item() ** 0.5
 
 # %% ../notebooks/16_sharding.ipynb #recomputed
 def backward_recomputed(X, y, params, num_segments, layers=LENET, loss=loss):

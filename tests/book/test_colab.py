@@ -8,6 +8,7 @@ import subprocess
 import sys
 import types
 
+import helpers
 import nbformat
 import pytest
 from nbclient import NotebookClient
@@ -50,10 +51,59 @@ def test_it_stores_no_output_and_no_address():
 
 def test_a_chapter_is_set_up_as_this_notebook_is():
     """The lines that it prints for chapters are those that it runs."""
-    install = sources(COLAB)['colab-install'].splitlines()[1:]
+    lines = sources(COLAB)['colab-install'].splitlines()
+    install = [line for line in lines if line.startswith('!')]
+    assert len(install) == 2
     printed = sources(COLAB)['colab-links']
     for line in install:
         assert f"'{line}'" in printed
+
+
+def test_the_seconds_of_the_installation_are_printed_beside_the_expected():
+    first, *_, last = sources(COLAB)['colab-install'].splitlines()[1:]
+    assert first == 'import time' and 'expected: under 60' in last
+
+
+def links_of(source, folder):
+    """Return the links that the last cell prints, from another folder."""
+    (folder / 'd2lmulti').symlink_to(ROOT)
+    output = subprocess.run(
+        [sys.executable, '-c', f"REPOSITORY = '{GITHUB}book'\n{source}"],
+        cwd=folder,
+        text=True,
+        check=True,
+        stdout=subprocess.PIPE,
+    ).stdout
+    return [line for line in output.splitlines() if '://' in line][1:]
+
+
+GITHUB = 'https://github.com/someone/'
+LINK = 'https://colab.research.google.com/github/someone/book/blob/main/'
+
+
+def assert_all_chapters_have_links(source, folder):
+    """But those that need other frameworks than Colab has."""
+    chapters = sorted((ROOT / 'notebooks').glob('*.ipynb'))
+    others = [path for path in chapters if helpers.needs_frameworks(path)]
+    assert len(others) == 2
+    assert links_of(source, folder) == [
+        f'{LINK}notebooks/{path.name}'
+        for path in chapters
+        if path not in others
+    ]
+
+
+def test_every_chapter_that_runs_on_colab_has_a_link(tmp_path):
+    assert_all_chapters_have_links(sources(COLAB)['colab-links'], tmp_path)
+
+
+def test_hiding_by_an_old_number_is_caught(tmp_path):
+    source = sources(COLAB)['colab-links']
+    by_name = "endswith(('_pytorch.ipynb', '_tensorflow.ipynb'))"
+    assert by_name in source
+    old = source.replace(by_name, "startswith('15')")
+    with pytest.raises(AssertionError):
+        assert_all_chapters_have_links(old, tmp_path)
 
 
 def test_it_takes_the_versions_of_the_lock_and_no_dependencies():
@@ -144,6 +194,7 @@ def test_it_runs_in_an_environment_such_as_colabs(colab, monkeypatch):
         assert outputs[name] == expected
     assert outputs['colab-import'] == ''  # no warning
     assert 'notebooks/01_devices.ipynb' in outputs['colab-links']
+    assert re.search(r'installed in \d+ seconds', outputs['colab-install'])
 
 
 def installed(colab):

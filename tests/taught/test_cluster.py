@@ -10,6 +10,7 @@ import random
 import sys
 import threading
 import types
+import warnings
 
 import mxnet as mx
 import numpy as onp
@@ -1105,6 +1106,25 @@ def test_training_resumes_with_new_objects_that_do_the_same(tmp_path):
         assert len(accuracies) == num_epochs
 
 
+def by_sixteen(X, params):
+    """A network for minibatches of a multiple of 16 only."""
+    assert len(X) % 16 == 0, 'not whole'
+    return tiny_net(X, params)
+
+
+def test_functions_that_fail_with_eight_examples_are_warned_of(tmp_path):
+    """Nothing tells them from others, so that must be said."""
+    few = [data[:32] for data in data_with()]
+    with pytest.warns(UserWarning, match='8 examples .AssertionError: not wh'):
+        train_little(tmp_path, net=by_sixteen, data=few)
+
+
+def test_functions_that_work_are_not_warned_of(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        train_little(tmp_path, update=Momentum(0.9))
+
+
 SETTINGS_BUGS = {
     'the rule is not tried': (
         resume.try_functions,
@@ -1373,6 +1393,8 @@ def test_a_state_that_would_not_resume_exactly_is_refused(
 ):
     def update(params, grads, state, lr):
         state[:] = [entry]
+        for param, grad in zip(params, grads):
+            param -= lr * grad
 
     with pytest.raises(TypeError, match=f'list of MXNet arrays.* {kind}, '):
         small_training(tmp_path, update=update, init=tiny_init, net=tiny_net)

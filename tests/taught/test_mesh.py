@@ -8,10 +8,11 @@ import numpy as onp
 import pytest
 from helpers import put_in, roundings
 from mxnet import autograd, np, npx
+from test_update_rules import RULES, forgets_to_move
 
 from d2lmulti import mesh as module
 from d2lmulti.devices import record_copies, split_slices
-from d2lmulti.large_batch import lars, sgd_momentum
+from d2lmulti.large_batch import lars, norm, sgd_momentum
 from d2lmulti.mesh import (
     POSITIONS,
     SPLIT,
@@ -353,22 +354,81 @@ def test_bytes_of_each_axis_are_those_of_the_formula(lengths):
 # ZeRO
 
 
-def assert_steps_equal_one_device(lengths, num_steps=2):
+def assert_steps_equal_one_device(
+    lengths, num_steps=2, rule=sgd_momentum, update=None, max_norm=None
+):
+    """One device: MXNet's gradients, and `rule` with NumPy's arrays."""
     X, y = minibatch(7, 5)
     mesh, device_params, places = on_mesh(*lengths)
     states = [[] for _ in device_params]
-    params, state = get_params(start(), mx.cpu(0)), []
+    params, state = [param.asnumpy() for param in start()], []
     for _ in range(num_steps):
-        grads, right_loss = one_device(X, y, params)
-        sgd_momentum(params, grads, state, 0.1)
-        loss = train_batch_mesh(X, y, device_params, mesh, 0.1, states, HEADS)
+        on_device = [np.array(p, dtype='float64') for p in params]
+        grads, right_loss = one_device(X, y, on_device)
+        grads = [grad.asnumpy() for grad in grads]
+        length = math.sqrt(sum((grad**2).sum() for grad in grads))
+        factor = min(1, max_norm / length) if max_norm else 1
+        assert not max_norm or 0.1 < factor < 1 or max_norm > 100
+        rule(params, [factor * grad for grad in grads], state, 0.1)
+        loss = train_batch_mesh(
+            *(X, y, device_params, mesh, 0.1, states, HEADS),
+            update=update or rule,
+            max_norm=max_norm,
+        )
         assert abs(loss - right_loss) < 1e-12 * right_loss
-    assert_arrays_equal(map(held, device_params), places, params)
+    right = [np.array(param, dtype='float64') for param in params]
+    assert_arrays_equal(map(held, device_params), places, right)
     return device_params, states
 
 
 def test_steps_equal_those_of_one_device():
     assert_steps_equal_one_device((2, 2, 2))
+
+
+@pytest.mark.parametrize('name', RULES)
+def test_a_rule_does_on_a_mesh_what_it_does_in_numpy(name):
+    assert_steps_equal_one_device((2, 2, 2), rule=RULES[name])
+
+
+def test_a_rule_that_moves_nothing_is_refused_at_once():
+    with pytest.raises(ValueError, match='forgets_to_move does not move'):
+        assert_steps_equal_one_device((1, 2, 1), rule=forgets_to_move)
+
+
+@pytest.mark.parametrize('lengths', [(1, 1, 1), (3, 1, 1), (1, 3, 2)])
+def test_norms_are_those_of_whole_parameters(lengths):
+    assert_steps_equal_one_device(lengths, rule=lars)
+
+
+@pytest.mark.parametrize('max_norm', [1.0, 1e9])
+@pytest.mark.parametrize('lengths', [(1, 1, 1), (2, 2, 2), (1, 3, 3)])
+def test_clipped_steps_equal_those_of_one_device(lengths, max_norm):
+    """Adam's first steps hardly depend on a factor, momentum's do."""
+    assert_steps_equal_one_device(lengths, max_norm=max_norm)
+
+
+@pytest.mark.parametrize('lengths', [(2, 2, 2), (3, 2, 1), (1, 1, 4)])
+@pytest.mark.parametrize(
+    'num_numbers, options',
+    [(1, {'max_norm': 1.0}), (2 * len(start()), {'update': lars})],
+)
+def test_norms_cost_one_number_each_on_every_axis(
+    lengths, num_numbers, options
+):
+    def bytes_of(**options):
+        mesh, device_params, _ = on_mesh(*lengths)
+        states = [[] for _ in device_params]
+        X, y = minibatch(7, 5)
+        copies = record_copies(
+            lambda: train_batch_mesh(
+                *(X, y, device_params, mesh, 0.1, states, HEADS), **options
+            )
+        )
+        return sum(size for *_, size in copies)
+
+    size = math.prod(lengths)
+    sent = sum(size // k * 2 * (k - 1) for k in lengths) * num_numbers
+    assert bytes_of(**options) - bytes_of() == 8 * sent
 
 
 def test_a_data_group_keeps_each_number_of_the_state_once():
@@ -459,13 +519,20 @@ def test_invalid_arguments_are_refused(change, error, message):
         mesh_gradients(**arguments, num_heads=HEADS)
 
 
+def elementwise_but_not(params, grads, state, lr):
+    """Needs the norm of a whole gradient, but does not take `norms`."""
+    for param, grad in zip(params, grads):
+        param -= lr * grad / norm([grad])
+
+
 @pytest.mark.parametrize(
     'change, error, message',
     [
         (dict(lr=-1), ValueError, 'lr'),
         (dict(states=[[], []][:1]), ValueError, '2 states'),
         (dict(update='adam'), TypeError, 'update'),
-        (dict(update=lars), ValueError, 'all tensor ranks'),
+        (dict(update=elementwise_but_not), ValueError, 'number on its own'),
+        (dict(max_norm=0), ValueError, 'max_norm'),
         (dict(states=[[]] * 2), ValueError, 'share one state'),
     ],
 )
@@ -594,6 +661,48 @@ STEP_BUGS = {
         'run_pipeline(X, y',
     ),
 }
+
+
+NORM_BUGS = {
+    'what pipelines share counts twice': (
+        module.own_squares,
+        'else len(holders)',
+        'else mesh["tensor"]',
+    ),
+    'what tensor ranks share counts on each': (
+        module.own_squares,
+        'else len(holders)',
+        'else 1',
+    ),
+    'heads count only in part': (
+        module.own_squares,
+        '1 if is_split(j, n) else len(holders)',
+        'len(holders)',
+    ),
+    'no sum over one axis': (
+        module.sum_over_ranks,
+        'for axis in mesh',
+        'for axis in [*mesh][:2]',
+    ),
+    'each rank clips by its own norm': (
+        module.clip_parts,
+        'sum_over_ranks(totals, mesh)',
+        'pass',
+    ),
+    'the sum of squares is taken for the norm': (
+        module.clip_parts,
+        'total.item() ** 0.5',
+        'total.item()',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', NORM_BUGS)
+def test_bug_in_a_norm_is_caught(bug, monkeypatch):
+    put_in(monkeypatch, *NORM_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_steps_equal_one_device((2, 2, 2), rule=lars)  # for ratios
+        assert_steps_equal_one_device((2, 2, 2), max_norm=1.0)
 
 
 @pytest.mark.parametrize('bug', LAYER_BUGS)

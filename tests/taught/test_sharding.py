@@ -20,7 +20,7 @@ from d2lmulti.checkpoint import (
 )
 from d2lmulti.collectives import direct_allreduce
 from d2lmulti.devices import record_copies, split_slices
-from d2lmulti.large_batch import adam, sgd_momentum
+from d2lmulti.large_batch import adam, lars, sgd_momentum
 from d2lmulti.model_parallel import (
     dense_layer,
     output_layer,
@@ -379,6 +379,33 @@ def test_clipping_is_that_of_one_device(name, k, max_norm):
         assert_clips_as_one(name, k, max_norm)
 
 
+@pytest.mark.parametrize('k', [1, 2, 3])
+def test_clipping_sends_one_number_per_device(k):
+    devices = [mx.cpu(i) for i in range(k)]
+    found = scatter_params(start(5), devices)
+    places = find_places(scatter_params, SHAPES, devices)
+    sent = record_copies(lambda: clip_gradients(found, places, 1))
+    assert [size for *_, size in sent] == [8] * 2 * (k - 1)
+
+
+@pytest.mark.parametrize('k', [1, 2, 3])
+def test_norms_of_whole_parameters_cost_a_number_for_each(k):
+    """Those of parameters and of gradients."""
+    devices = [mx.cpu(i) for i in range(k)]
+    sent = []
+    for update in (sgd_momentum, lars):
+        parts, grads = (scatter_params(start(i), devices) for i in (5, 6))
+        states = [[] for _ in devices]
+        copies = record_copies(
+            lambda p=parts, g=grads, s=states, u=update: (
+                sharding.update_shards(p, g, 0.1, s, u)
+            )
+        )
+        sent.append(sum(size for *_, size in copies))
+    size = onp.dtype(start(5)[0].dtype).itemsize
+    assert sent == [0, 2 * 2 * (k - 1) * len(SHAPES) * size]
+
+
 def test_gradients_of_zero_stay_zero():
     grads = [np.zeros(shape) for shape in SHAPES]
     places = find_places(copies, SHAPES, [mx.cpu(0)])
@@ -392,7 +419,11 @@ CLIPPING_BUGS = {
         '* 1',
     ),
     'a sum of norms': ('** 2', '** 1'),
-    'small gradients that grow': ('max(total, max_norm)', 'total'),
+    'small gradients that grow': (
+        'max(total.item() ** 0.5, max_norm)',
+        'total.item() ** 0.5',
+    ),
+    'each device by its own norm': ('allreduce(squares)', 'pass'),
     'gradients that stay': ('grad *=', 'grad ='),
 }
 
@@ -829,8 +860,8 @@ BUGS = {
     ),
     'a shard updated twice': (
         sharding.update_shards,
-        'update(parts, grads, state, lr, **more)',
-        'update(parts, grads, state, lr); update(parts, grads, state, lr)',
+        'update(*own, lr, **extra)',
+        'update(*own, lr); update(*own, lr)',
         1,
     ),
     'the part of another device': (
@@ -841,8 +872,8 @@ BUGS = {
     ),
     'a gather of the parts before the update': (
         sharding.update_shards,
-        'update(parts, grads,',
-        'update([part.copy() for part in parts], grads,',
+        'update(*own,',
+        'update([part.copy() for part in own[0]], *own[1:],',
         1,
     ),
     'the state of another shard, in every second step': (

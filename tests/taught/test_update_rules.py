@@ -1,8 +1,8 @@
 """Every update rule, in every place that takes one, against NumPy."""
 
 import functools
+import types
 
-import helpers
 import mxnet as mx
 import numpy as onp
 import pytest
@@ -10,7 +10,8 @@ from helpers import as_type, put_in
 from mxnet import np
 
 import d2lmulti
-from d2lmulti import cluster, large_batch, sharding
+from d2lmulti import cluster, compression, large_batch, sharding
+from d2lmulti.network import to_numpy
 
 LR = 0.05
 SIZES = (13, 9, 7)  # ragged minibatches, one step each
@@ -69,12 +70,7 @@ def by_numpy(update):
     params, state = [param.asnumpy() for param in params], []
     for X, y in batches:
         X, y = X.asnumpy(), y.asnumpy()
-        W1, b1, W2, b2 = params
-        h = onp.tanh(X @ W1 + b1)
-        d_out = 2 * (h @ W2 + b2 - y) / len(X)
-        d_h = (d_out @ W2.T) * (1 - h**2)
-        grads = [X.T @ d_h, d_h.sum(0), h.T @ d_out, d_out.sum(0)]
-        update(params, grads, state, LR)
+        update(params, gradients_by_numpy(params, X, y), state, LR)
     return params
 
 
@@ -137,18 +133,39 @@ def accumulated(update, k):
 
 def on_cluster(update, k):
     devices, replicas, batches, states = replicas_on(k)
-    for X, y in batches:
-        cluster.sum_gradients(X, y, replicas, devices, net, squared, 2)
-        d2lmulti.allreduce_gradients(replicas)
-        for params, state in zip(replicas, states):
-            grads = [param.grad for param in params]
-            weight = np.array(len(X), dtype='float64')
-            cluster.scale_gradients(grads, weight)
-            update(params, grads, state, LR)
+    X, y = (
+        onp.concatenate([to_numpy(array) for array in data])
+        for data in zip(*batches)
+    )
+    ends = onp.cumsum([0, *SIZES])
+    minibatches = types.SimpleNamespace(
+        load=lambda rows: as_type((np.array(X[rows]), np.array(y[rows])))
+    )
+    with cluster.connect_kvstore() as store:
+        allreduce = cluster.cluster_allreduce(replicas[0], store)
+        for start, end in zip(ends, ends[1:]):
+            cluster.cluster_step(
+                *(onp.arange(start, end), minibatches, replicas, devices),
+                *(LR, store, allreduce, None, states),
+                **{'net': net, 'loss': squared, 'update': update},
+                num_micro_batches=2,
+            )
     return replicas
 
 
-PLACES = [replicated, zero1, zero2, zero3, accumulated, on_cluster]
+def weighted(update, k):
+    devices, replicas, batches, states = replicas_on(k)
+    for X, y in batches:
+        d2lmulti.train_batch_weighted(
+            *(X, y, replicas, devices, LR, [*range(1, k + 1)]),
+            **{'net': net, 'loss': squared},
+            update=update,
+            states=states,
+        )
+    return replicas
+
+
+PLACES = [replicated, zero1, zero2, zero3, accumulated, weighted, on_cluster]
 
 
 def assert_equals_numpy(place, update, k, reference=None):
@@ -158,31 +175,81 @@ def assert_equals_numpy(place, update, k, reference=None):
             onp.testing.assert_allclose(param.asnumpy(), right, 1e-9, 1e-12)
 
 
+def gradients_by_numpy(params, X, y):
+    """Return the gradients of the mean loss."""
+    W1, b1, W2, b2 = params
+    h = onp.tanh(X @ W1 + b1)
+    d_out = 2 * (h @ W2 + b2 - y) / len(X)
+    d_h = (d_out @ W2.T) * (1 - h**2)
+    return [X.T @ d_h, d_h.sum(0), h.T @ d_out, d_out.sum(0)]
+
+
+def rounds_by_numpy(update, k, outer_lr=1, momentum=0):
+    """Return the parameters after two rounds on k devices, of two steps and
+    of one: each steps by its own shards and state, then they average."""
+    params, batches = problem()
+    params = [param.asnumpy() for param in params]
+    batches = [[array.asnumpy() for array in batch] for batch in batches]
+    states, velocities = [[] for _ in range(k)], [0] * len(params)
+    for minibatches in (batches[:2], batches[2:]):
+        moved, weights = [0] * len(params), 0
+        for j, state in enumerate(states):
+            own, weight = [param.copy() for param in params], 0
+            for X, y in minibatches:
+                rows = onp.array_split(onp.arange(len(X)), k)[j]
+                grads = gradients_by_numpy(own, X[rows], y[rows])
+                update(own, grads, state, LR)
+                weight += len(rows)
+            weights += weight
+            moved = [
+                total + weight * (old - new)
+                for total, old, new in zip(moved, params, own)
+            ]
+        moved = [m / weights for m in moved]
+        velocities = [momentum * v + m for v, m in zip(velocities, moved)]
+        params = [
+            param - outer_lr * (m + momentum * velocity)
+            for param, m, velocity in zip(params, moved, velocities)
+        ]
+    return params
+
+
+def in_rounds(update, k, step=compression.train_round, *outer):
+    devices, replicas, batches, states = replicas_on(k)
+    for minibatches in (batches[:2], batches[2:]):
+        step(
+            *(minibatches, replicas, devices, LR, update, states, *outer),
+            net=net,
+            loss=squared,
+        )
+    return replicas
+
+
+def in_diloco_rounds(update, k):
+    step = compression.train_round_diloco
+    return in_rounds(update, k, step, [[] for _ in range(k)], 0.7, 0.9)
+
+
+ROUNDS = {in_rounds: (1, 0), in_diloco_rounds: (0.7, 0.9)}
+
+
+@pytest.mark.parametrize('rule', RULES)
+@pytest.mark.parametrize('place', ROUNDS)
+def test_a_rule_does_in_rounds_what_it_does_in_numpy(place, rule):
+    for k in (1, 2, 3):
+        wanted = rounds_by_numpy(RULES[rule], k, *ROUNDS[place])
+        for params in place(RULES[rule], k):
+            for param, right in zip(params, wanted):
+                onp.testing.assert_allclose(
+                    param.asnumpy(), right, 1e-9, 1e-12
+                )
+
+
 @pytest.mark.parametrize('rule', RULES)
 @pytest.mark.parametrize('place', PLACES)
 def test_a_rule_does_in_every_place_what_it_does_in_numpy(place, rule):
     for k in (1, 2, 3, 4):
         assert_equals_numpy(place, RULES[rule], k)
-
-
-@pytest.mark.parametrize('rule', RULES)
-def test_a_rule_in_a_weighted_step_is_that_in_a_replicated_one(rule):
-    devices = [mx.cpu(0), mx.cpu(1)]
-    batches = helpers.minibatches((13, 9))
-    both = []
-    for step in (
-        lambda *args: d2lmulti.train_batch_weighted(
-            *args[:5], [1, 2], update=RULES[rule], states=args[5]
-        ),
-        lambda *args: d2lmulti.train_batch_replicated(*args, RULES[rule]),
-    ):
-        replicas = helpers.replicas_on(devices, 'float64')
-        states = [[] for _ in devices]
-        for X, y in batches:
-            step(X, y, replicas, devices, LR, states)
-        both.append([p.asnumpy() for params in replicas for p in params])
-    for found, right in zip(*both):
-        onp.testing.assert_allclose(found, right, 1e-9, 1e-12)
 
 
 def forgets_to_move(params, grads, state, lr):
@@ -195,10 +262,60 @@ def normalized(params, grads, state, lr):
         param -= lr * grad / large_batch.norm([grad])
 
 
-@pytest.mark.parametrize('place', PLACES[:5])
+def job_on_cluster(update, k):
+    """Train by a whole job, whose workers exchange float32."""
+    params, batches = problem('float32')
+    X, y = (
+        onp.concatenate([to_numpy(array) for array in data])
+        for data in zip(*batches)
+    )
+    return cluster.train_on_cluster(
+        *(k, len(X), LR, 2),
+        data=(X, y, X, y),
+        init=lambda seed: params,
+        evaluate=lambda *args: 0,
+        **{'net': net, 'loss': squared, 'update': update},
+    ).device_params
+
+
+@pytest.mark.parametrize(
+    'place',
+    [*ROUNDS, *[job_on_cluster if p is on_cluster else p for p in PLACES]],
+)
 def test_a_rule_that_moves_nothing_is_refused_at_once(place):
     with pytest.raises(ValueError, match='forgets_to_move does not move'):
         place(forgets_to_move, 2)
+
+
+def test_a_job_without_the_check_would_train_nothing(monkeypatch):
+    put_in(
+        monkeypatch,
+        cluster.train_job,
+        'check_rule(update, update and states, replicas)',
+        'pass',
+    )
+    for params in job_on_cluster(forgets_to_move, 2):
+        for param, start in zip(params, problem('float32')[0]):
+            assert (param == start).all()
+
+
+class CountsSteps:
+    """A rule with a step count of its own, which a trial must not change."""
+
+    num_steps = 0
+
+    def __call__(self, params, grads, state, lr):
+        self.num_steps += 1
+        for param, grad in zip(params, grads):
+            param -= lr * grad / self.num_steps
+
+
+@pytest.mark.parametrize('place', [replicated, zero1, job_on_cluster])
+def test_trying_a_rule_does_not_count_its_steps(place):
+    rule = CountsSteps()
+    place(rule, 2)
+    num_steps = 2 if place is job_on_cluster else len(SIZES)
+    assert rule.num_steps == 2 * num_steps  # of two devices
 
 
 @pytest.mark.parametrize('place', [zero1, zero2, zero3])
@@ -347,8 +464,8 @@ BUGS = {
     ),
     'the norms of the parts': (
         sharding.whole_norms,
-        'for part in parts',
-        'for part in parts[:1]',
+        'allreduce(sums)',
+        'pass',
         zero1,
         'lars',
     ),
