@@ -124,7 +124,7 @@ test-gpu-build: env  # MXNet's GPU build without a GPU; needs gcc
 	STUB_GPUS=1 $(without_gpu) d2lrun doctor --quick
 	$(without_gpu) d2lmulti train --epochs 3 --out build/gpu-env.png
 
-bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cluster, unequal, large_batch, compression
+bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cluster, unequal, large_batch, compression, masked_words
 	$(python) benchmarks/run.py $(SUITE) $(ARGS)
 
 gpu-report: BUILD = gpu

@@ -23,7 +23,14 @@ from peers import (
     UPPER_BOUND,
     horovod_gloo,
 )
-from report import cluster, compression, large_batch, single, unequal
+from report import (
+    cluster,
+    compression,
+    large_batch,
+    masked_words,
+    single,
+    unequal,
+)
 from trials import Trial
 
 BUILD = pathlib.Path(__file__).parents[1] / 'build'
@@ -114,6 +121,14 @@ def compression_trials(notes):
     ]
 
 
+def masked_words_trials(notes):
+    """Return the trials of chapter 14: one per seed, all in one round."""
+    return [
+        Trial(OURS, 1, 'masked_words', {'seed': seed})
+        for seed in masked_words.SEEDS
+    ]
+
+
 def torch_peers(notes):
     """Return PyTorch's peers; note why there are none."""
     return peers_of(DDP, (1, 2), notes)
@@ -166,6 +181,13 @@ SUITES = {
         compression_trials,
         compression.write,
         RESULTS / 'COMPRESSION.md',
+        1,
+        is_timed=False,
+    ),
+    'masked_words': Suite(
+        masked_words_trials,
+        masked_words.write,
+        RESULTS / 'MASKED_WORDS.md',
         1,
         is_timed=False,
     ),
