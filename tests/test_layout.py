@@ -27,7 +27,7 @@ FLOORS = [
         *('plots', 'prepare', 'datasets', 'hangs'),
     },
     {'checks', 'devices'},
-    {'check_mesh', 'checkpoint', 'data', 'replicas'},
+    {'check_mesh', 'check_planner', 'checkpoint', 'data', 'replicas'},
     {
         'timeline',
         'model_parallel',
@@ -49,7 +49,11 @@ FLOORS = [
 
 # What chapters import of what is written by hand, and what one alone does.
 BY_HAND = {'checks', 'plots', 'prepare', 'datasets'}
-ALSO = {'cluster': 'resume', 'mesh': 'check_mesh'}
+ALSO = {
+    'cluster': 'resume',
+    'mesh': 'check_mesh',
+    'scaling': 'check_planner',
+}
 
 OTHER = ROOT.parent / 'd2lrun'  # the house below: jobs and the doctor
 # What of ours may use it: chapters show how to run jobs, but need none;
@@ -172,6 +176,7 @@ def test_taught_files_can_be_read_in_five_minutes():
     }
     assert lengths.pop('sequences_experts') <= 330  # two subjects
     assert lengths.pop('mesh') <= 290  # a whole step, on three axes
+    assert lengths.pop('scaling') <= 500  # a model, and a planner
     assert lengths.pop('bugs') <= 490  # fifteen rooms, each read alone
     assert max(lengths.values()) <= 260, lengths
     assert sum(lengths.values()) < 175 * len(lengths), lengths
