@@ -149,7 +149,7 @@ def plan_costs(network, batch, degrees):
     `degrees`: dp, tp, pp, cp, ZeRO's stage, micro-batches, recomputation.
     """
     dp, tp, pp, cp, *others = degrees
-    plan = scaling.Plan(dp, tp, pp, cp, 1, *others)
+    plan = scaling.Degrees(dp, tp, pp, cp, 1, *others)
     seconds, memory, sent = scaling.plan_costs(
         scaling.gpt_network(*NETWORKS[network]), H100, plan, batch
     )

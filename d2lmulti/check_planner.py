@@ -32,7 +32,7 @@ def check_experts_of(num_experts, choices):
         )
 
 
-def check_cluster(cluster):
+def check_planned_cluster(cluster):
     """Raise TypeError or ValueError unless a cluster can be computed with."""
     check_positive_int(node=cluster.node)
     for name in ('memory', 'flops', 'inside', 'across'):
@@ -51,7 +51,7 @@ def check_search(
     """Raise TypeError or ValueError unless plans can be searched for."""
     check_positive_int(num_devices=num_devices, batch_size=batch_size)
     check_not_empty(len(network.layers), 'network.layers')
-    check_cluster(cluster)
+    check_planned_cluster(cluster)
     for name, values in (('recompute', recompute), ('chunks', chunks)):
         check_not_empty(len(values), name)
     if not {*recompute} <= {0, 1, 2}:

@@ -264,9 +264,9 @@ class Cluster(typing.NamedTuple):
     fixed: float = 0  # seconds per layer and micro-batch, however small
     at_once: float = math.inf  # how many devices work at the same time
 
-class Plan(typing.NamedTuple):
-    """Degrees: data, tensor, pipeline, context, experts. Others than `pp`
-    may be NumPy arrays, of as many plans."""
+class Degrees(typing.NamedTuple):
+    """A plan: degrees of data, tensor, pipeline, context and expert
+    parallelism, and more. All but `pp` may be NumPy arrays: of many plans."""
     dp: int = 1
     tp: int = 1
     pp: int = 1
@@ -342,7 +342,8 @@ def bytes_sent(stage, s, plan, network, batch_size):
     is_end = plan.pp > 1 and s in (0, plan.pp - 1)
     return {
         'dp': data_bytes(stage, plan, network.each),
-        'tp': numbers * stage.summed * (t - 1) * (2 + full),
+        'tp': (numbers * stage.summed * (t - 1) * (2 + full)
+               + stage.whole * 2 * (t - 1) / t * network.each[1]),
         'pp': (numbers * stage.output * plan.chunks
                + twice * network.each[1] * is_end),
         'cp': numbers * stage.keys * ((3 + full) * (c - 1) + (c > 1)),
@@ -395,7 +396,7 @@ class Found(typing.NamedTuple):
     """A plan that fits."""
     seconds: float  # per step
     memory: float  # bytes on the device that has most
-    plan: Plan
+    plan: Degrees
     sent: dict  # {axis: bytes per step}
 
 def write_as_products(n, num_factors):
@@ -435,15 +436,15 @@ def find_plans(network, cluster, num_devices, batch_size,
     found = []
     for p, rows in list_plans(network, num_devices, batch_size, recompute,
                               chunks).items():
-        plans = Plan(*rows.T)._replace(pp=p)
+        plans = Degrees(*rows.T)._replace(pp=p)
         costs = plan_costs(network, cluster, plans, batch_size)
         seconds, memory, *sent = [onp.broadcast_to(array, len(rows)) for array
                                   in (*costs[:2], *costs[2].values())]
         order = onp.lexsort((memory, seconds))
         for i in order[memory[order] <= cluster.memory][:most]:
-            found.append(Found(
-                float(seconds[i]), float(memory[i]), Plan(*rows[i].tolist()),
-                {axis: float(own[i]) for axis, own in zip(costs[2], sent)}))
+            own = [float(array[i]) for array in (seconds, memory, *sent)]
+            found.append(Found(*own[:2], Degrees(*rows[i].tolist()),
+                               dict(zip(costs[2], own[2:]))))
     return sorted(found, key=lambda each: each[:3])[:most]
 
 # %% ../notebooks/23_scaling.ipynb #checkpoint-interval
