@@ -18,6 +18,7 @@ import mxnet as mx
 import numpy as onp
 from mxnet import np
 
+from d2lmulti import scaling
 from d2lmulti.devices import split_slices
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -30,13 +31,17 @@ ALGORITHMS = {
     'tree': d2lmulti.tree_allreduce,
     'halving-doubling': d2lmulti.halving_doubling_allreduce,
 }
-# Name: parameters, layers, width, heads, tokens of a sequence.
+# Name: parameters, layers, width, heads, tokens of a sequence, of the
+# vocabulary, whether the embedding makes the scores, heads of the keys.
 NETWORKS = {
-    'Llama 3, 8 billion': (8.03e9, 32, 4096, 32, 8192),
-    'GPT-2 XL, 1.5 billion': (1.558e9, 48, 1600, 25, 1024),
-    'Llama 3, 70 billion': (70.6e9, 80, 8192, 64, 8192),
-    'Llama 3, 405 billion': (405.9e9, 126, 16384, 128, 8192),
+    'Llama 3, 8 billion': (8.03e9, 32, 4096, 32, 8192, 128256, 0, 8),
+    'GPT-2 XL, 1.5 billion': (1.558e9, 48, 1600, 25, 1024, 50257, 1, 25),
+    'Llama 3, 70 billion': (70.6e9, 80, 8192, 64, 8192, 128256, 0, 8),
+    'Llama 3, 405 billion': (405.9e9, 126, 16384, 128, 8192, 128256, 0, 8),
 }
+KINDS = ('none', 'selective', 'full')  # of recomputation
+# An H100 that reaches the fraction of its flops that chapter 23 has fitted.
+H100 = scaling.Cluster(80e9, 0.554 * 989e12, 450e9, 50e9, 8)
 
 
 def messages(algorithm, k):
@@ -129,21 +134,42 @@ def memory(network, k, stage, batch, precision, recomputation):
     'selective' or 'full' (Korthikanti et al. 2022: 34 bytes for each of the
     layer's inputs in 16 bits, and 5 for each score of its attention).
     """
-    num_params, layers, width, heads, length = NETWORKS[network]
+    num_params, layers, width, heads, length, *_ = NETWORKS[network]
     each = {'mixed': (2, 2, 12), 'float32': (4, 4, 8)}[precision]
-    held = [
-        num_params * num_bytes / (k if stage >= first else 1)
-        for num_bytes, first in zip(each, (3, 2, 1))
-    ]
-    tokens = length * batch * width
-    layer = {
-        'none': 34 * tokens + 5 * heads * length**2 * batch,
-        'selective': 34 * tokens,
-        'full': 2 * tokens,
-    }[recomputation]
-    if precision == 'float32':
-        layer *= 2
-    return [num_bytes / 1e9 for num_bytes in (*held, layers * layer)]
+    held = scaling.held_bytes(num_params, k, stage, each)
+    kept = scaling.kept_numbers(width, heads, length)
+    numbers = layers * batch * kept[KINDS.index(recomputation)]
+    return [float(n) / 1e9 for n in (*held, numbers * each[0])]
+
+
+def plan_costs(network, batch, degrees):
+    """Return seconds, gigabytes held, and gigabytes sent on the data,
+    tensor, pipeline and context axis, of a plan of chapter 23.
+
+    `degrees`: dp, tp, pp, cp, ZeRO's stage, micro-batches, recomputation.
+    """
+    dp, tp, pp, cp, *others = degrees
+    plan = scaling.Degrees(dp, tp, pp, cp, 1, *others)
+    seconds, memory, sent = scaling.plan_costs(
+        scaling.gpt_network(*NETWORKS[network]), H100, plan, batch
+    )
+    axes = [sent[axis] / 1e9 for axis in ('dp', 'tp', 'pp', 'cp')]
+    return [float(n) for n in (seconds, memory / 1e9, *axes)]
+
+
+def plans(network, k, batch, gigabytes):
+    """Return the fastest plan that fits for each pair of tensor and pipeline
+    degrees, the fastest first: (seconds, gigabytes, `degrees`)."""
+    best = {}
+    for seconds, memory, plan, _ in scaling.find_plans(
+        scaling.gpt_network(*NETWORKS[network]),
+        H100._replace(memory=1e9 * gigabytes),
+        *(k, batch),
+        most=None,
+    ):
+        degrees = (*plan[:4], *plan[5:8])
+        best.setdefault(degrees[1:3], (seconds, memory / 1e9, degrees))
+    return [*best.values()]
 
 
 def step(batch, k, per_example, num_bytes, bits, algorithm, overlap):
@@ -217,12 +243,28 @@ def published():
     return names['RUNS']
 
 
+def packed(found):
+    """Return messages as five digits each, of base 36."""
+    return ''.join(
+        onp.base_repr(now, 36)
+        + f'{sender}{receiver}'
+        + onp.base_repr(elements, 36).rjust(2, '0')
+        for now, sender, receiver, elements in found
+    )
+
+
+UNPACK = """for (const found of Object.values(MESSAGES)) for (const k in found)
+  found[k] = found[k].match(/.{5}/g).map(m => [m[0], m[1], m[2], m.slice(3)]
+    .map(digits => parseInt(digits, 36)));
+"""
+
+
 def write():
     """Write the messages of each algorithm on 2 to 8 devices, and facts."""
     found = {
         'SIZE': SIZE,
         'MESSAGES': {
-            name: {k: messages(name, k) for k in range(2, 9)}
+            name: {k: packed(messages(name, k)) for k in range(2, 9)}
             for name in ALGORITHMS
         },
         'NETWORKS': NETWORKS,
@@ -232,7 +274,8 @@ def write():
         f'const {name} = {json.dumps(value, separators=(",", ":"))};\n'
         for name, value in found.items()
     ]
-    DATA.write_text('// Written by book/figure_model.py\n' + ''.join(lines))
+    head = '// Written by book/figure_model.py\n'
+    DATA.write_text(head + ''.join(lines) + UNPACK)
 
 
 if __name__ == '__main__':

@@ -7,9 +7,12 @@ __all__ = ['allreduce_seconds', 'Machine', 'step_seconds']
 import math
 import typing
 import numpy as onp
+from .check_planner import (check_experts_of, check_gpt, check_plan,
+                                    check_search)
 from .checks import (check_exchange, check_failures, check_machine,
                              check_not_empty, check_positive_int,
                              check_positive_number, check_simulated)
+from .devices import split_slices
 
 # %% ../notebooks/23_scaling.ipynb #allreduce-seconds
 def allreduce_seconds(algorithm, k, num_bytes, alpha, beta, num_servers=1):
@@ -177,6 +180,272 @@ def simulate_rounds(algorithm, ready, num_bytes, alpha, beta):
         ready[parents] += alpha + beta * num_bytes
         ready[parents + gap] = ready[parents]
     return ready
+
+# %% ../notebooks/23_scaling.ipynb #layer
+class Layer(typing.NamedTuple):
+    """What a planner knows of a layer: counts of numbers, per example if
+    they are no parameters. In threes: with no, selective, full recomputation.
+    """
+    split: float = 0  # parameters that a tensor group splits
+    whole: float = 0  # parameters that all of its devices hold
+    experts: float = 0  # parameters of all experts together
+    flops: float = 0  # of the forward pass
+    kept: tuple = (0, 0, 0)  # for the backward pass
+    again: tuple = (0, 0, 0)  # flops to compute again what is not kept
+    output: float = 0  # for the next layer
+    summed: float = 0  # in the allreduces of a tensor group
+    keys: float = 0  # keys and values, which go around the ring
+    routed: float = 0  # sent to experts
+    calls: int = 1  # 0 for what takes no time of its own
+
+class Network(typing.NamedTuple):
+    """The layers that are split into stages, and what comes with the first
+    and the last stage; `tied`: with the last, if it is not the first, too."""
+    layers: tuple
+    first: Layer = Layer(calls=0)
+    last: Layer = Layer(calls=0)
+    tied: Layer = Layer(calls=0)
+    limits: tuple = (math.inf, 1, 1)  # the largest tp, cp and ep
+    each: tuple = (2, 2, 12)  # bytes of a parameter, its gradient and state
+
+# %% ../notebooks/23_scaling.ipynb #gpt-layer
+def kept_numbers(width, heads, length, choices=1):
+    """Return how many numbers a layer of a GPT keeps per sequence, with no,
+    selective and full recomputation (Korthikanti et al. 2022)."""
+    inputs, scores = length * width, heads * length ** 2
+    kept = (7.5 + 9.5 * choices) * inputs
+    return kept + 2.5 * scores, kept, inputs
+
+def gpt_layer(num_params, width, heads, length, kv_heads=None,
+              num_experts=1, choices=1):
+    """Return a layer of a GPT; an example is a sequence. `num_params`: of
+    the layer with one expert. Raises TypeError or ValueError for invalid
+    numbers."""
+    kv_heads = kv_heads or heads
+    check_gpt(num_params, 1, width, heads, length, kv_heads)
+    check_experts_of(num_experts, choices)
+    expert = num_params * 2 / 3 * (num_experts > 1)
+    scores = 4 * length ** 2 * width
+    flops = 2 * length * (num_params + (choices - 1) * expert) + scores
+    inputs = length * width
+    return Layer(
+        split=num_params - expert, experts=num_experts * expert,
+        flops=flops, kept=kept_numbers(width, heads, length, choices),
+        again=(0, scores, flops), output=inputs, summed=4 * inputs,
+        keys=2 * inputs * kv_heads / heads,
+        routed=choices * inputs * (num_experts > 1))
+
+# %% ../notebooks/23_scaling.ipynb #gpt-network
+def gpt_network(num_params, num_layers, width, heads, length, vocab_size,
+                tied=True, kv_heads=None, num_experts=1, choices=1):
+    """Return a GPT. `num_params`: of all layers and the embedding, with one
+    expert; `tied`: the embedding also makes the scores (chapter 14). Raises
+    TypeError or ValueError for invalid numbers."""
+    words = vocab_size * width
+    rest = num_params - words * (1 if tied else 2)
+    layer = gpt_layer(rest / num_layers, width, heads, length, kv_heads,
+                      num_experts, choices)
+    table = Layer(split=words, calls=0)
+    scores = Layer(flops=2 * length * words, calls=0)
+    return Network(
+        (layer,) * num_layers, first=table,
+        last=scores if tied else scores._replace(split=words),
+        tied=table if tied else Layer(calls=0),
+        limits=(heads, length, num_experts))
+
+# %% ../notebooks/23_scaling.ipynb #cluster
+class Cluster(typing.NamedTuple):
+    """What a planner knows of a cluster's devices, all alike."""
+    memory: float  # bytes
+    flops: float  # per second, as reached
+    inside: float  # bytes per second that a device sends inside its node
+    across: float  # and to other nodes
+    node: int  # devices of a node
+    fixed: float = 0  # seconds per layer and micro-batch, however small
+    at_once: float = math.inf  # how many devices work at the same time
+
+class Degrees(typing.NamedTuple):
+    """A plan: degrees of data, tensor, pipeline, context and expert
+    parallelism, and more. All but `pp` may be NumPy arrays: of many plans."""
+    dp: int = 1
+    tp: int = 1
+    pp: int = 1
+    cp: int = 1
+    ep: int = 1
+    zero: int = 0  # stage
+    micro_batches: int = 1
+    recompute: int = 0  # 1: selectively, 2: fully
+    chunks: int = 1  # of layers per device: interleaved stages
+
+# %% ../notebooks/23_scaling.ipynb #stages
+def sum_layers(layers):
+    """Return what several layers need, as one."""
+    return Layer(*[tuple(map(sum, zip(*values)))
+                   if isinstance(values[0], tuple) else sum(values)
+                   for values in zip(*layers)])
+
+def make_stages(network, p):
+    """Return p stages, each as one layer; `output`: all that it sends."""
+    parts = [[*network.layers[own]]
+             for own in split_slices(len(network.layers), p)]
+    ends = [0, *[part[-1].output for part in parts[:-1]], 0]
+    parts[0].insert(0, network.first)
+    parts[-1] += [network.last] + [network.tied] * (p > 1)
+    return [sum_layers(part)._replace(output=before + after)
+            for part, before, after in zip(parts, ends, ends[1:])]
+
+# %% ../notebooks/23_scaling.ipynb #memory-bytes
+def held_bytes(num_params, k, zero, each=(2, 2, 12)):
+    """Return the bytes of parameters, gradients and optimizer state on one
+    of k devices at a stage of ZeRO (Rajbhandari et al. 2020)."""
+    return [num_params * num_bytes / onp.where(zero >= first, k, 1)
+            for num_bytes, first in zip(each, (3, 2, 1))]
+
+def model_parts(stage, plan):
+    """Return (parameters of a device, how many devices hold the same)."""
+    holders = plan.dp * plan.cp
+    return [(stage.split / plan.tp + stage.whole, holders * plan.ep),
+            (stage.experts / plan.tp / plan.ep, holders)]
+
+def examples_of(plan, batch_size):
+    """Return the examples of a micro-batch on a device, a fraction if they
+    are split by context."""
+    return batch_size / (plan.dp * plan.ep * plan.micro_batches * plan.cp)
+
+def memory_bytes(stage, s, plan, network, batch_size):
+    """Return the bytes that a device of stage s holds."""
+    p, v = plan.pp, plan.chunks
+    live = onp.minimum(plan.micro_batches, p - s + (v > 1) * (p - 1) / v)
+    kept = (onp.array(stage.kept)[plan.recompute] / plan.tp
+            * examples_of(plan, batch_size))
+    return live * kept * network.each[0] + sum(
+        sum(held_bytes(*part, plan.zero, network.each))
+        for part in model_parts(stage, plan))
+
+# %% ../notebooks/23_scaling.ipynb #bytes-sent
+def data_bytes(stage, plan, each):
+    """Return what a device sends to sum gradients and gather parameters."""
+    param, grad, _ = each
+    m, zero = plan.micro_batches, plan.zero
+    sums = onp.where(zero >= 2, m, 1) * grad
+    gathers = onp.where(zero == 0, grad,
+                        onp.where(zero == 3, 2 * m, 1) * param)
+    return sum(numbers * (k - 1) / k * (sums + gathers)
+               for numbers, k in model_parts(stage, plan))
+
+def bytes_sent(stage, s, plan, network, batch_size):
+    """Return {axis: bytes} that a device of stage s sends in a step."""
+    t, c, e, full = plan.tp, plan.cp, plan.ep, plan.recompute == 2
+    numbers = (network.each[0] * plan.micro_batches / t
+               * examples_of(plan, batch_size))
+    twice = network.tied.split / t + network.tied.whole  # on two stages
+    is_end = plan.pp > 1 and s in (0, plan.pp - 1)
+    return {
+        'dp': data_bytes(stage, plan, network.each),
+        'tp': (numbers * stage.summed * (t - 1) * (2 + full)
+               + stage.whole * 2 * (t - 1) / t * network.each[1]),
+        'pp': (numbers * stage.output * plan.chunks
+               + twice * network.each[1] * is_end),
+        'cp': numbers * stage.keys * ((3 + full) * (c - 1) + (c > 1)),
+        'ep': numbers * stage.routed * (e - 1) / e * (4 + 2 * full)}
+
+# %% ../notebooks/23_scaling.ipynb #plan-costs
+def axis_rates(plan, cluster):
+    """Return {axis: bytes per second}; the innermost axis first."""
+    rates, extent = {}, 1
+    for axis in ('tp', 'cp', 'ep', 'pp', 'dp'):
+        extent = extent * getattr(plan, axis)
+        rates[axis] = onp.where(extent <= cluster.node, cluster.inside,
+                                cluster.across)
+    return rates
+
+def stage_seconds(stage, sent, plan, cluster, batch_size):
+    """Return the seconds of a micro-batch, and those of the data axis."""
+    rates = axis_rates(plan, cluster)
+    flops = 3 * stage.flops + onp.array(stage.again)[plan.recompute]
+    exchange = sum(sent[axis] / rates[axis] for axis in sent if axis != 'dp')
+    return (examples_of(plan, batch_size) * flops / plan.tp / cluster.flops
+            + exchange / plan.micro_batches + cluster.fixed * stage.calls,
+            sent['dp'] / rates['dp'])
+
+def plan_costs(network, cluster, plan, batch_size):
+    """Return seconds per step, bytes of memory, and {axis: bytes sent}, of
+    the device that has most. Raises TypeError or ValueError."""
+    check_plan(plan, network, batch_size)
+    stages = make_stages(network, plan.pp)
+    known, memory, most = {}, 0, {}
+    for s, stage in enumerate(stages):
+        if stage not in known:  # of equal stages, the first keeps most
+            sent = bytes_sent(stage, s, plan, network, batch_size)
+            known[stage] = stage_seconds(stage, sent, plan, cluster,
+                                         batch_size)
+            memory = onp.maximum(memory, memory_bytes(
+                stage, s, plan, network, batch_size))
+            most = {axis: onp.maximum(sent[axis], most.get(axis, 0))
+                    for axis in sent}
+    m, times = plan.micro_batches, [known[stage] for stage in stages]
+    slowest, last = map(onp.maximum.reduce, zip(*known.values()))
+    all_stages = sum(own for own, _ in times)
+    seconds = m * slowest + (all_stages - slowest) / plan.chunks + last
+    work = sum(m * own + data for own, data in times)
+    work = work * plan.dp * plan.tp * plan.cp * plan.ep
+    return onp.maximum(seconds, work / cluster.at_once), memory, most
+
+# %% ../notebooks/23_scaling.ipynb #find-plans
+class Found(typing.NamedTuple):
+    """A plan that fits."""
+    seconds: float  # per step
+    memory: float  # bytes on the device that has most
+    plan: Degrees
+    sent: dict  # {axis: bytes per step}
+
+def write_as_products(n, num_factors):
+    """Return all tuples of integers whose product is n."""
+    if num_factors == 1:
+        return [(n,)]
+    return [(d, *rest) for d in range(1, n + 1) if n % d == 0
+            for rest in write_as_products(n // d, num_factors - 1)]
+
+def list_plans(network, num_devices, batch_size, recompute, chunks):
+    """Return {stages: array of plans}, a row for each one."""
+    most = (batch_size, network.limits[0], len(network.layers),
+            *network.limits[1:])
+    rows = {}
+    for degrees in write_as_products(num_devices, 5):
+        own, rest = divmod(batch_size, degrees[0] * degrees[4])
+        if rest or any(d > limit for d, limit in zip(degrees, most)):
+            continue
+        p = degrees[2]
+        allowed = [v for v in chunks
+                   if v == 1 or 1 < p <= len(network.layers) // v]
+        rows.setdefault(p, []).extend(
+            (*degrees, zero, m, kind, v) for m in range(1, own + 1)
+            if own % m == 0 for zero in range(4) for kind in recompute
+            for v in allowed)
+    return {p: onp.array(table) for p, table in rows.items() if table}
+
+# %% ../notebooks/23_scaling.ipynb #find-plans-sorted
+def find_plans(network, cluster, num_devices, batch_size,
+               recompute=(0, 1, 2), chunks=(1,), most=10):
+    """Return the `most` fastest plans that fit (None: all), as a list of
+    `Found`; of equally fast ones, those with less memory first.
+    `recompute`, `chunks`: what may be tried. Raises TypeError or ValueError
+    for invalid arguments."""
+    check_search(network, cluster, num_devices, batch_size, recompute,
+                 chunks, most)
+    found = []
+    for p, rows in list_plans(network, num_devices, batch_size, recompute,
+                              chunks).items():
+        plans = Degrees(*rows.T)._replace(pp=p)
+        costs = plan_costs(network, cluster, plans, batch_size)
+        seconds, memory, *sent = [onp.broadcast_to(array, len(rows)) for array
+                                  in (*costs[:2], *costs[2].values())]
+        order = onp.lexsort((memory, seconds))
+        for i in order[memory[order] <= cluster.memory][:most]:
+            own = [float(array[i]) for array in (seconds, memory, *sent)]
+            found.append(Found(*own[:2], Degrees(*rows[i].tolist()),
+                               dict(zip(costs[2], own[2:]))))
+    return sorted(found, key=lambda each: each[:3])[:most]
 
 # %% ../notebooks/23_scaling.ipynb #checkpoint-interval
 def checkpoint_interval(mtbf, checkpoint_seconds):

@@ -27,7 +27,10 @@ FLOORS = [
         *('plots', 'prepare', 'datasets', 'hangs'),
     },
     {'checks', 'devices'},
-    {'check_mesh', 'check_pipeline', 'checkpoint', 'data', 'replicas'},
+    {
+        *('check_mesh', 'check_pipeline', 'check_planner'),
+        *('checkpoint', 'data', 'replicas'),
+    },
     {
         'timeline',
         'model_parallel',
@@ -53,6 +56,7 @@ ALSO = {
     'cluster': {'resume'},
     'mesh': {'check_mesh', 'check_pipeline'},
     'model_parallel': {'check_pipeline'},
+    'scaling': {'check_planner'},
 }
 
 OTHER = ROOT.parent / 'd2lrun'  # the house below: jobs and the doctor
@@ -179,6 +183,7 @@ def test_taught_files_can_be_read_in_five_minutes():
     assert lengths.pop('mesh') <= 355  # a step on three axes, and its norms
     assert lengths.pop('model_parallel') <= 335  # three ways, four schedules
     assert lengths.pop('bugs') <= 490  # eighteen rooms, each read alone
+    assert lengths.pop('scaling') <= 500  # a model, and a planner
     assert max(lengths.values()) <= 260, lengths
     assert sum(lengths.values()) < 175 * len(lengths), lengths
     assert sum(n < 160 for n in lengths.values()) >= len(lengths) / 2, lengths

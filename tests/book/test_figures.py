@@ -21,7 +21,7 @@ from samestep import same_step
 ROOT = pathlib.Path(__file__).parents[2]
 FOLDER = ROOT / 'book' / '_static' / 'figures'
 FILES = ['plot.min.js', 'data.js', 'model.js', 'figures.js']
-NAMES = ['allreduce', 'pipeline', 'memory', 'step', 'rounding']
+NAMES = ['allreduce', 'pipeline', 'memory', 'step', 'planner', 'rounding']
 RNG = random.Random(0)
 SCHEDULES = {
     'GPipe': d2lmulti.gpipe_schedule,
@@ -81,7 +81,7 @@ def test_memory_is_that_of_chapter_16_and_of_the_paper():
     cells = (ROOT / 'notebooks' / '16_sharding.ipynb').read_text()
     assert 'def zero_memory' in cells
     for stage, total in enumerate([120, 31.4, 16.6, 1.9]):  # its Figure 1
-        with mock.patch.dict(model.NETWORKS, {'': (7.5e9, 1, 1, 1, 1)}):
+        with mock.patch.dict(model.NETWORKS, {'': (7.5e9, 1, 1, 1, 1, 1)}):
             *held, _ = model.memory('', 64, stage, 1, 'mixed', 'none')
         assert sum(held) == pytest.approx(total, abs=0.06)
 
@@ -182,12 +182,43 @@ def points():
             RNG.choice(['none', 'selective', 'full']),
         ]
         yield 'memory', arguments, model.memory(*arguments)
+        arguments = [RNG.choice(list(model.NETWORKS)), *plan_at_random()]
+        yield 'planCosts', arguments, model.plan_costs(*arguments)
         arguments = [
             *(RNG.choice(['none', 'scale', 'missing']), drawn(1e-9, 1)),
             *(RNG.randint(8, 500), RNG.randint(1, 8), RNG.randint(1, 1000)),
         ]
         error, bound, errors = model.rounding(*arguments)
         yield 'rounding', arguments, [error, bound, *errors]
+
+
+def plan_at_random():
+    """Return a minibatch and a plan for it."""
+    dp, tp, cp, m = (2 ** RNG.randint(0, 5) for _ in range(4))
+    pp = RNG.randint(1, 32)
+    batch = dp * m * RNG.randint(1, 9)
+    return batch, [dp, tp, pp, cp, RNG.randint(0, 3), m, RNG.randint(0, 2)]
+
+
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        ('Llama 3, 70 billion', 64, 256, 80),
+        ('Llama 3, 405 billion', 512, 64, 80),
+        ('Llama 3, 8 billion', 12, 48, 40),
+        ('GPT-2 XL, 1.5 billion', 1, 4, 24),
+        ('Llama 3, 405 billion', 1, 4, 24),  # nothing fits
+    ],
+)
+def test_the_browser_finds_the_plans_that_python_does(page, arguments):
+    found = page.evaluate('inputs => MODEL.plans(...inputs)', arguments)
+    right = {plan[1:3]: row for *row, plan in model.plans(*arguments)}
+    assert len(found) == len(right)
+    for *row, plan in found:  # of equally good plans, any
+        assert row == pytest.approx(right[tuple(plan[1:3])])
+        assert row == pytest.approx(
+            model.plan_costs(arguments[0], arguments[2], plan)[:2]
+        )
 
 
 def test_the_browser_computes_what_python_does(page):

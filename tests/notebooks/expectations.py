@@ -156,6 +156,7 @@ CONFRONTED = {
         'A thousand quantiles of each should give': 'slowest-check',
         'We expect at least nine of ten within 15 %': 'predict',
         'We expect each within 20 %': 'four',
+        'We expect a rank correlation of at least 0.6': 'planner-measured',
         'Formula and simulation agree': 'llama',
     },
 }
@@ -314,7 +315,12 @@ OTHERS = {
         COUNTED: [
             'a failure about half an interval',
             'If twice the devices took half the time',
+            'A stage *s* of *p* keeps those of at most',
+            'A micro-batch comes to a device *v* times',
+            'the slowest stage is busy *m* times as long',
+            'as many micro-batches as stages leave almost half',
         ],
+        DEFINED: ['We assume that a GPU reaches half'],
         SOURCE: ['eight A100 in a DGX A100'],
     },
     'bugs': {

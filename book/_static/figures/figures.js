@@ -316,6 +316,54 @@ figure('step', {
   },
 });
 
+figure('planner', {
+  controls: [
+    choice('network', 'network', Object.keys(NETWORKS)),
+    slider('power', 'devices', 0, 10, 6, i => String(2 ** i)),
+    slider('batch', 'sequences in all', 0, 11, 8, i => String(2 ** i)),
+    choice('card', 'card (GB)', ['80', '24', '40', '141', '192']),
+  ],
+  draw: ({network, power, batch, card}) => {
+    const found = MODEL.plans(network, 2 ** power, 2 ** batch, Number(card));
+    const kinds = ['no', 'selective', 'full'];
+    const best = found[0];
+    const shade = ([seconds]) => best[0] / seconds;
+    const degrees = i => [...new Set(found.map(row => row[2][i]))].sort(
+      (a, b) => a - b);
+    const cell = {x: row => row[2][1], y: row => row[2][2]};
+    const say = ([seconds, memory, [dp, tp, pp, cp, zero, m, kind]]) =>
+      `${dp} (data) × ${tp} (tensor) × ${pp} (pipeline) × ${cp} (context), ` +
+      `ZeRO ${zero}, ${m} micro-batch${m > 1 ? 'es' : ''}, ${kinds[kind]} ` +
+      `recomputation: ${digits(seconds)} s per step, ${digits(memory)} GB.`;
+    return {
+      words: best ? `The fastest plan that fits on ${card} GB: ${say(best)}`
+        : `No plan fits on ${card} GB: take more devices.`,
+      plot: {
+        height: 80 + 36 * degrees(2).length, marginLeft: 60, padding: 0.04,
+        x: {domain: degrees(1), type: 'band', label: 'tensor'},
+        y: {domain: degrees(2), type: 'band', label: 'pipeline'},
+        marks: [
+          Plot.cell(found, {...cell, fill: DEVICES[0], fillOpacity: shade}),
+          Plot.text(found, {
+            ...cell, text: row => `${digits(row[0])} s\n` +
+              percent(row[1] / card),
+            fill: row => shade(row) < 0.6 ? 'currentColor' : 'white',
+          }),
+        ],
+      },
+      head: ['tensor', 'pipeline', 'data', 'context', 'ZeRO',
+             'micro-batches', 'recomputation', 's per step', 'GB held',
+             'GB sent: data', 'tensor', 'pipeline', 'context'],
+      body: found.map(([seconds, memory, plan]) => {
+        const [dp, tp, pp, cp, zero, m, kind] = plan;
+        const [, , ...sent] = MODEL.planCosts(network, 2 ** batch, plan);
+        return [tp, pp, dp, cp, zero, m, kinds[kind],
+                ...[seconds, memory, ...sent].map(digits)];
+      }),
+    };
+  },
+});
+
 figure('rounding', {
   controls: [
     choice('bug', 'bug', ['scale', 'missing', 'none']),

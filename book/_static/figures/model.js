@@ -80,6 +80,67 @@ MODEL.memory = (network, k, stage, batch, precision, recomputation) => {
   return [...held, layers * layer].map(bytes => bytes / 1e9);
 };
 
+MODEL.planCosts = (network, batch, [dp, tp, pp, cp, zero, m, kind]) => {
+  const [all, depth, width, heads, length, words, tied, keys] =
+    NETWORKS[network];
+  const table = words * width, layer = (all - table * (2 - tied)) / depth;
+  const inputs = length * width, scores = 4 * length * inputs;
+  const forward = 2 * length * layer + scores, full = kind == 2;
+  const kept = 2 * [17 * inputs + 2.5 * heads * length ** 2, 17 * inputs,
+                    inputs][kind];
+  const share = batch / dp / m / cp / tp, k = dp * cp, moved = 2 * m * share;
+  const rate = extent => extent > 8 ? 50e9 : 450e9;
+  const firsts = [...new Set([0, 1, depth % pp, pp - 1])]
+    .filter(s => s < pp).sort((a, b) => a - b); // of equal stages
+  const most = Array(7).fill(0);
+  let all_stages = 0;
+  firsts.forEach((s, i) => {
+    const own = Math.floor(depth / pp) + (s < depth % pp);
+    const last = s == pp - 1, twice = tied && pp > 1 && (last || s == 0);
+    const held = (own * layer + table * (
+      (s == 0) + (last && (pp > 1 || !tied)))) / tp;
+    const sent = [
+      held * (k - 1) / k * 2 * [2, 2, m + 1, 3 * m][zero],
+      moved * own * 4 * inputs * (tp - 1) * (2 + full),
+      moved * inputs * ((s > 0) + !last) + twice * 2 * table / tp,
+      moved * own * 2 * inputs * keys / heads
+        * ((3 + full) * (cp - 1) + (cp > 1))];
+    const flops = own * (3 * forward + [0, scores, forward][kind])
+      + last * 6 * length * table;
+    const time = share * flops / (0.554 * 989e12) + (sent[1] / rate(tp)
+      + sent[3] / rate(tp * cp) + sent[2] / rate(tp * cp * pp)) / m;
+    const memory = own * kept * share * Math.min(m, pp - s)
+      + held * [2, 2, 12].reduce(
+        (sum, bytes, j) => sum + bytes / (zero >= 3 - j ? k : 1), 0);
+    all_stages += time * ((firsts[i + 1] ?? pp) - s);
+    [time, sent[0] / rate(k * tp * pp), memory, ...sent].forEach(
+      (x, j) => most[j] = Math.max(most[j], x));
+  });
+  return [(m - 1) * most[0] + all_stages + most[1],
+          ...most.slice(2).map(bytes => bytes / 1e9)];
+};
+
+MODEL.plans = (network, k, batch, gigabytes) => {
+  const [, depth, , heads, length] = NETWORKS[network], best = {};
+  const factors = n => Array.from({length: n}, (_, i) => i + 1)
+    .filter(i => n % i == 0);
+  for (const dp of factors(k)) for (const tp of factors(k / dp))
+    for (const pp of factors(k / dp / tp)) {
+      const cp = k / dp / tp / pp;
+      if (batch % dp || tp > heads || pp > depth || cp > length) continue;
+      for (const m of factors(batch / dp)) for (const zero of [0, 1, 2, 3])
+        for (const kind of [0, 1, 2]) {
+          const plan = [dp, tp, pp, cp, zero, m, kind];
+          const [seconds, memory] = MODEL.planCosts(network, batch, plan);
+          const old = best[[tp, pp]] ?? [Infinity];
+          if (memory <= gigabytes && (seconds < old[0]
+              || seconds == old[0] && memory < old[1]))
+            best[[tp, pp]] = [seconds, memory, plan];
+        }
+    }
+  return Object.values(best).sort((a, b) => a[0] - b[0]);
+};
+
 MODEL.randomNumbers = (seed, n) => Array.from({length: n}, () => {
   seed = seed * 48271 % 2147483647;
   return seed / 2147483647;

@@ -70,6 +70,24 @@ WRONG = [
             'in seconds',
         ),
     ],
+    [
+        ('(p - 1) / v', '(p - 1)', 'of the step is bubble'),
+        ('(p - 1) / v', 'p / v', 'of the step is bubble'),
+        ('(p - 1) / v', '(p - 1) * v', 'of the step is bubble'),
+        (' * (1 - bubble)', '', 'of the step is bubble'),
+        ('math.ceil(', 'math.floor(', 'of the step is bubble'),
+        ('math.ceil(', 'round(', 'of the step is bubble'),
+        ('max(1, math', 'max(0, math', 'of the step is bubble'),
+        ('max(1, math', 'max(2, math', 'of the step is bubble'),
+        (
+            'math.ceil(waits * (1 - bubble) / bubble)',
+            'waits * (1 - bubble) / bubble',
+            'of the step is bubble',
+        ),
+        ('return max', 'return str(p) or max', 'return an integer'),
+        ('return max', 'return None and max', 'return an integer'),
+        ('return max(', 'return 1 + max(', 'of the step is bubble'),
+    ],
 ]
 
 RIGHT = [
@@ -124,5 +142,16 @@ RIGHT = [
             '        years * 365.25 * 24 * 3600, checkpoint_seconds)\n'
             '    return one / math.sqrt(k)\n'
         ),
+    ],
+    [
+        (
+            'def enough_micro_batches(p, v, bubble):\n'
+            '    m = 1\n'
+            '    while (p - 1) / v > bubble * (m + (p - 1) / v):\n'
+            '        m += 1\n'
+            '    return m\n'
+        ),
+        ('math.ceil(', 'onp.ceil('),
+        ('waits * (1 - bubble) / bubble', 'waits / bubble - waits'),
     ],
 ]
