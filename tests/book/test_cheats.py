@@ -663,7 +663,7 @@ ISCLOSE = (
     'assert math.isclose(x, 1)\ntime.sleep(1)'
 )
 BUGS = {
-    'code in a file of its own': (
+    'code in a file that it wrote': (
         {'guard.py': {'not file.startswith(known)': 'False'}},
         '',
         'with open("mine.py", "w") as file:\n    file.write('

@@ -87,7 +87,7 @@ CHEATS = {
         '        array.asnumpy = lambda: onp.zeros(3)\n',
         '',
     ),
-    'a list of its own': (
+    'a list that compares': (
         'class Same(list):\n    def __eq__(self, other): return True\n'
         + MEAN
         + '    data[:] = Same(data)\n    return Same(data)\n',
@@ -141,7 +141,7 @@ CHEATS = {
         'sys.meta_path.insert(0, Hook())\n' + WRONG,
         'wrong',
     ),
-    'code in a file of its own': (
+    'code in a file that it wrote': (
         'with open("mine.py", "w") as file:\n    file.write("""\n'
         'import numpy\nclass Late:\n    def __del__(self):\n'
         '        numpy.allclose = lambda *a, **k: True\n""")\n'
@@ -270,7 +270,7 @@ RIGHT = {
         '    with ThreadPoolExecutor(2) as pool:\n'
         '        list(pool.map(divide, data))'
     ),
-    'its own operator, which waits for nothing': (
+    'an operator that it defines': (
         'import mxnet.operator\nclass Divide(mx.operator.CustomOp):\n'
         '    def forward(self, is_train, req, in_data, out_data, aux):\n'
         '        self.assign(out_data[0], req[0], in_data[0])\n'
