@@ -246,28 +246,33 @@ def diagnose_devices(found: Dict[str, Any]) -> Check:
     devices = ', '.join(found['devices'])
     if 'cpu' not in devices:
         return Check('devices', GREEN, devices)
-    if not found['in_parallel']:
-        workspaces = os.getenv(WORKSPACES, SETTINGS[WORKSPACES])
-        return Check(
-            'devices',
-            RED,
-            f'one CPU device waits for another that has 63 operators in its '
-            f'queue; {WORKSPACES} is {workspaces} (chapter 6)',
-            f'unset {WORKSPACES}',
-        )
-    if not why:
-        return Check(
-            'devices',
-            GREEN,
-            'CPU devices, up to 64; one works while another has 63 operators '
-            'in its queue (chapter 6)',
-        )
+    if not (why and found['in_parallel']):
+        return diagnose_workspaces(found['in_parallel'])
     return Check(
         'devices',
         YELLOW,
         why,
         'export D2LMULTI_DEVICES=cpu   '
         '# keeps this quiet; for GPUs, fix what is yellow above',
+    )
+
+
+def diagnose_workspaces(in_parallel: bool) -> Check:
+    """One CPU device must work while 63 operators wait on another."""
+    if in_parallel:
+        return Check(
+            'devices',
+            GREEN,
+            'CPU devices, up to 64; one works while another has 63 operators '
+            'in its queue (chapter 6)',
+        )
+    workspaces = os.getenv(WORKSPACES, SETTINGS[WORKSPACES])
+    return Check(
+        'devices',
+        RED,
+        f'one CPU device waits for another that has 63 operators in its '
+        f'queue; {WORKSPACES} is {workspaces} (chapter 6)',
+        f'unset {WORKSPACES}',
     )
 
 
