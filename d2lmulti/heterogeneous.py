@@ -6,8 +6,6 @@ __all__ = ['train_batch_weighted', 'split_by_shares', 'balanced_shares', 'adapt_
 # %% ../notebooks/13_heterogeneous.ipynb #2
 import statistics
 import time
-import mxnet as mx
-import numpy as onp
 from mxnet import np, npx
 from .checks import (as_capacities, as_limits, check_adapt,
                              check_positive_int, check_shares,
@@ -17,6 +15,7 @@ from .large_batch import update_replicas
 from .network import init_params, lenet, loss
 from .replicas import allreduce, allreduce_gradients, get_params
 from .prepare.runtime import uninterrupted
+from .timeline import time_when_ready
 from .training import backward
 
 # %% ../notebooks/13_heterogeneous.ipynb #shares-c1
@@ -85,36 +84,6 @@ def compute_gradients(X_shards, y_shards, device_params, slowdowns,
     for params, sums in zip(device_params, totals):
         for param, total in zip(params, sums):
             param.grad[:] = total
-
-# %% ../notebooks/13_heterogeneous.ipynb #clock
-class Clock(mx.operator.CustomOp):
-    """An operator that writes the time, in seconds."""
-
-    def forward(self, is_train, req, in_data, out_data, aux):
-        """Write the time when the input is ready."""
-        out_data[0][:] = time.perf_counter()
-
-@mx.operator.register(f'{__name__}.clock')
-class ClockProperties(mx.operator.CustomOpProp):
-    """What the engine must know about it."""
-
-    def infer_shape(self, in_shapes):
-        """Return the shapes of inputs, outputs and states."""
-        return in_shapes, [(1,)], []
-
-    def infer_type(self, in_types):
-        """Return the dtypes of inputs, outputs and states."""
-        return in_types, [onp.float64], []
-
-    def create_operator(self, device, in_shapes, in_types):
-        """Return the operator."""
-        return Clock()
-
-def time_when_ready(array):
-    """Return an array with the time, in seconds, when `array` was ready."""
-    array = array.as_nd_ndarray()
-    ready = mx.nd.Custom(array, op_type=f'{__name__}.clock')
-    return ready.as_np_ndarray()
 
 # %% ../notebooks/13_heterogeneous.ipynb #8
 def train_batch_weighted(X, y, device_params, devices, lr, shares,

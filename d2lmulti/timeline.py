@@ -9,7 +9,9 @@ import json
 import os
 import re
 import tempfile
+import time
 import mxnet as mx
+import numpy as onp
 from mxnet import npx
 from .checks import check_operators
 from .plots import DEVICE_COLORS, SHADES, WAITING, shade
@@ -155,3 +157,33 @@ def idle_fraction(operators, devices=None):
     busy = sum(busy_time([o for o in operators if o.device == name])
                for name in names)
     return 1 - busy / end / len(names)
+
+# %% ../notebooks/09_timeline.ipynb #clock
+class Clock(mx.operator.CustomOp):
+    """An operator that writes the time, in seconds."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        """Write the time when the input is ready."""
+        out_data[0][:] = time.perf_counter()
+
+@mx.operator.register(f'{__name__}.clock')
+class ClockProperties(mx.operator.CustomOpProp):
+    """What the engine must know about it."""
+
+    def infer_shape(self, in_shapes):
+        """Return the shapes of inputs, outputs and states."""
+        return in_shapes, [(1,)], []
+
+    def infer_type(self, in_types):
+        """Return the dtypes of inputs, outputs and states."""
+        return in_types, [onp.float64], []
+
+    def create_operator(self, device, in_shapes, in_types):
+        """Return the operator."""
+        return Clock()
+
+def time_when_ready(array):
+    """Return an array with the time, in seconds, when `array` was ready."""
+    array = array.as_nd_ndarray()
+    ready = mx.nd.Custom(array, op_type=f'{__name__}.clock')
+    return ready.as_np_ndarray()

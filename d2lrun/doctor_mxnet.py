@@ -153,7 +153,29 @@ def diagnose_gpus(driver: Optional[cuda.Driver]) -> Iterator[Check]:
 # What MXNet itself says
 
 ASK = """
-import json, warnings
+import ctypes, json, threading, warnings
+def runs_behind(count):  # whether cpu(1) works while cpu(0) is held
+    import mxnet as mx
+    from mxnet import base, np
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+    end, done = threading.Event(), threading.Event()
+    hold, tell = call(lambda *_: end.wait() and None), call(
+        lambda *_: done.set())
+    def push(work, device, *arrays):  # it waits for the arrays
+        base.check_call(base._LIB.MXEnginePushSyncND(
+            work, None, None, (ctypes.c_int * 2)(1, device),
+            (ctypes.c_void_p * 1)(*[array.handle for array in arrays]),
+            len(arrays), None, 0, None, 0, b'doctor'))
+    first, second = [np.ones((4, 4), ctx=mx.cpu(i)) for i in range(2)]
+    mx.npx.waitall()
+    try:
+        push(hold, 0)
+        sums = [first.sum(axis=0) for _ in range(count)]  # a workspace each
+        push(tell, 1, second.sum(axis=0))
+        return done.wait(10)
+    finally:
+        end.set()
+        mx.npx.waitall()
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter('always')
     import d2lmulti, mxnet
@@ -166,12 +188,14 @@ with warnings.catch_warnings(record=True) as said:
             break
         if 'cpu' in devices[0]:
             break
+in_parallel = 'gpu' in devices[0] or runs_behind(63)
 try:
     d2lmulti.read_fashion_mnist()
 except Exception as error:
     data = str(error)
 print('found:', json.dumps({
     'version': mxnet.__version__, 'devices': devices, 'data': data,
+    'in_parallel': in_parallel,
     'said': [str(getattr(line, 'message', line)) for line in said]}))
 """
 IMPORT_FAULTS = {  # what the error says, and what fixes it
@@ -222,20 +246,33 @@ def diagnose_devices(found: Dict[str, Any]) -> Check:
     devices = ', '.join(found['devices'])
     if 'cpu' not in devices:
         return Check('devices', GREEN, devices)
-    if not why:
-        workspaces = os.getenv(WORKSPACES, SETTINGS[WORKSPACES])
-        return Check(
-            'devices',
-            GREEN,
-            f'CPU devices, up to 64; with {WORKSPACES}={workspaces}, two of '
-            'them take turns in networks of dozens of layers (chapter 6)',
-        )
+    if not (why and found['in_parallel']):
+        return diagnose_workspaces(found['in_parallel'])
     return Check(
         'devices',
         YELLOW,
         why,
         'export D2LMULTI_DEVICES=cpu   '
         '# keeps this quiet; for GPUs, fix what is yellow above',
+    )
+
+
+def diagnose_workspaces(in_parallel: bool) -> Check:
+    """One CPU device must work while 63 operators wait on another."""
+    if in_parallel:
+        return Check(
+            'devices',
+            GREEN,
+            'CPU devices, up to 64; one works while another has 63 operators '
+            'in its queue (chapter 6)',
+        )
+    workspaces = os.getenv(WORKSPACES, SETTINGS[WORKSPACES])
+    return Check(
+        'devices',
+        RED,
+        f'one CPU device waits for another that has 63 operators in its '
+        f'queue; {WORKSPACES} is {workspaces} (chapter 6)',
+        f'unset {WORKSPACES}',
     )
 
 

@@ -30,7 +30,8 @@ CONFRONTED = {
         "so we don't expect exactly one spread": '11',
         'We expect every parameter of every replica': '11',
         'and with one image left out, and expect more': '11',
-        'at the end we expect nearly the same': '31',
+        'We expect both pairs of runs to be at least': '14',
+        'at the end we expect nearly the same': 'seeds',
         'We expect learning curves that end together': '31',
         'We expect each device to be busy': '36',
     },
@@ -53,18 +54,27 @@ CONFRONTED = {
     'collectives': {
         'We count the rounds, and expect': 'rounds',
         'we expect it to be off by a factor of two': 'one-pair',
-        'we expect α to be between half and twice': 'alpha-parts',
+        'By messages, halving–doubling should be faster': 'alpha-parts',
+        'we expect the time for 4 KB to be between half': 'alpha-parts',
+        'We expect the largest rate to be at most twice': 'traffic',
         'we expect the same sums, up to rounding': '26',
     },
     'timeline': {
         'We expect the products side by side': '12',
-        'We expect the first copy of a gradient, above': '16',
+        'We expect the first copy of a gradient, above': 'overlap-figure',
         'so we expect an overlapped time of at least': '20',
-        'So we expect overlap to save at least a fifth': 'early-and-late',
+        'By this count we expect overlap to save about a third': (
+            'early-and-late'
+        ),
+        'there we expect at most a fifth': 'early-and-late',
         'but we expect the sums of one bucket only after': 'buckets-figure',
-        'We expect one bucket to pay for all': 'buckets-model',
-        'we expect the pause to make each step as much longer': '24',
-        'we expect the slower of the two to set the pace': '24',
+        'What the link hides is at most the time': 'buckets-model',
+        'we expect the pause to make each step as much longer': (
+            'pause-verdict'
+        ),
+        'we expect the slower of the two to set the pace': 'pause-verdict',
+        'so we expect at most a quarter of it to be left': ('pause-verdict'),
+        'We expect it to return at most a quarter': 'mark-late',
     },
     'compression': {
         'and expect the same float32 numbers': 'rejoin-check',
@@ -85,6 +95,7 @@ CONFRONTED = {
     'heterogeneous': {
         'We expect the first to be idle for about half': '12',
         'takes at most CODE examples at once': '27',
+        'and expect the even one to take as many times as long': '20',
     },
     'transformer': {
         'We expect errors that grow with the number': 'errors',
@@ -116,7 +127,8 @@ CONFRONTED = {
         'Without the correction, the result should be': 'online-check',
         'If blocks are not passed on, the result': 'ring-check',
         'before an average over devices, the gradients should be': 'own-means',
-        'So we expect what all of them keep': 'peak',
+        'So we expect six to fifteen': 'peak',
+        'should predict the peak of two within a third': 'peak',
         'at most four fifths as large with the balance loss': 'training',
     },
     'mesh': {
@@ -168,7 +180,6 @@ SHOWN = 'says of the output above what it shows'
 SOURCE = 'of somebody else, with the source'
 
 OTHERS = {
-    'devices': {COUNTED: ['but they are no faster']},
     'network': {
         DEFINED: ['How large should they be', 'We call it the **spread**'],
         COUNTED: ['the half of the values that CODE sets to zero'],
@@ -223,11 +234,6 @@ OTHERS = {
     'timeline': {
         DEFINED: [
             'if such a one should count as waiting',
-            'with about as many bytes, whose gradient is ready last',
-        ],
-        COUNTED: [
-            'to hide a loader that is faster than a step',
-            'so that about a third is saved',
         ],
     },
     'compression': {DEFINED: ['eight seconds at most']},
@@ -249,7 +255,6 @@ OTHERS = {
             'They need not come back to exactly half',
             'does about as well here as the proportional',
         ],
-        SOURCE: ['What heterogeneity cost'],
     },
     'transformer': {
         DEFINED: [

@@ -29,19 +29,20 @@ def name_of(path):
 
 
 def to_confront(notebook):
-    """Return the sentences that expect or compare, before the exercises.
+    """Return (cell's number, sentence) of the sentences that expect or
+    compare, before the exercises.
 
     Numbers with a unit are held to a cell by test_claims.py.
     """
     found = []
-    for cell in notebook.cells:
+    for number, cell in enumerate(notebook.cells):
         if cell.cell_type == 'markdown':
             text, *exercises = cell.source.split('## Exercises')
             for sentence in sentences(text.split('## Summary')[0]):
                 if re.search(EXPECTS, sentence) or (
                     re.search(COMPARES, sentence) and not any(claims(sentence))
                 ):
-                    found.append(' '.join(sentence.split()))
+                    found.append((number, ' '.join(sentence.split())))
             if exercises:
                 break
     return found
@@ -50,7 +51,7 @@ def to_confront(notebook):
 def confronts(cell):
     """Return whether a cell shows expectation and measurement, or judges."""
     text = ''.join(output.get('text', '') for output in cell.outputs)
-    if 'expected' in text and 'measured' in text:
+    if re.search(r'expected .*, measured .*: (?:held|did not hold)', text):
         return True
     if re.search(r'^ *assert\b', cell.source, re.MULTILINE):
         return True
@@ -60,12 +61,20 @@ def confronts(cell):
 
 def unconfronted(notebook, confronted, others):
     """Return each sentence without an entry, and each entry whose cell shows
-    nothing, or that no sentence needs."""
+    nothing, that stands above its sentence, or that no sentence needs."""
     cells = {cell.id: cell for cell in notebook.cells}
+    places = [cell.id for cell in notebook.cells]
     listed = {part for parts in others.values() for part in parts}
     found, used = [], set()
-    for sentence in to_confront(notebook):
+    for number, sentence in to_confront(notebook):
         parts = [p for p in {*confronted, *listed} if p in sentence]
+        found += [
+            f'cell {confronted[part]} stands above: {part}'
+            for part in {*parts} & {*confronted}
+            if confronted[part] in places[:number]
+            and re.search(EXPECTS, sentence)
+            and 'as we expected' not in sentence
+        ]
         if not parts:
             found.append(sentence)
         elif re.search(EXPECTS, sentence) and not {*parts} & {*confronted}:
@@ -125,6 +134,24 @@ def test_a_cell_that_stops_to_show_one_side_is_found(word):
     for output in cell.outputs:
         output['text'] = '\n'.join(
             line for line in output['text'].splitlines() if word not in line
+        )
+    assert 'cell depth-run does not confront' in found_in(notebook)
+
+
+def test_a_cell_above_its_sentence_is_found():
+    notebook, cell = example()
+    notebook.cells.remove(cell)
+    notebook.cells.insert(0, cell)
+    assert 'cell depth-run stands above' in found_in(notebook)
+
+
+def test_a_cell_with_both_words_but_no_verdict_is_found():
+    notebook, cell = example()
+    for output in cell.outputs:
+        output['text'] = (
+            output['text']
+            .replace('held', 'seen')
+            .replace('did not hold', 'seen')
         )
     assert 'cell depth-run does not confront' in found_in(notebook)
 

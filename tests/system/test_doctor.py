@@ -20,7 +20,13 @@ except ImportError:  # before Python 3.11; pytest needs it, too
 
 ROOT = pathlib.Path(__file__).parents[2]
 GTX = cuda.Gpu('GeForce RTX 3090', (8, 6), 24 * 2**30)
-FOUND = {'version': '1.9.1', 'devices': ['gpu(0)'], 'data': '', 'said': []}
+FOUND = {
+    'version': '1.9.1',
+    'devices': ['gpu(0)'],
+    'in_parallel': True,
+    'data': '',
+    'said': [],
+}
 
 
 @pytest.fixture
@@ -225,6 +231,24 @@ def test_the_first_operation_on_a_gpu_fails(why, machine):
     )
     fault = the_only_fault()
     assert fault.status == doctor.YELLOW and why in fault.found
+
+
+def test_cpu_devices_wait_for_each_other(machine):
+    cpus = {**FOUND, 'devices': ['cpu(0)', 'cpu(1)']}
+    machine(doctor_mxnet, ask_mxnet=returning(cpus))
+    assert all(check.status == doctor.GREEN for check in doctor.examine())
+    machine(doctor_mxnet, ask_mxnet=returning({**cpus, 'in_parallel': False}))
+    fault = the_only_fault()
+    assert fault.status == doctor.RED
+    assert fault.fix == 'unset MXNET_CPU_TEMP_COPY'
+
+
+@pytest.mark.parametrize('count, parallel', [('63', False), ('64', True)])
+def test_whether_cpu_devices_wait_is_measured(count, parallel, monkeypatch):
+    monkeypatch.setenv('MXNET_CPU_TEMP_COPY', count)
+    monkeypatch.setenv('D2LMULTI_DEVICES', 'cpu')
+    found = doctor_mxnet.ask_mxnet()
+    assert found['in_parallel'] == parallel
 
 
 @pytest.mark.parametrize('free, status', [(0.2, 'red'), (1, 'yellow')])

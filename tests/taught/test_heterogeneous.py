@@ -1,11 +1,7 @@
 """Heterogeneous devices: any split takes the step of one device."""
 
-import contextlib
-import ctypes
 import functools
 import signal
-import threading
-import time
 
 import mxnet as mx
 import numpy as onp
@@ -20,7 +16,7 @@ from helpers import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from mxnet import base, np
+from mxnet import np
 
 import d2lmulti
 from d2lmulti import heterogeneous
@@ -517,42 +513,6 @@ def test_each_device_is_timed_until_its_gradients_are_there(monkeypatch):
         *minibatch(6), replicas_on(devices_of(2)), devices_of(2), 0.1, [1, 1]
     ) == [3.0, 7.0]
     assert events == ['waitall']  # or earlier work would be timed, too
-
-
-@contextlib.contextmanager
-def held_back(device):
-    """Keep a CPU device's worker thread busy until the block ends, and check
-    that the block did not wait for it."""
-    end, ended = threading.Event(), []
-
-    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-    def wait(run_context, nothing):
-        ended.append(end.wait(20))
-
-    cpu = (ctypes.c_int * 2)(1, device.device_id)
-    base.check_call(
-        base._LIB.MXEnginePushSync(
-            wait, None, None, cpu, None, 0, None, 0, None, 0, b'wait', False
-        )
-    )
-    try:
-        yield
-    finally:
-        end.set()
-        mx.npx.waitall()  # `wait` must live so long
-    assert ended == [True]
-
-
-def test_the_clock_waits_for_its_array_and_only_for_it():
-    _, slow, quick = devices_of(3)  # MXNet uses cpu(0) when it copies
-    arrays = [np.ones(3, ctx=device) for device in (slow, quick)]
-    mx.npx.waitall()
-    times = [time.perf_counter()]
-    with held_back(slow):
-        late, early = [heterogeneous.time_when_ready(x + 1) for x in arrays]
-        times += [float(early), time.perf_counter()]
-    times += [float(late), time.perf_counter()]
-    assert times == sorted(times)
 
 
 def test_replicas_that_do_not_fit_are_rejected():

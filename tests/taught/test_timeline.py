@@ -1,8 +1,11 @@
 """Timelines: what the profiler has seen, told apart and drawn."""
 
+import contextlib
+import ctypes
 import json
 import math
 import pathlib
+import threading
 import time
 
 import matplotlib
@@ -10,7 +13,7 @@ import mxnet as mx
 import nbformat
 import numpy as onp
 import pytest
-from mxnet import np
+from mxnet import base, np
 
 import d2lmulti
 from d2lmulti import plots, timeline
@@ -65,6 +68,42 @@ def test_nothing_is_written_while_the_profiler_runs(tmp_path, monkeypatch):
 
     timeline.profile(work)
     assert seen == [] == list(tmp_path.iterdir())
+
+
+@contextlib.contextmanager
+def held_back(device):
+    """Keep a CPU device's worker thread busy until the block ends, and check
+    that the block did not wait for it."""
+    end, ended = threading.Event(), []
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+    def wait(run_context, nothing):
+        ended.append(end.wait(20))
+
+    cpu = (ctypes.c_int * 2)(1, device.device_id)
+    base.check_call(
+        base._LIB.MXEnginePushSync(
+            wait, None, None, cpu, None, 0, None, 0, None, 0, b'wait', False
+        )
+    )
+    try:
+        yield
+    finally:
+        end.set()
+        mx.npx.waitall()  # `wait` must live so long
+    assert ended == [True]
+
+
+def test_the_clock_waits_for_its_array_and_only_for_it():
+    slow, quick = mx.cpu(1), mx.cpu(2)  # MXNet uses cpu(0) when it copies
+    arrays = [np.ones(3, ctx=device) for device in (slow, quick)]
+    mx.npx.waitall()
+    times = [time.perf_counter()]
+    with held_back(slow):
+        late, early = [timeline.time_when_ready(x + 1) for x in arrays]
+        times += [float(early), time.perf_counter()]
+    times += [float(late), time.perf_counter()]
+    assert times == sorted(times)
 
 
 def test_the_idle_fraction_counts_what_no_operator_covers():
