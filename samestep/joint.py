@@ -14,8 +14,8 @@ def numbers_cause(move, rights, bound):
     if move.size < 4 or abs(move).max() <= bound:
         return ''
     at = abs(move).argmax()
-    for order in (range(len(rights)), reversed(range(len(rights)))):
-        order = list(order)
+    first_to_last = list(range(len(rights)))
+    for order in (first_to_last, first_to_last[::-1]):
         flat = np.concatenate([np.ravel(rights[i]) for i in order])
         last = len(flat) - len(move)
         places = np.nonzero(abs(flat[at:] - move[at]) <= close)[0]
