@@ -78,7 +78,8 @@ def test_buffers_are_compared_and_bfloat16_is_read(tmp_path):
         '    model[2].momentum = 0.2\n'
         '    train(model, X, y)\n'
         'for step in train, faster:\n'
-        '    print(same_step(adapter(step), adapter(train), params, batches))\n'
+        '    steps = adapter(step), adapter(train)\n'
+        '    print(same_step(*steps, params, batches))\n'
         'print(as_numpy(torch.ones(2, dtype=torch.bfloat16)).dtype)\n'
     )
     norm = 'torch.nn.Tanh(), torch.nn.BatchNorm1d(32),'
