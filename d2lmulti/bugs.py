@@ -466,7 +466,7 @@ class Typed:
 def function(array):
     return Typed(nonlinear_kind(array.kind), (array,))
 
-def update(param, grad):
+def update_kind(param, grad):
     if param.kind != grad.kind or param.kind in (PARTIAL, LOCAL):
         raise TypeMismatch(f'{param.kind} parameters move by what is '
                            f'{grad.kind}')
@@ -511,46 +511,46 @@ def count_of_all(fixed):
 def typed_rebound(fixed):
     W = Typed(REPLICATED)
     grad = sharded_gradient(W)
-    update(W, grad.to('allreduce') if fixed else grad)
+    update_kind(W, grad.to('allreduce') if fixed else grad)
 
 def typed_local_count(fixed):
     W = Typed(REPLICATED)
     grad = sharded_gradient(W) / count_of_all(fixed)
-    update(W, grad.to('allreduce'))
+    update_kind(W, grad.to('allreduce'))
 
 def typed_first_synced(fixed):
     W = Typed(REPLICATED)
     first, second = sharded_gradient(W), sharded_gradient(W)
-    update(W, (first + second).to('allreduce') if fixed
+    update_kind(W, (first + second).to('allreduce') if fixed
            else first.to('allreduce') + second)
 
 def typed_own_start(fixed):
     W = Typed(LOCAL).to('broadcast') if fixed else Typed(LOCAL)
-    update(W, sharded_gradient(W).to('allreduce'))
+    update_kind(W, sharded_gradient(W).to('allreduce'))
 
 # %% ../notebooks/25_bugs.ipynb #typed-norms
 def typed_own_count(fixed):
     mean = Typed(SHARDED).to('sum of parts').to('allreduce')
-    update(Typed(REPLICATED), mean / count_of_all(fixed))
+    update_kind(Typed(REPLICATED), mean / count_of_all(fixed))
 
 def typed_stage_norm(fixed):
     grad = Typed(SHARDED)  # each stage has its own
     squares = function(grad).to('sum of parts')
     norm = function(squares.to('allreduce') if fixed else squares)
-    update(Typed(SHARDED), grad / norm)
+    update_kind(Typed(SHARDED), grad / norm)
 
 def typed_counted_again(fixed):
     split, bias = Typed(SHARDED), Typed(REPLICATED)  # gradients
     squares, again = function(split).to('sum of parts'), function(bias)
     total = (squares.to('allreduce') + again if fixed
              else (squares + again).to('allreduce'))
-    update(Typed(SHARDED), split / function(total))
+    update_kind(Typed(SHARDED), split / function(total))
 
 def typed_expert_scale(fixed):
     tokens, E = Typed(SHARDED), Typed(SHARDED)
     found = function(tokens.to('all-to-all') + E).to('all-to-all')
     backward_kinds(found.to('sum of parts'))
-    update(E, E.grad)
+    update_kind(E, E.grad)
 
 # %% ../notebooks/25_bugs.ipynb #typed-units
 def tensor_parallel(finish):
@@ -558,19 +558,19 @@ def tensor_parallel(finish):
     scores of the terms and the bias. Return the bias."""
     X, b, W1, W2 = map(Typed, (REPLICATED, REPLICATED, SHARDED, SHARDED))
     backward_kinds(function(finish(function(X @ W1) @ W2, b)))
-    update(W1, W1.grad)
-    update(W2, W2.grad)
+    update_kind(W1, W1.grad)
+    update_kind(W2, W2.grad)
     return b
 
 def typed_row_bias(fixed):
     b = tensor_parallel(lambda term, b: term.to('allreduce') + b if fixed
                         else (term + b).to('allreduce'))
-    update(b, b.grad)
+    update_kind(b, b.grad)
 
 def typed_bias_share(fixed):
     b = tensor_parallel(
         lambda term, b: (term + b.to('one k-th')).to('allreduce'))
-    update(b, b.grad.to('allreduce') if fixed else b.grad)
+    update_kind(b, b.grad.to('allreduce') if fixed else b.grad)
 
 # %% ../notebooks/25_bugs.ipynb #type-error
 def type_error(name, fixed=False):

@@ -158,7 +158,7 @@ RULES = {  # two rules see some rooms; here is what one alone sees
         see('own_count'),
     ),
     'update': (
-        *(bugs.update, 'param.kind != grad.kind or', 'False and'),
+        *(bugs.update_kind, 'param.kind != grad.kind or', 'False and'),
         see('rebound'),
     ),
     'nonlinear': (
