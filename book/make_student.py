@@ -29,6 +29,7 @@ PARTS = (
     'environment-cpu.yml',
     'environment.yml',
     'pyproject.toml',
+    'samestep',
 )
 OF_SOLUTIONS = ' Our solution is in the folded cell after the check.'
 # With it, Jupyter starts the kernel without asking which one.
@@ -59,6 +60,9 @@ def make_student(folder):
         fold_machinery(notebook)
         notebook.metadata.update(KERNEL)
         nbformat.write(notebook, folder / 'notebooks' / path.name)
+        for page in re.findall(r'\]\(\.\./(book/\w+\.md)', path.read_text()):
+            (folder / 'book').mkdir(exist_ok=True)
+            shutil.copy(ROOT / page, folder / page)
     shutil.copytree(
         ROOT / 'grading',
         folder / 'grading',

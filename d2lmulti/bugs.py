@@ -81,8 +81,9 @@ def in_short(found):
     if not wrong:
         return str(found)
     last = ([d for d in wrong if d.cause] or wrong)[-1]
+    said = last.cause or str(found).splitlines()[-1]
     text = (f'step {last.step}, replica {last.replica}, array {last.array}. '
-            f'{last.cause}')
+            f'{said}')
     return re.sub(r'\d+\.\d+', lambda m: f'{float(m[0]):.3g}', text)
 
 def visit(make, reference=one_device, case=some_case, k=2):
@@ -395,77 +396,188 @@ REPLICATED, SHARDED, PARTIAL, LOCAL = KINDS
 CONVERSIONS = {'allreduce': (PARTIAL, REPLICATED),
                'all-gather': (SHARDED, REPLICATED),
                'reduce-scatter': (PARTIAL, SHARDED),
+               'all-to-all': (SHARDED, SHARDED),
                'broadcast': (LOCAL, REPLICATED),
-               'sum of parts': (SHARDED, PARTIAL)}  # of each device's own
+               'sum of parts': (SHARDED, PARTIAL),  # of each device's own
+               'one k-th': (REPLICATED, PARTIAL)}
+PAIRS = {'all-gather': 'reduce-scatter', 'reduce-scatter': 'all-gather',
+         'all-to-all': 'all-to-all'}
+
+class TypeMismatch(TypeError):
+    """A computation got an array of a kind that it is wrong for."""
 
 def convert(kind, collective):
     """Return what a collective makes of an array of this kind."""
     before, after = CONVERSIONS[collective]
     if kind != before:
-        raise TypeError(f'{collective} of what is {kind}, not {before}')
+        raise TypeMismatch(f'{collective} of what is {kind}, not {before}')
     return after
 
 # %% ../notebooks/25_bugs.ipynb #type-rules
 def add_kinds(a, b):
     if {a, b} == {PARTIAL, REPLICATED}:
-        raise TypeError('added by each device to its term: k times in all')
+        raise TypeMismatch('added by each device to its term: k times in all')
+    if {a, b} == {SHARDED, REPLICATED}:  # to each device's own part
+        return SHARDED
     if a != b:
-        raise TypeError(f'{a} and {b} cannot be added')
+        raise TypeMismatch(f'{a} and {b} cannot be added')
     return a
+
+def multiply_kinds(a, b):
+    if {a, b} <= {SHARDED, REPLICATED, LOCAL}:
+        both = {a, b} == {SHARDED}  # rows of one, columns of the other
+        return PARTIAL if both else a if b == REPLICATED else SHARDED
+    if (a, b) == (PARTIAL, REPLICATED):
+        return PARTIAL
+    raise TypeMismatch(f'a product of what is {a} and {b}')
 
 def divide_kind(a, by):
     if by != REPLICATED:
-        raise TypeError(f'each device divides by a number of its own ({by})')
+        raise TypeMismatch(
+            f'each device divides by a number of its own ({by})')
     return a
 
 def nonlinear_kind(a):
-    """A norm's square, a product with itself, a softmax."""
+    """A square, a root, tanh, a softmax."""
     if a == PARTIAL:
-        raise TypeError('a function of a term is no term of the function')
+        raise TypeMismatch('a function of a term is no term of the function')
     return a
 
-def gradient_kind(inputs, param=REPLICATED):
-    """Return the kind of a parameter's gradient."""
-    return PARTIAL if (inputs, param) == (SHARDED, REPLICATED) else param
+# %% ../notebooks/25_bugs.ipynb #typed-arrays
+class Typed:
+    """An array on k devices: its kind, the arrays that it was made from,
+    the collective that made it, and, after `backward_kinds`, its gradient."""
+    def __init__(self, kind, made_from=(), collective=None):
+        self.kind, self.made_from = kind, made_from
+        self.collective, self.grad = collective, None
+
+    def __add__(self, other):
+        return Typed(add_kinds(self.kind, other.kind), (self, other))
+
+    def __matmul__(self, other):
+        return Typed(multiply_kinds(self.kind, other.kind), (self, other))
+
+    def __truediv__(self, count):
+        return Typed(divide_kind(self.kind, count.kind), (self,))
+
+    def to(self, collective):
+        return Typed(convert(self.kind, collective), (self,), collective)
+
+def function(array):
+    return Typed(nonlinear_kind(array.kind), (array,))
 
 def update_kind(param, grad):
-    if param != grad or param in (PARTIAL, LOCAL):
-        raise TypeError(f'{param} parameters move by what is {grad}')
-    return param
+    if param.kind != grad.kind or param.kind in (PARTIAL, LOCAL):
+        raise TypeMismatch(f'{param.kind} parameters move by what is '
+                           f'{grad.kind}')
+
+# %% ../notebooks/25_bugs.ipynb #typed-backward
+GRADIENTS = {  # (an input, its output): the input's gradient
+    (SHARDED, SHARDED): SHARDED, (REPLICATED, SHARDED): PARTIAL,
+    (LOCAL, SHARDED): LOCAL, (SHARDED, PARTIAL): SHARDED,
+    (PARTIAL, PARTIAL): REPLICATED, (REPLICATED, PARTIAL): PARTIAL}
+
+def gradient_kind(array, out):
+    """Return the kind of gradient that an array gets from its output."""
+    grad = out.grad.kind
+    if out.collective in PAIRS:
+        return convert(grad, PAIRS[out.collective])
+    if out.collective in ('allreduce', 'broadcast') and array.kind == PARTIAL:
+        if grad != REPLICATED:
+            raise TypeMismatch(f'what comes back to an allreduce is {grad}')
+    if out.kind == REPLICATED:  # each device has done the same
+        return grad
+    return GRADIENTS[array.kind, out.kind]
+
+def backward_kinds(out, grad=REPLICATED):
+    """Follow the gradients' kinds from an output to all before it. An array
+    that is used twice must get the same kind from both."""
+    if out.grad and out.grad.kind != grad:
+        raise TypeMismatch(f'a gradient that is {out.grad.kind} and {grad}')
+    out.grad = Typed(grad)
+    for array in out.made_from:
+        backward_kinds(array, gradient_kind(array, out))
 
 # %% ../notebooks/25_bugs.ipynb #typed
-def typed_rooms(fixed):
-    """Return {room: a function that follows its types}."""
-    grad = gradient_kind(SHARDED)
-    return {
-        'local_count': lambda: convert(
-            divide_kind(grad, REPLICATED if fixed else LOCAL), 'allreduce'),
-        'rebound': lambda: update_kind(
-            REPLICATED, convert(grad, 'allreduce') if fixed else grad),
-        'stage_norm': lambda: divide_kind(SHARDED, convert(convert(
-            SHARDED, 'sum of parts'), 'allreduce') if fixed else LOCAL),
-        'counted_again': lambda: convert(
-            SHARDED if fixed else REPLICATED, 'sum of parts'),
-        'own_count': lambda: divide_kind(
-            grad, REPLICATED if fixed else LOCAL),
-        'row_bias': lambda: add_kinds(
-            convert(PARTIAL, 'allreduce') if fixed else PARTIAL, REPLICATED),
-        'bias_share': lambda: update_kind(
-            REPLICATED, convert(PARTIAL, 'allreduce') if fixed else PARTIAL),
-        'first_synced': lambda: update_kind(REPLICATED, convert(
-            grad, 'allreduce') if fixed else add_kinds(
-                convert(grad, 'allreduce'), grad)),
-        'own_start': lambda: update_kind(
-            convert(LOCAL, 'broadcast') if fixed else LOCAL,
-            convert(grad, 'allreduce')),
-    }
+def sharded_gradient(W):
+    """Return the gradient of weights from sharded examples."""
+    backward_kinds(function(Typed(SHARDED) @ W).to('sum of parts'))
+    return W.grad
+
+def count_of_all(fixed):
+    count = Typed(SHARDED).to('sum of parts')  # each counts its own
+    return count.to('allreduce') if fixed else count
+
+def typed_rebound(fixed):
+    W = Typed(REPLICATED)
+    grad = sharded_gradient(W)
+    update_kind(W, grad.to('allreduce') if fixed else grad)
+
+def typed_local_count(fixed):
+    W = Typed(REPLICATED)
+    grad = sharded_gradient(W) / count_of_all(fixed)
+    update_kind(W, grad.to('allreduce'))
+
+def typed_first_synced(fixed):
+    W = Typed(REPLICATED)
+    first, second = sharded_gradient(W), sharded_gradient(W)
+    update_kind(W, (first + second).to('allreduce') if fixed
+           else first.to('allreduce') + second)
+
+def typed_own_start(fixed):
+    W = Typed(LOCAL).to('broadcast') if fixed else Typed(LOCAL)
+    update_kind(W, sharded_gradient(W).to('allreduce'))
+
+# %% ../notebooks/25_bugs.ipynb #typed-norms
+def typed_own_count(fixed):
+    mean = Typed(SHARDED).to('sum of parts').to('allreduce')
+    update_kind(Typed(REPLICATED), mean / count_of_all(fixed))
+
+def typed_stage_norm(fixed):
+    grad = Typed(SHARDED)  # each stage has its own
+    squares = function(grad).to('sum of parts')
+    norm = function(squares.to('allreduce') if fixed else squares)
+    update_kind(Typed(SHARDED), grad / norm)
+
+def typed_counted_again(fixed):
+    split, bias = Typed(SHARDED), Typed(REPLICATED)  # gradients
+    squares, again = function(split).to('sum of parts'), function(bias)
+    total = (squares.to('allreduce') + again if fixed
+             else (squares + again).to('allreduce'))
+    update_kind(Typed(SHARDED), split / function(total))
+
+def typed_expert_scale(fixed):
+    tokens, E = Typed(SHARDED), Typed(SHARDED)
+    found = function(tokens.to('all-to-all') + E).to('all-to-all')
+    backward_kinds(found.to('sum of parts'))
+    update_kind(E, E.grad)
+
+# %% ../notebooks/25_bugs.ipynb #typed-units
+def tensor_parallel(finish):
+    """Follow a step whose hidden units are sharded; `finish(term, b)` makes
+    scores of the terms and the bias. Return the bias."""
+    X, b, W1, W2 = map(Typed, (REPLICATED, REPLICATED, SHARDED, SHARDED))
+    backward_kinds(function(finish(function(X @ W1) @ W2, b)))
+    update_kind(W1, W1.grad)
+    update_kind(W2, W2.grad)
+    return b
+
+def typed_row_bias(fixed):
+    b = tensor_parallel(lambda term, b: term.to('allreduce') + b if fixed
+                        else (term + b).to('allreduce'))
+    update_kind(b, b.grad)
+
+def typed_bias_share(fixed):
+    b = tensor_parallel(
+        lambda term, b: (term + b.to('one k-th')).to('allreduce'))
+    update_kind(b, b.grad.to('allreduce') if fixed else b.grad)
 
 # %% ../notebooks/25_bugs.ipynb #type-error
 def type_error(name, fixed=False):
     """Return what the types say of a room, or ''."""
     try:
-        typed_rooms(fixed).get(name, str)()
-    except TypeError as error:
+        globals().get(f'typed_{name}', bool)(fixed)
+    except TypeMismatch as error:
         return str(error)
     return ''
 

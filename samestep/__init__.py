@@ -42,8 +42,8 @@ def same_step(
     way, as in bfloat16, `low` is that step on one device, which takes the
     place of the reference in `dtype`. `num_devices` helps to name a cause.
 
-    Raises ValueError if there is no minibatch, or if the step returns
-    arrays of other numbers or shapes than the reference.
+    Raises ValueError if there is no minibatch, if the reference diverges,
+    or if the step returns arrays of other numbers or shapes than it.
     """
     if not batches:
         raise ValueError('batches is empty: give at least one (X, y)')
@@ -55,9 +55,11 @@ def same_step(
     found = run(step, params, batches, dtype, gradients)
     first = None
     for n, (exact,) in enumerate(right):
+        lows = [other[n][0] for other in others]
+        check_reference([exact, *lows], n)
         check_shapes(found[n], exact)
-        spreads = spreads_of(exact, [other[n][0] for other in others], dtype)
-        first = first or spreads
+        spreads = spreads_of(exact, lows, dtype)
+        first = first or [max(s, np.median(spreads)) for s in spreads]
         growth = max(now / then for now, then in zip(spreads, first))
         comparison = Comparison(
             [
@@ -105,6 +107,15 @@ def spreads_of(right, others, dtype):
         )
         for j, exact in enumerate(right)
     ]
+
+
+def check_reference(results, n):
+    """Raise ValueError unless all of the reference's numbers are finite."""
+    if not all(np.isfinite(array).all() for own in results for array in own):
+        raise ValueError(
+            f'the reference itself is not finite in step {n}: take a smaller '
+            'learning rate or fewer steps'
+        )
 
 
 def check_shapes(replicas, right):

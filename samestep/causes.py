@@ -4,6 +4,8 @@ import contextlib
 
 import numpy as np
 
+MOST_ARRAYS = 64  # the reference is called once for each
+
 
 def cast(arrays, dtype):
     """Return the arrays with floats of `dtype`; others stay as they are."""
@@ -28,9 +30,10 @@ def moves_of(reference, starts, batches, n, gradients, k):
     """Return pairs of words and moves: how far each array goes in step `n`,
     first the right way, then with known bugs. A gradient starts at 0."""
 
-    def move(part, n=n, turn=0, before=0):
+    def move(part, n=n, turn=0, before=0, larger=None):
         X, y = cast(batches[n], 'float64')
         start = starts[0 if gradients else n - before]
+        start = [k * a if j == larger else a for j, a in enumerate(start)]
         y = np.roll(y, turn, axis=0)
         result = replicas_of(reference(start, X[part], y[part]))
         arrays = cast(result[0], 'float64')
@@ -47,6 +50,8 @@ def moves_of(reference, starts, batches, n, gradients, k):
         add('that of the step before', slice(None), n - 1)
         both = [sum(arrays) for arrays in zip(move(rows), moves[-1][1])]
         moves.append(('the right one and that of the step before', both))
+        stuck = 'one of the minibatch of the step before'
+        add(stuck, slice(None), n - 1, 0, -1)
         if not gradients:
             old = 'one from the parameters of the step before'
             add(old, rows, n, 0, 1)
@@ -65,6 +70,9 @@ def moves_of(reference, starts, batches, n, gradients, k):
             moves.insert(first, ("the mean of the shards' own", means))
         for i, shard in enumerate(shards if len(shards) > 2 else []):
             add(f'one without shard {i}', np.setdiff1d(rows, shard))
+    for j in range(min(len(starts[0]), MOST_ARRAYS) if k > 1 else 0):
+        words = f'one with array {j} times {k}, as if each device had added it'
+        add(words, rows, n, 0, 0, j)
     return moves
 
 
@@ -105,10 +113,12 @@ def likely_cause(move, moves, bound, k, n, start=None):
                 f'The move is the right one and {scale:.3g} times what was '
                 'there: a decay, left out or counted again?'
             )
-    bits = np.log2(abs(right).max() / abs(off).max() + 1e-300)
-    if bits >= 7:
-        words = 'precision, or a small term?'
-        return f'The move is right to {bits:.0f} bits: {words}'
+    bits = bits_of(off, moves, bound)
+    if bits >= 6.5:
+        return (
+            f'The move is right to {bits:.0f} bits, in large and small '
+            'numbers alike: precision?'
+        )
     wrong = abs(off) > bound
     if wrong.sum() < 0.8 * wrong.size:
         first = tuple(int(i[0]) for i in np.nonzero(wrong))
@@ -121,12 +131,31 @@ def likely_cause(move, moves, bound, k, n, start=None):
     return ''
 
 
+def bits_of(off, moves, bound):
+    """Return to how many bits each number of a move is right, or 0 if its
+    error is not that of a shorter float: as large as the terms that were
+    added let it be, and of both signs."""
+    terms = [abs(known) for what, known in moves if 'of shard' in what]
+    size = sum(terms) / len(terms) if terms else abs(moves[0][1])
+    ratios = abs(off) / np.maximum(size, 1e-300)
+    beyond = np.maximum(abs(off) - bound, 0) / np.maximum(size, 1e-300)
+    worst, sure = beyond.max(), abs(off) > bound
+    signs = abs(np.sign(off).sum()) / np.sqrt(off.size)
+    if off.size < 16 or worst == 0 or signs > 4:
+        return 0
+    if not sure.any() or np.median(ratios) < worst / 32:
+        return 0
+    return -np.log2(worst)
+
+
 def times(scale, k, n):
     """Return a factor in words, for n examples on k devices."""
     shard = -(-n // k)  # the longest
     for factor, words in (
         (k, f', times the {k} devices: a sum where a mean is due?'),
         (1 / k, f', divided by the {k} devices: a mean where a sum is due?'),
+        (n, f', times the {n} examples: a sum where a mean is due?'),
+        (1 / n, f', divided by the {n} examples: divided again?'),
         (2, ', twice: added to what was there?'),
         (-1, ', backward'),
         (n / shard, f', times {n} / {shard}: divided by a shard of rows?'),
@@ -134,4 +163,7 @@ def times(scale, k, n):
     ):
         if abs(factor - 1) > 1e-3 > 10 * abs(scale - factor):
             return words
+    power = round(np.log2(abs(scale) + 1e-300))
+    if abs(power) > 4 and abs(scale / 2.0**power - 1) < 1e-3:
+        return f', times 2 to the power of {power}: a scale of the loss?'
     return '' if f'{scale:.6g}' == '1' else f' times {scale:.6g}'

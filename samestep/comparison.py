@@ -46,14 +46,17 @@ class Comparison:
         lines = [*map(str, failures[:6])] or ['equal up to rounding']
         if len(failures) > 6:
             lines.append(f'and {len(failures) - 6} more')
-        wrong = {d.replica for d in failures}
-        if wrong and wrong != {d.replica for d in self.differences}:
-            lines.append(f'Only some replicas are wrong: {sorted(wrong)}.')
+        for what in ('replica', 'array') if failures else ():
+            wrong = {getattr(d, what) for d in failures}
+            if wrong != {getattr(d, what) for d in self.differences}:
+                lines.append(f'Only some {what}s are wrong: {sorted(wrong)}.')
         if self.growth > 1000:
             lines.append(
                 f'Rounding has grown {self.growth:.0f} times since the first '
-                'step, and hides small bugs: take fewer steps, or a smooth '
-                'activation such as tanh in place of relu.'
+                'step, and hides small bugs: take fewer steps, a smooth '
+                'activation such as tanh in place of relu, or parameters and '
+                'inputs that are whole numbers with a rate that is a power '
+                'of 2, so that nothing is rounded.'
             )
         return '\n'.join(lines)
 

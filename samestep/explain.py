@@ -7,6 +7,7 @@ import numpy as np
 from .causes import cast, likely_cause, moves_of
 from .comparison import Comparison
 from .examples import MOST_EXAMPLES, example_counts
+from .joint import numbers_cause, starts_cause
 
 
 def explain(comparison, replicas, reference, starts, batches, gradients, k):
@@ -32,15 +33,50 @@ def explain(comparison, replicas, reference, starts, batches, gradients, k):
         )
         for d in comparison.differences
     ]
-    open_ones = [d for d in found if not (d.error <= d.bound or d.cause)]
-    for i in {d.replica for d in open_ones} if rows <= MOST_EXAMPLES else ():
-        own = [d for d in open_ones if d.replica == i]
-        cause = ''
+    for fill in (fill_starts, fill_numbers, fill_counts):
         with contextlib.suppress(Exception):  # the reference may want more
-            alone = moves_alone(reference, starts[n], batches[n], gradients)
-            cause = count_cause(own, replicas[i], moves[0][1], alone, k)
-        found = [d._replace(cause=cause) if d in own else d for d in found]
+            batch = (reference, starts[n], batches[n], gradients, k)
+            found = fill(found, replicas, moves[0][1], *batch)
     return Comparison(found, comparison.growth)
+
+
+def is_open(difference):
+    """Return whether it is wrong and has no cause yet."""
+    return not (difference.error <= difference.bound or difference.cause)
+
+
+def fill_starts(found, replicas, right, reference, start, batch, gradients, k):
+    """Return the differences, those without a cause with that of replicas
+    that did not start alike."""
+    if gradients or len(replicas) < 2 or not any(map(is_open, found)):
+        return found
+    bounds = [d.bound for d in found if d.replica == 0]
+    cause = starts_cause(replicas, reference, start, batch, bounds)
+    return [d._replace(cause=cause) if is_open(d) else d for d in found]
+
+
+def fill_numbers(found, replicas, right, *_):
+    """Return them with the places of others' numbers."""
+    return [
+        d._replace(
+            cause=numbers_cause(replicas[d.replica][d.array], right, d.bound)
+        )
+        if is_open(d)
+        else d
+        for d in found
+    ]
+
+
+def fill_counts(found, replicas, right, reference, start, batch, gradients, k):
+    """Return them with how often each example is counted."""
+    rows, alone = len(batch[0]), None
+    for i in sorted({d.replica for d in found if is_open(d)}):
+        if rows <= MOST_EXAMPLES:
+            alone = alone or moves_alone(reference, start, batch, gradients)
+            own = [d for d in found if d.replica == i and is_open(d)]
+            cause = count_cause(own, replicas[i], right, alone, k)
+            found = [d._replace(cause=cause) if d in own else d for d in found]
+    return found
 
 
 def moves_of_array(moves, j):

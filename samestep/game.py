@@ -177,10 +177,20 @@ def cause_text(difference: Any) -> str:
 
 def run_game(rooms: Mapping[str, Any], in_numpy: Callable) -> None:
     """Run the command: `play [NAME]`, or `answers NAME …`."""
-    parser = argparse.ArgumentParser(prog='python -m d2lmulti.bugs')
-    parser.add_argument('command', choices=['play', 'answers'])
-    parser.add_argument('names', nargs='*', default=['0'])
+    parser = argparse.ArgumentParser(
+        prog='python -m d2lmulti.bugs',
+        description='A step has a planted bug: buy measurements, name it.',
+        epilog='For example: python -m d2lmulti.bugs play ada',
+    )
+    words = 'play a game, or print which bug each name gets'
+    parser.add_argument(
+        'command', nargs='?', choices=['play', 'answers'], help=words
+    )
+    words = 'any text: the same name, the same bug'
+    parser.add_argument('names', nargs='*', default=['0'], help=words)
     arguments = parser.parse_args()
+    if not arguments.command:
+        return parser.print_help()
     for name in arguments.names:
         game = Game(rooms, in_numpy, name)
         if arguments.command == 'play':

@@ -3,6 +3,7 @@ the bugs that the page names."""
 
 import importlib
 import pathlib
+import sys
 
 import pytest
 from verify_page import FINE, PAGE, SCRIPTS, run_recipe
@@ -44,6 +45,19 @@ def test_a_bug_in_a_recipe_is_found(bug, tmp_path):
     name, changes, cause = BUGS[bug]
     found = run_recipe(tmp_path, name, changes)
     assert FINE not in found and cause in found
+
+
+def test_the_test_of_the_page_passes_and_can_fail(tmp_path):
+    def passes(*changes):
+        found = run_recipe(
+            *(tmp_path, 'smallest.py', changes),
+            (sys.executable, '-c', 'import pytest, sys; pytest.main(["-q"])'),
+        )
+        return '1 passed' in found and 'failed' not in found
+
+    assert SCRIPTS['test_my_step.py']
+    assert passes()
+    assert not passes(('gradient(w, X[m:], y[m:])', '0 * w'))
 
 
 def test_every_recipe_is_run_by_a_test():

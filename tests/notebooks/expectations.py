@@ -335,6 +335,12 @@ OTHERS = {
             'their gradients are four times as large',
             'Its loss was higher than it should be',
         ],
+        COUNTED: [
+            'A token of the first eleven counts 61/22 times',
+            'By a half: the second device adds zeros',
+            'is it above or below 1',
+            'whose last bias is *k* times as large',
+        ],
         SHOWN: ['Types see more than half of the rooms'],
     },
     'claims': {

@@ -7,9 +7,15 @@ import subprocess
 import sys
 import zipfile
 
+import make_student
 import nbformat
 import pytest
 from make_student import is_machinery
+
+try:  # from Python 3.11 on
+    import tomllib
+except ImportError:
+    import tomli as tomllib
 
 from grading.cells import name_of, without_marks
 from grading.exercises import chapter_of
@@ -177,3 +183,55 @@ def test_it_has_what_its_readme_needs(edition):
     assert len([name for name in names if not name.endswith('/')]) == len(
         [path for path in edition.rglob('*') if path.is_file()]
     )
+
+
+def test_it_has_every_package_that_the_project_names(edition):
+    """Else setuptools, and with it `make env`, fails in the class."""
+    project = tomllib.loads((edition / 'pyproject.toml').read_text())
+    packages = project['tool']['setuptools']['packages']
+    assert {'d2lmulti', 'd2lrun', 'samestep'} <= {*packages}
+    for package in packages:
+        folder = package.replace('.', '/')
+        ours = {path.name for path in (ROOT / folder).glob('*.py')}
+        assert ours
+        assert {path.name for path in (edition / folder).glob('*.py')} == ours
+    for package, patterns in project['tool']['setuptools'][
+        'package-data'
+    ].items():
+        folder = edition / package.replace('.', '/')
+        for pattern in patterns:
+            assert [*folder.glob(pattern)], (package, pattern)
+
+
+def test_its_packages_import_nothing_that_is_not_there(edition):
+    """From its folder alone, without this repository."""
+    code = (
+        'import pathlib, d2lmulti, d2lrun, samestep.game, d2lmulti.bugs\n'
+        'from grading import __main__\n'
+        'for package in d2lmulti, d2lrun, samestep:\n'
+        '    print(pathlib.Path(package.__file__).parents[1].resolve())'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code],
+        cwd=edition,
+        text=True,
+        capture_output=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    assert {*done.stdout.split()} == {str(edition.resolve())}
+
+
+@each_chapter
+def test_what_a_chapter_links_to_is_there(name, edition):
+    for cell in cells(edition / 'notebooks' / name):
+        for link in re.findall(r'\]\((\.\./[^)#]*)', cell.source):
+            assert (edition / 'notebooks' / link).exists(), link
+
+
+def test_a_package_left_out_is_noticed(monkeypatch, tmp_path):
+    left = [part for part in make_student.PARTS if part != 'samestep']
+    monkeypatch.setattr(make_student, 'PARTS', left)
+    make_student.make_student(tmp_path / 'student')
+    with pytest.raises(AssertionError):
+        test_it_has_every_package_that_the_project_names(tmp_path / 'student')

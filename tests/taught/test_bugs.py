@@ -14,7 +14,11 @@ CAUSES = {  # for two devices
     'expert_scale': 'times the 2 devices',
     'stage_norm': 'the right one times 1.4',
     'own_count': "the mean of the shards' own",
+    'row_bias': 'one with array 3 times 2, as if each device had added it',
     'bias_share': 'divided by the 2 devices',
+    'one_buffer': 'the numbers of array 0, from number 0 on',
+    'own_start': 'started from parameters that differ by up to 0.01',
+    'router_slots': 'Only some arrays are wrong: [0].',
     'many_ticks': 'times the 2 devices',
 }
 IN_TYPES = {
@@ -85,21 +89,112 @@ def test_a_function_of_a_term_is_refused():
         bugs.nonlinear_kind('partial')
 
 
-RULES = {
-    'row_bias': (
-        bugs.add_kinds,
-        "raise TypeError('added by each device to its term: k times in all')",
-        'return a',
+def test_a_mismatch_is_a_type_error_that_names_the_kinds():
+    with pytest.raises(bugs.TypeMismatch, match='product of what is partial'):
+        bugs.Typed('partial') @ bugs.Typed('sharded')
+    assert issubclass(bugs.TypeMismatch, TypeError)
+
+
+def gradient_through(kind, *collectives, use=None):
+    """Return the gradient's kind of an array of this kind that goes through
+    the collectives, is used by `use`, and ends in a sum over the devices."""
+    array = out = bugs.Typed(kind)
+    for collective in collectives:
+        out = out.to(collective)
+    bugs.backward_kinds(use(out) if use else out)
+    return array.grad.kind
+
+
+def with_own_rows(W):
+    return (bugs.Typed('sharded') @ W).to('sum of parts')
+
+
+@pytest.mark.parametrize(
+    'kind, collectives, use, right',
+    [
+        ('replicated', [], with_own_rows, 'partial'),
+        ('sharded', ['all-gather'], with_own_rows, 'sharded'),  # ZeRO
+        ('partial', ['allreduce'], None, 'replicated'),
+        ('partial', ['reduce-scatter', 'sum of parts'], None, 'replicated'),
+        ('sharded', ['all-to-all', 'sum of parts'], None, 'sharded'),
+        ('replicated', ['one k-th', 'allreduce'], None, 'partial'),
+        ('local', [], with_own_rows, 'local'),
+    ],
+)
+def test_a_gradient_meets_the_pair(kind, collectives, use, right):
+    assert gradient_through(kind, *collectives, use=use) == right
+
+
+def test_what_comes_back_must_fit_the_pair():
+    with pytest.raises(bugs.TypeMismatch, match='back to an allreduce is par'):
+        gradient_through('partial', 'allreduce', use=with_own_rows)
+    with pytest.raises(bugs.TypeMismatch, match='reduce-scatter of what is r'):
+        gradient_through('sharded', 'all-gather')
+
+
+def test_an_array_that_is_used_in_two_ways_is_refused():
+    """As with sequence parallelism: a scale of what is sharded, and of what
+    is replicated."""
+    W = bugs.Typed('replicated')
+    own = with_own_rows(W).to('allreduce')
+    with pytest.raises(bugs.TypeMismatch, match='gradient that is'):
+        bugs.backward_kinds(own + bugs.Typed('replicated') @ W)
+
+
+def see(name):
+    return lambda: test_types_see_a_bug_and_never_a_fix(name)
+
+
+TWICE = 'added by each device to its term: k times in all'
+RULES = {  # two rules see some rooms; here is what one alone sees
+    'add': (
+        *(bugs.add_kinds, f"raise TypeMismatch('{TWICE}')", 'return a'),
+        see('counted_again'),
     ),
-    'local_count': (bugs.divide_kind, 'by != REPLICATED', 'False'),
-    'rebound': (bugs.update_kind, 'param != grad or', 'False and'),
-    'counted_again': (bugs.convert, 'kind != before', 'False'),
+    'divide': (
+        bugs.divide_kind,
+        'by != REPLICATED',
+        'False',
+        see('own_count'),
+    ),
+    'update': (
+        *(bugs.update_kind, 'param.kind != grad.kind or', 'False and'),
+        see('rebound'),
+    ),
+    'nonlinear': (
+        *(bugs.nonlinear_kind, 'a == PARTIAL', 'False'),
+        test_a_function_of_a_term_is_refused,
+    ),
+    'convert': (
+        *(bugs.convert, 'kind != before', 'False'),
+        lambda: test_a_collective_converts_one_kind_alone(
+            'allreduce', 'sharded'
+        ),
+    ),
 }
 
 
 @pytest.mark.parametrize('name', RULES)
 def test_a_rule_that_is_missing_is_noticed(name, monkeypatch):
-    function, old, new = RULES[name]
+    function, old, new, property_holds = RULES[name]
+    property_holds()
     put_in(monkeypatch, function, old, new)
-    with pytest.raises((AssertionError, TypeError)):
-        test_types_see_a_bug_and_never_a_fix(name)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        property_holds()
+
+
+@pytest.mark.parametrize(
+    'old, new',
+    [
+        ('convert(grad, PAIRS[out.collective])', 'grad'),
+        ('grad != REPLICATED', 'False'),
+        ('GRADIENTS[array.kind, out.kind]', 'grad'),
+    ],
+)
+def test_a_pair_that_is_left_out_is_noticed(old, new, monkeypatch):
+    put_in(monkeypatch, bugs.gradient_kind, old, new)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        test_what_comes_back_must_fit_the_pair()
+        test_a_gradient_meets_the_pair(
+            'replicated', [], with_own_rows, 'partial'
+        )

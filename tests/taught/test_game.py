@@ -1,5 +1,7 @@
 """The game of chapter 25: what it measures is true, and it can be won."""
 
+import io
+import re
 import subprocess
 import sys
 
@@ -126,11 +128,22 @@ def test_a_player_who_leaves_ends_the_game(error, capsys):
     assert 'Found' not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize('arguments', [[], ['win']])
-def test_a_wrong_command_prints_the_right_ones(arguments, run, capsys):
+def test_a_wrong_command_prints_the_right_ones(run, capsys):
     with pytest.raises(SystemExit):
-        run(*arguments)
+        run('win')
     assert '{play,answers}' in capsys.readouterr().err
+
+
+def test_no_command_prints_help_and_an_example_that_works(
+    run, monkeypatch, capsys
+):
+    run()
+    printed = capsys.readouterr()
+    assert not printed.err and 'name it' in printed.out
+    (example,) = re.findall(r'python -m d2lmulti.bugs (play \w+)', printed.out)
+    monkeypatch.setattr(sys, 'stdin', io.StringIO('quit\n'))
+    run(*example.split())
+    assert 'A step on' in capsys.readouterr().out
 
 
 def test_an_instructor_gets_the_answer_of_each_name(run, monkeypatch, capsys):
