@@ -1,7 +1,7 @@
 """Give chapters other numbers, and rewrite every reference to them.
 
-    python book/renumber.py timeline=10
     python book/renumber.py timeline=8 collectives=9
+    python book/renumber.py timeline=10  # if it is free
 
 moves the notebooks and rewrites, in all files of the project, their names,
 headings, rows in tables, and what texts say: "chapter 8", "chapters 4, 5 and
@@ -134,7 +134,11 @@ def renumber(wanted, root=ROOT):
     for name, number in wanted.items():
         others = [n for n in numbers if numbers[n] == number and n != name]
         if others:
-            raise ValueError(f'{others[0]} has number {number}: move it, too')
+            hint = 'move it, too'
+            if set().union(*PARTS.values()) <= set(old.values()):
+                hint = 'no number is free, so exchange two: '
+                hint += f'{name}={number} {others[0]}={old[name]}'
+            raise ValueError(f'{others[0]} has number {number}: {hint}')
         if not any(number in part for part in PARTS.values()):
             raise ValueError(f'{number} is in no part: see PARTS')
     new = {old[name]: numbers[name] for name in old}

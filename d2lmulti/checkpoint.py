@@ -21,12 +21,13 @@ from typing import Any, Dict, List, Optional, Union
 import mxnet as mx
 import numpy as onp
 
-from d2lrun.files import claim_folder, write_whole
+from d2lrun.files import claim_folder, in_time, write_whole
 
 __all__ = ['Checkpoint', 'save_checkpoint', 'load_checkpoint']
 
 KIND = b'd2lmulti checkpoint 3, SHA-256 '  # begins the comment
 NAME = re.compile(r'checkpoint-(\d{6,})-(\d{8,})\.npz')  # epoch and step
+DISK_TIMEOUT = 300.0  # seconds for a file, or a folder, until it fails
 NEWEST = 2  # should the last one be damaged, the one before serves
 # Settings that decide only how a step is split, so how sums are rounded.
 ROUNDING = ('workers', 'devices', 'speeds', 'deterministic')
@@ -144,7 +145,8 @@ def agree(name: str, saved: Any, wanted: Any) -> bool:
 def checkpoint_paths(folder: StrPath) -> List[pathlib.Path]:
     """Return the checkpoints in a folder, the newest as the last."""
     with contextlib.suppress(FileNotFoundError):
-        paths = [pathlib.Path(folder) / name for name in os.listdir(folder)]
+        names = in_time(folder, lambda: os.listdir(folder), DISK_TIMEOUT)
+        paths = [pathlib.Path(folder) / name for name in names]
         return sorted(
             (path for path in paths if NAME.fullmatch(path.name)),
             key=position_of,
@@ -214,9 +216,7 @@ def read_checkpoint(path: pathlib.Path) -> Checkpoint:
     """Return what a file holds; raise ValueError if it cannot be read, is
     damaged or not one of ours."""
     try:
-        if path.exists() and not path.is_file():  # a pipe would never end
-            raise ValueError(f'{path} is not a file')
-        file = path.read_bytes()
+        file = in_time(path, lambda: read_file(path), DISK_TIMEOUT)
     except OSError as error:
         raise ValueError(f'{path} cannot be read ({error.strerror})') from None
     end = len(file) - len(zip_comment(b''))
@@ -232,11 +232,18 @@ def read_checkpoint(path: pathlib.Path) -> Checkpoint:
         return Checkpoint(**about)
 
 
+def read_file(path: pathlib.Path) -> bytes:
+    """Return what a file holds; raise ValueError if it is none."""
+    if path.exists() and not path.is_file():  # a pipe would never end
+        raise ValueError(f'{path} is not a file')
+    return path.read_bytes()
+
+
 def write_checkpoint(path: pathlib.Path, content: bytes) -> None:
     """Write a checkpoint's file; raise OSError, with a remedy, if it cannot
-    be written."""
+    be written, TimeoutError if the disk does not answer."""
     try:
-        write_whole(path, content)
+        in_time(path, lambda: write_whole(path, content), DISK_TIMEOUT)
     except OSError as error:
         raise OSError(
             error.errno,
@@ -250,7 +257,7 @@ def claim_checkpoints(folder: str) -> int:
     """Return the open folder; until it is closed, no other job can write
     checkpoints there. Raises OSError if one does, or if nothing can."""
     try:
-        return claim_folder(folder)
+        return in_time(folder, lambda: claim_folder(folder), DISK_TIMEOUT)
     except OSError as error:
         fix = 'change its permissions, or give another folder'
         if isinstance(error, BlockingIOError):

@@ -1,4 +1,4 @@
-"""The command `d2lrun`: run a job, or `d2lrun doctor`.
+"""The command `d2lrun`: run a job, `d2lrun doctor`, or `d2lrun waits`.
 
 Each is imported when it is asked for: the doctor must not even need psutil,
 and a job does not wait for the doctor.
@@ -19,6 +19,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from . import doctor
 
         return doctor.main(arguments[1:])
+    if arguments[:1] == ['waits']:
+        from . import waits
+
+        return waits.main(arguments[1:])
     try:
         from . import options
     except ImportError as error:  # psutil is missing

@@ -6,9 +6,11 @@ import errno
 import fcntl
 import os
 import pathlib
+import queue
 import re
 import socket
 import tempfile
+import threading
 import time
 import urllib.request
 from http.client import HTTPException
@@ -37,6 +39,35 @@ def write_whole(path: pathlib.Path, content: bytes) -> None:
         os.fsync(entry)  # the new name, too
     finally:
         os.close(entry)
+
+
+def in_time(
+    path: Union[str, 'os.PathLike[str]'],
+    work: Callable[[], Any],
+    seconds: float,
+) -> Any:
+    """Return what `work` does with a path, or raise what it raises.
+
+    Raises TimeoutError if the file system has not answered after `seconds`;
+    the thread that waits for it is left behind.
+    """
+    answers: queue.Queue[Any] = queue.Queue()
+
+    def run() -> None:
+        try:
+            answers.put((work(), None))
+        except Exception as error:
+            answers.put((None, error))
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        answer, error = answers.get(timeout=seconds)
+    except queue.Empty:
+        reason = f'the file system has not answered for {seconds:g} seconds'
+        raise TimeoutError(errno.ETIMEDOUT, reason, str(path)) from None
+    if error:
+        raise error
+    return answer
 
 
 def remove_dead_parts(path: pathlib.Path, host: str) -> None:

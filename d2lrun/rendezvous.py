@@ -16,12 +16,12 @@ import functools
 import json
 import os
 import pathlib
-import queue
 import socket
 import threading
 import urllib.parse
 from typing import Any, Callable, Iterator, NamedTuple
 
+from . import files
 from .agent import start_thread
 from .basics import counted
 from .channel import MAX_HELLO, Channel
@@ -203,29 +203,19 @@ def announced(
 def in_time(path: pathlib.Path, work: Callable[[], Any]) -> Any:
     """Return what `work` does with a path; ValueError if its file system
     refuses, or does not answer."""
-    answers: queue.Queue[tuple[Any, OSError | None]] = queue.Queue()
-
-    def run() -> None:
-        try:
-            answers.put((work(), None))
-        except OSError as error:
-            answers.put((None, error))
-
-    start_thread(run)
     remedy = 'name a file in another folder, or use tcp://host:port'
     try:
-        answer, error = answers.get(timeout=FILE_TIMEOUT)
-    except queue.Empty:
+        return files.in_time(path, work, FILE_TIMEOUT)
+    except TimeoutError:
         raise ValueError(
             f'the file system of {path} has not answered for {FILE_TIMEOUT} '
             f'seconds: {remedy}'
         ) from None
-    if error:
+    except OSError as error:
         raise ValueError(
             f'{path} cannot be used ({error.strerror}): make room or get '
             f'permission there, {remedy}'
-        )
-    return answer
+        ) from None
 
 
 def read_note(path: pathlib.Path) -> tuple[str, int, str] | None:

@@ -99,11 +99,53 @@ def test_a_chapter_moves_and_moves_back_without_a_difference(
     assert git(copy, 'status', '--porcelain') == b''
 
 
+# What would name a chapter by its number where `renumber` does not look.
+HIDDEN = re.compile(r"-k '?\d+_|startswith\('\d+\. '|startswith\('\d\d_?'")
+
+
+def leftovers(folder, stems):
+    """Return where old names stand, or numbers that nothing rewrites."""
+    old = re.compile('|'.join(rf'(?<!\w){stem}\b' for stem in stems))
+    return [
+        (path.name, found[0])
+        for path in project_files(folder)
+        if path.parent.name != 'd2lmulti'  # which `make export` writes
+        for found in re.finditer(
+            f'{old.pattern}|{HIDDEN.pattern}', path.read_text()
+        )
+    ]
+
+
+def test_two_chapters_in_the_middle_change_places_and_back(copy):
+    first, second = (stems()[number] for number in (9, 10))
+    here, there = name_of(first), name_of(second)
+    renumber({here: 10, there: 9}, copy)
+    assert leftovers(copy, [first, second]) == []
+    for number, name in ((10, here), (9, there)):
+        path = copy / 'notebooks' / f'{number:02d}_{name}.ipynb'
+        heading = nbformat.read(path, 4).cells[0].source
+        assert heading.startswith(f'# {number}. ')
+    assert git(copy, 'status', '--porcelain') != b''
+    renumber({here: 9, there: 10}, copy)
+    assert git(copy, 'status', '--porcelain') == b''
+
+
+@pytest.mark.parametrize(
+    'line', ['pytest -k 17_', "text.startswith('3. ')", "startswith('15')"]
+)
+def test_a_number_that_nothing_rewrites_is_caught(line, copy):
+    (copy / 'README.md').write_text(line)
+    assert leftovers(copy, ['99_none'])
+
+
 @pytest.mark.parametrize(
     'wanted, message',
     [
         ({'nobody': 3}, 'no chapter nobody: choose from .*devices'),
-        ({'devices': 2}, 'network has number 2: move it, too'),
+        (
+            {'devices': 2},
+            'network has number 2: no .* two: devices=2 network=1',
+        ),
         ({'devices': 99}, '99 is in no part'),
     ],
 )

@@ -1,9 +1,12 @@
 """At a hang, the launcher names the rank that is out of step, and the line."""
 
+import subprocess
+import sys
+
 import pytest
 from helpers import JOB_LIMITS, JOIN
 
-from d2lrun import JobFailed, report
+from d2lrun import JobFailed, report, waits
 from d2lrun.roles import Role
 
 pytestmark = pytest.mark.timeout(120)
@@ -132,6 +135,31 @@ def test_records_are_kept_where_the_user_wants_them(job, tmp_path):
             *('init w', 'init v', 'push w', 'pull w'),
         ]
         assert all(record.begun <= record.ended for record in records)
+
+
+@pytest.mark.parametrize('slow', [0, 1])
+def test_a_slow_worker_is_the_one_that_waits_least(job, tmp_path, slow):
+    """It sleeps 0.5 s before each of three exchanges."""
+    script = f"""
+import time
+for _ in range(3):
+    time.sleep(0.5 * (store.rank == {slow}))
+    step()
+    npx.waitall()
+"""
+    job(START + script, workers=2, env=[f'D2LRUN_RECORDS={tmp_path}'])
+    output = subprocess.check_output(
+        [sys.executable, '-m', 'd2lrun', 'waits', tmp_path], text=True
+    )
+    assert [line[:6] for line in output.splitlines()[:2]] == [
+        f'rank {1 - slow}',
+        f'rank {slow}',
+    ]
+
+
+def test_records_of_one_worker_tell_nothing_of_waiting(tmp_path, capsys):
+    assert waits.main([str(tmp_path)]) == 1
+    assert 'records of 0 workers' in capsys.readouterr().err
 
 
 def test_without_a_place_for_records_the_job_goes_on(job, tmp_path):

@@ -134,7 +134,7 @@ CONFRONTED = {
     'mesh': {
         'we expect wrong gradients': 'proof',
         'they should be right on meshes of one to': 'proof',
-        'Three steps with momentum should end': 'zero-check',
+        'Three steps should end': 'zero-check',
         'have as many numbers as one': 'zero-check',
     },
     'cluster': {

@@ -13,6 +13,7 @@ import resource
 import signal
 import socket
 import tempfile
+import threading
 import time
 import warnings
 
@@ -119,6 +120,57 @@ def test_every_so_many_steps_one_is_kept(tmp_path):
         module.position_of(path) for path in module.checkpoint_paths(tmp_path)
     ] == [[0, 6], [0, 12], [1, 6], [1, 12], [1, 14]]
     assert load_checkpoint(tmp_path).step == 14
+
+
+@pytest.fixture
+def stall(monkeypatch):
+    """Return a function: then the disk does not answer for two seconds."""
+    monkeypatch.setattr(module, 'DISK_TIMEOUT', 0.2)
+    released = threading.Event()
+
+    def stall(name):
+        monkeypatch.setattr(os, name, lambda *_, **more: released.wait(2))
+
+    yield stall
+    released.set()
+
+
+@pytest.mark.parametrize('call', ['fsync', 'replace', 'listdir'])
+def test_a_disk_that_does_not_answer_ends_a_save_with_its_name(
+    tmp_path, call, stall
+):
+    assert_stalled_save_ends(tmp_path, call, stall)
+
+
+def assert_stalled_save_ends(folder, call, stall):
+    """The earlier ones stay as they are."""
+    save_checkpoint(folder, some(5))
+    before = (folder / 'checkpoint-000000-00000005.npz').read_bytes()
+    stall(call)
+    with pytest.raises(OSError, match='not answered for 0.2 seconds') as error:
+        save_checkpoint(folder, some(6))
+    assert str(folder) in str(error.value)
+    if call != 'listdir':
+        assert 'give another folder' in str(error.value)
+    after = (folder / 'checkpoint-000000-00000005.npz').read_bytes()
+    assert before == after
+
+
+def test_a_folder_that_does_not_answer_is_not_claimed(tmp_path, stall):
+    stall('makedirs')
+    with pytest.raises(OSError, match=f'{tmp_path}.*not answered.*another fo'):
+        module.claim_checkpoints(tmp_path)
+
+
+def test_a_save_without_a_limit_is_caught(tmp_path, stall, monkeypatch):
+    put_in(
+        monkeypatch,
+        module.write_checkpoint,
+        'in_time(path, lambda: write_whole(path, content), DISK_TIMEOUT)',
+        'write_whole(path, content)',
+    )
+    with pytest.raises(pytest.fail.Exception):
+        assert_stalled_save_ends(tmp_path, 'fsync', stall)
 
 
 @pytest.mark.parametrize('bad', [onp.nan, onp.inf, -onp.inf])

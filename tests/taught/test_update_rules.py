@@ -300,7 +300,7 @@ def test_a_job_without_the_check_would_train_nothing(monkeypatch):
 
 
 class CountsSteps:
-    """A rule with a step count of its own, which a trial must not change."""
+    """A rule that counts its steps, which a trial must not change."""
 
     num_steps = 0
 

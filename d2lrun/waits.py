@@ -1,0 +1,35 @@
+"""Who slows a job down: `d2lrun waits FOLDER`, from the workers' records that
+`D2LRUN_RECORDS=FOLDER` keeps."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+from typing import Sequence
+
+from .records import parse_records, waiting_times
+
+USAGE = 'd2lrun waits FOLDER, the one that D2LRUN_RECORDS named in the job'
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print how long each worker waited for the last one; return the exit
+    status, 1 without records of two workers."""
+    if len(arguments) != 1:
+        print(f'usage: {USAGE}', file=sys.stderr)
+        return 2
+    paths = pathlib.Path(arguments[0]).glob('records-*')
+    records = {path.name: parse_records(path.read_bytes()) for path in paths}
+    if len(records) < 2:
+        print(
+            f'error: {arguments[0]} has the records of {len(records)} '
+            f'workers, and two or more are needed: {USAGE}',
+            file=sys.stderr,
+        )
+        return 1
+    waits = waiting_times(records, 'push')
+    for name in sorted(waits, key=lambda name: -waits[name]):
+        rank = name.replace('records-', 'rank ')
+        print(f'{rank} waited {waits[name]:.3f} s for the last one')
+    print('The others waited for the one that waited least.')
+    return 0
