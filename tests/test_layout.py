@@ -43,6 +43,7 @@ FLOORS = [
         'mesh',
     },
     {'cluster', 'causes', 'resume', 'scaling', 'bugs'},
+    {'scores'},
     {'__init__', '__main__'},
 ]
 
