@@ -45,7 +45,6 @@ if tags.has('student'):  # noqa: F821
     exclude_patterns.append('teaching*')  # has answers
 nitpicky = True
 numfig = True  # figures are numbered through the whole book
-math_number_all = True  # and equations on each page
 
 nb_execution_mode = 'off'
 nb_merge_streams = True  # one box for the output of a cell
