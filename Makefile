@@ -28,7 +28,7 @@ tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \
 by_hand = d2lmulti/checks.py d2lmulti/check_rules.py \
 	d2lmulti/check_mesh.py d2lmulti/check_pipeline.py d2lmulti/check_planner.py \
 	d2lmulti/plots.py d2lmulti/checkpoint.py d2lmulti/resume.py \
-	d2lmulti/__main__.py d2lmulti/prepare \
+	d2lmulti/scores.py d2lmulti/__main__.py d2lmulti/prepare \
 	d2lmulti/datasets/*.py d2lrun samestep
 compile = pip compile -q --config-file requirements/uv.toml --universal \
 	--python-version 3.8 --generate-hashes
@@ -37,7 +37,7 @@ compile = pip compile -q --config-file requirements/uv.toml --universal \
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help env train lab lint check test test-all test-ci test-long test-processors \
-	test-as-gpus test-hosts test-gpu test-gpu-build bench export execute sphinx book pdf slides \
+	test-as-gpus test-hosts test-gpu test-gpu-build bench readme export execute sphinx book pdf slides poster \
 	student grade figures horovod lock dist gpu-report clean
 
 help:  ## list the targets
@@ -127,6 +127,9 @@ test-gpu-build: env  # MXNet's GPU build without a GPU; needs gcc
 bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cluster, unequal, large_batch, compression, masked_words
 	$(python) benchmarks/run.py $(SUITE) $(ARGS)
 
+readme: env  ## measure what README shows, on a quiet machine; 4 minutes
+	$(python) benchmarks/readme.py $(ARGS)
+
 gpu-report: BUILD = gpu
 gpu-report: env  ## on a machine with GPUs: test and measure, for sending in
 	$(python) benchmarks/gpu_report.py $(ARGS)
@@ -157,7 +160,7 @@ sphinx: env
 	@$(python) -c 'import sphinx' 2>/dev/null || { \
 	    echo 'for the book: make env PYTHON=python3.11' >&2; exit 1; }
 
-# The front page links to the PDF and the slides if they are there.
+# The front page links to the PDF, the slides and the poster if there are any.
 book: sphinx  ## render the site into build/book; EDITION=student has no solutions
 	$(sphinx) -W --keep-going -n -D printed_folder=$(CURDIR)/build \
 	    -d build/book-cache$(edition) book build/book$(edition)
@@ -173,6 +176,10 @@ pdf: sphinx  ## print the book as build/book.pdf; needs Chromium
 slides: sphinx  ## make slides of each chapter in build/slides
 	@$(python) book/make_slides.py build/slides
 	@echo 'The slides are in build/slides/index.html'
+
+poster: sphinx  ## print the book's ideas on a page of A3, build/poster.pdf
+	$(python) book/make_poster.py build/poster.pdf
+	@echo 'The poster is in build/poster.pdf'
 
 student: env  ## the edition without solutions: build/student and a zip
 	@$(python) book/make_student.py build/student

@@ -5,6 +5,7 @@ become numbered figures, solutions and supporting code are folded, and nbdev's
 marks disappear.
 """
 
+import ast
 import json
 import pathlib
 import re
@@ -14,12 +15,16 @@ from chapters import stems
 from make_student import for_students, is_machinery
 from pybtex.database import parse_file
 
-from grading.cells import without_marks
+from grading.cells import plain, without_marks
 
 HERE = pathlib.Path(__file__).parent
 
 # The tags of the cells that are folded, and what the label calls them.
-FOLDED = {'solution': 'our solution', 'hide-input': 'the code'}
+FOLDED = {
+    'solution': 'our solution',
+    'check': 'the check',
+    'hide-input': 'the code',
+}
 # An answer in words looks like a solution in code.
 ANSWER = (
     r'<details>\n<summary>Our answer</summary>(.*)</details>',
@@ -67,22 +72,46 @@ def adapt_notebook(app, docname, source):
             if is_machinery(cell):
                 cell['metadata'].setdefault('tags', []).append('hide-input')
             text = without_marks(text)
-            fold(cell['metadata'])
+            fold(cell['metadata'], text)
         cell['source'] = text
     source[0] = json.dumps(notebook)
 
 
-def fold(metadata):
-    """Fold a cell that is tagged so, below a label that says what it is."""
+def fold(metadata, source=''):
+    """Fold a cell that is tagged so, below a label that says what it is.
+
+    Of a solution the output is folded, too: below a stub that nobody has
+    answered, 'passed' would be puzzling.
+    """
     tags = metadata.get('tags', [])
     what = next((FOLDED[tag] for tag in FOLDED if tag in tags), None)
     if what:
-        metadata['tags'] = sorted({*tags, 'hide-input'})
+        hidden = 'hide-cell' if 'solution' in tags else 'hide-input'
+        metadata['tags'] = sorted({*tags} - {'hide-input'} | {hidden})
+        if what == FOLDED['hide-input']:
+            what = named(source)
         metadata['mystnb'] = {
             **metadata.get('mystnb', {}),
             'code_prompt_show': f'Show {what}',
             'code_prompt_hide': f'Hide {what}',
         }
+
+
+def named(source):
+    """Return what a label calls supporting code: what it defines first."""
+    try:
+        body = ast.parse(plain(source)).body
+    except SyntaxError:
+        return FOLDED['hide-input']
+    imports = (ast.Import, ast.ImportFrom)
+    if body and all(isinstance(node, imports) for node in body):
+        return 'the imports'
+    defined = (ast.FunctionDef, ast.ClassDef)
+    names = [node.name for node in body if isinstance(node, defined)]
+    if not names:
+        return FOLDED['hide-input']
+    more = ', …' if names[2:] else ''
+    return f'{FOLDED["hide-input"]}: {", ".join(names[:2])}{more}'
 
 
 def link_chapters(text, folder=''):

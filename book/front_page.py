@@ -33,6 +33,7 @@ def fill_in(app, docname, source):
     student = app.tags.has('student')
     parts = {
         'buttons': buttons(app),
+        'caption': readme_mark('caption').strip('*'),
         'what you learn': readme_section('What you will be able to do'),
         'chapters': cards(),
         'contents': contents(),
@@ -61,6 +62,13 @@ def readme_section(title):
     """Return the text below a heading of README."""
     text = (ROOT / 'README.md').read_text()
     return re.search(rf'^## {title}\n\n(.*?)\n\n##', text, re.M | re.S)[1]
+
+
+def readme_mark(name):
+    """Return what `make readme` wrote into README under a name."""
+    text = (ROOT / 'README.md').read_text()
+    mark = f'<!-- make readme: {name} -->'
+    return re.search(f'{mark}\n(.*?)\n<!-- end -->', text, re.DOTALL)[1]
 
 
 def chapter_lines():
@@ -161,6 +169,7 @@ def printed(app):
     found = {
         'PDF': (pathlib.Path(folder, f'book{edition}.pdf'), 'book.pdf'),
         'Slides': (pathlib.Path(folder, 'slides'), 'slides/index.html'),
+        'Poster': (pathlib.Path(folder, 'poster.pdf'), 'poster.pdf'),
     }
     return {
         label: (path, name)
@@ -169,8 +178,15 @@ def printed(app):
     }
 
 
+def outdated(app, env, added, changed, removed):
+    """Return the front page if its links to what was printed have changed."""
+    before = getattr(env, 'printed_before', None)
+    env.printed_before = sorted(printed(app))
+    return ['index'] if before not in (None, env.printed_before) else []
+
+
 def copy_printed(app, error):
-    """Copy the PDF and the slides into the site, if they are there."""
+    """Copy what was printed into the site, if it is there."""
     if error or app.builder.name != 'html':
         return
     for path, name in printed(app).values():
@@ -294,5 +310,6 @@ def setup(app):
     app.add_transform(IndexDefinitions)
     app.connect('source-read', fill_in, priority=400)  # before its links
     app.connect('html-page-context', describe)
+    app.connect('env-get-outdated', outdated)
     app.connect('build-finished', copy_printed)
     return {'parallel_read_safe': True}

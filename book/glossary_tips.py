@@ -1,7 +1,7 @@
-"""On the site, show a term's meaning where a chapter first uses it.
+"""On the site, show a term's meaning where a page first uses it.
 
-The first use in a chapter that does not explain the term is a link to the
-glossary's row, with the meaning beside it on hover and by keyboard.
+The first use on a page that does not explain the term is a link to the
+glossary's row, with the meaning beside it on hover, by keyboard and by touch.
 """
 
 import functools
@@ -16,6 +16,9 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 GLOSSARY = pathlib.Path(__file__).parent / 'glossary.md'
 ROW = re.compile(r'^\| \*\*(.+?)\*\* \| (.+?) \| chapter (\d+) \|', re.M)
+
+# Pages that explain terms themselves, or have no text.
+WITHOUT_TIPS = {'glossary', 'api', 'references'}
 
 # Words of every day, too: these would often get a wrong meaning.
 COMMON = {
@@ -59,23 +62,26 @@ class NameRows(SphinxTransform):
 
 
 class AddTips(SphinxPostTransform):
-    """Make the first use of a term in a chapter a link with its meaning."""
+    """Make the first use of a term on a page a link with its meaning."""
 
     default_priority = 900
     builders = ('html',)  # not the PDF
 
     def run(self, **kwargs):
         """Replace the first use of each term."""
-        folder, _, stem = self.env.current_document.docname.partition('/')
-        if folder != 'notebooks':
+        page = self.env.current_document.docname
+        if page in WITHOUT_TIPS:
             return
+        folder, _, stem = page.rpartition('/')
+        own = number_of(stem) if folder == 'notebooks' else None
         missing = {
             term: meaning
             for term, (meaning, chapter) in rows().items()
-            if number_of(stem) != chapter and term not in COMMON
+            if chapter != own and term not in COMMON
         }
+        up = '../' * bool(folder)
         for text in [*self.document.findall(is_prose)]:
-            parts = parts_of(text.astext(), missing)
+            parts = parts_of(text.astext(), missing, up)
             if len(parts) > 1:
                 text.parent.replace(text, parts)
 
@@ -87,7 +93,7 @@ def is_prose(node):
     )
 
 
-def parts_of(text, missing):
+def parts_of(text, missing, up='../'):
     """Return nodes for a text; take each term that occurs from `missing`."""
     forms = {term[0].upper() + term[1:]: term for term in missing}
     forms.update((term, term) for term in missing)
@@ -98,15 +104,17 @@ def parts_of(text, missing):
         meaning = missing.pop(forms[found[1]], None)
         if meaning is not None:
             parts.append(nodes.Text(text[end : found.start()]))
-            parts.append(nodes.raw('', tip(found[1], meaning), format='html'))
+            parts.append(
+                nodes.raw('', tip(found[1], meaning, up), format='html')
+            )
             end = found.end()
     return [*parts, nodes.Text(text[end:])]
 
 
-def tip(word, meaning):
-    """Return the link."""
+def tip(word, meaning, up):
+    """Return the link; `up`: the way to the folder of the glossary."""
     return (
-        f'<a class="tip" href="../glossary.html#{anchor(word)}" '
+        f'<a class="tip" href="{up}glossary.html#{anchor(word)}" '
         f'data-tip="{html.escape(meaning)}">{html.escape(word)}</a>'
     )
 

@@ -32,9 +32,11 @@ UNFOLD = """() => {
   document.body.classList.add('printed-book');
   document.querySelectorAll('details').forEach(d => d.open = true);
   document.querySelectorAll('summary').forEach(s => {
-    s.textContent = s.textContent.includes('solution') ? 'Our solution'
-                  : s.textContent.includes('code') ? 'Supporting code'
-                  : 'Our answer';
+    const label = s.textContent.trim();
+    s.textContent = label.startsWith('Show our solution') ? 'Our solution'
+                  : label.startsWith('Show our answer') ? 'Our answer'
+                  : label.startsWith('Show the check') ? 'The check'
+                  : 'Supporting code';
   });
   document.querySelectorAll('article span[id]:empty').forEach(target => {
     let next = target.nextElementSibling;

@@ -1,10 +1,11 @@
-"""Give each exercise its id and points, in nbgrader's metadata.
+"""Give each exercise its id and points, and fold its check and solution.
 
     python -m grading.number notebooks
 
 Exercise 2 of 06_causes.ipynb is causes-exercise-2, and its check has that
 name and '-check': the id stays when the chapter gets another number. Points
-that a check has already stay; a new exercise is worth one.
+that a check has already stay; a new exercise is worth one. JupyterLab folds
+the check, which is as tall as the screen, and our solution with its output.
 `make export` calls this.
 """
 
@@ -23,6 +24,13 @@ def number(notebook, stem):
     chapter = name_of(stem)
     stubs = code_cells(notebook, 'exercise')
     checks = code_cells(notebook, 'check')
+    for check in checks:
+        check.metadata.jupyter = {'source_hidden': True}
+    for solution in code_cells(notebook, 'solution'):
+        solution.metadata.jupyter = {
+            'outputs_hidden': True,
+            'source_hidden': True,
+        }
     for i, (stub, check) in enumerate(zip(stubs, checks), 1):
         name = f'{chapter}-exercise-{i}'
         points = check.metadata.get('nbgrader', {}).get('points', 1)

@@ -46,6 +46,7 @@ FLOORS = [
         'mesh',
     },
     {'cluster', 'causes', 'resume', 'scaling', 'bugs'},
+    {'scores'},
     {'__init__', '__main__'},
 ]
 

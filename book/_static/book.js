@@ -5,9 +5,60 @@ document.addEventListener('DOMContentLoaded', () => {
       if (picture.naturalWidth > 1.8 * picture.naturalHeight) {
         picture.parentElement.classList.add('wide-picture');
         picture.parentElement.tabIndex = 0;
+        const hint = document.createElement('p');
+        hint.className = 'scroll-hint';
+        hint.textContent = 'Swipe the figure to see the rest \u2192';
+        picture.parentElement.after(hint);
       }
     };
     if (picture.complete) mark();
     else picture.addEventListener('load', mark);
   }
 });
+
+/* A term's meaning: a finger has nothing to hover with. */
+document.addEventListener('click', (event) => {
+  const tip = event.target.closest?.('a.tip');
+  const wasOpen = tip?.classList.contains('tip-open');
+  for (const open of document.querySelectorAll('a.tip-open'))
+    open.classList.remove('tip-open');
+  if (!tip || event.pointerType !== 'touch' || wasOpen) return;
+  event.preventDefault();
+  const {left} = tip.getBoundingClientRect();
+  const room = document.documentElement.clientWidth - 8;
+  const width = Math.min(300, room);
+  tip.style.setProperty(
+    '--tip-left', `${Math.min(0, room - width - left)}px`);
+  tip.classList.add('tip-open');
+});
+
+/* What the search shows of a page: its text, at the word, not in one. */
+const improveSearch = () => {
+  if (typeof Search === 'undefined' || Search.improved) return;
+  Search.improved = true;
+  const ofTheme = '.bd-header-article, .prev-next-footer, #jb-print-docs-body,'
+    + ' .headerlink, script, style, button, summary';
+  Search.htmlToText = (source, anchor) => {
+    const page = new DOMParser().parseFromString(source, 'text/html');
+    const text = page.querySelector('article');
+    for (const part of page.querySelectorAll(ofTheme)) part.remove();
+    const found = anchor && text?.querySelector(anchor);
+    return (found || text)?.textContent.replace(/\s+/g, ' ') ?? '';
+  };
+  Search.makeSearchSummary = (source, keywords, anchor) => {
+    const text = Search.htmlToText(source, anchor);
+    if (!text) return null;
+    const quoted = [...keywords].map(
+      (word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    const place = text.search(
+      new RegExp(`(?<![\\p{L}\\d])(${quoted.join('|')})`, 'iu'));
+    const start = Math.max(place - 120, 0), end = start + 240;
+    const summary = document.createElement('p');
+    summary.classList.add('context');
+    summary.textContent = (start ? '\u2026' : '')
+      + text.slice(start, end).trim() + (end < text.length ? '\u2026' : '');
+    return summary;
+  };
+};
+improveSearch();
+document.addEventListener('DOMContentLoaded', improveSearch);

@@ -15,6 +15,7 @@ from chapter_pages import (
     adapt_page,
     keep_together,
     link_chapters,
+    named,
 )
 from chapters import NOTEBOOKS, PARTS, by_part, number_of
 from front_page import for_edition
@@ -113,17 +114,35 @@ def adapted(*tags):
     [
         (['solution'], 'our solution'),
         (['hide-input'], 'the code'),
+        (['check'], 'the check'),
         (['hide-input', 'solution'], 'our solution'),
     ],
 )
 def test_a_folded_cell_has_a_label_that_says_what_it_is(tags, label):
     metadata = adapted(*tags)['metadata']
-    assert metadata['tags'] == sorted({'hide-input', *tags})
+    hidden = 'hide-cell' if 'solution' in tags else 'hide-input'
+    assert metadata['tags'] == sorted({*tags} - {'hide-input'} | {hidden})
     assert metadata['mystnb'] == {
         'image': 'kept',
         'code_prompt_show': f'Show {label}',
         'code_prompt_hide': f'Hide {label}',
     }
+
+
+@pytest.mark.parametrize(
+    'source, label',
+    [
+        ('import a\nfrom b import c', 'the imports'),
+        ('import a\ndef f():\n    def g(): pass\nx = f()', 'the code: f'),
+        ('class A:\n    pass\ndef b(): pass', 'the code: A, b'),
+        ('def a(): pass\ndef b(): pass\ndef c(): pass', 'the code: a, b, …'),
+        ('%matplotlib inline\nimport a', 'the imports'),
+        ('x = 1', 'the code'),
+        ('%%writefile a.txt\n<b>', 'the code'),
+    ],
+)
+def test_a_label_names_what_the_code_below_it_defines(source, label):
+    assert named(source) == label
 
 
 @pytest.mark.parametrize('name', CHAPTERS.values())

@@ -15,6 +15,7 @@ import pikepdf
 from browsing import run
 from chapter_pages import CHAPTERS
 from make_pdf import REPEATED
+from printing import text_sizes
 from pypdfium2 import PdfDocument
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -105,6 +106,25 @@ def test_each_page_of_a_chapter_has_its_title(chapters, texts):
             assert title in words(text)
 
 
+def test_text_is_as_large_on_paper_as_it_is_asked_for(pdf):
+    """Chromium prints all of it smaller if one thing is too wide."""
+    with PdfDocument(pdf) as pages:
+        sizes = [
+            {size: len(letters) for size, letters in text_sizes(page).items()}
+            for page in [pages[i] for i in (20, 60, 100, 140, 180)]
+        ]
+    total = {}
+    for found in sizes:
+        for size, count in found.items():
+            total[size] = total.get(size, 0) + count
+    near = {
+        wanted: sum(n for size, n in total.items() if abs(size - wanted) < 0.2)
+        for wanted in (10.5, 8)  # text and code in book.css
+    }
+    assert min(near.values()) > 1000, total
+    assert sum(near.values()) > 0.8 * sum(total.values()), total
+
+
 def test_what_the_site_folds_is_printed_below_a_label(texts):
     text = ' '.join(texts)
     for label in ('Supporting code', 'Our solution', 'Our answer'):
@@ -125,7 +145,8 @@ def test_nothing_is_cut_off_in_print(browser, single_page):
     page.goto(single_page.as_uri(), timeout=600_000)
     page.emulate_media(media='print')
     wide = page.evaluate(
-        """() => [...document.querySelectorAll('article pre, article img')]
+        """() => [...document.querySelectorAll(
+            'article pre, article img, article table, article dt')]
         .filter(e => e.scrollWidth > e.clientWidth + 1
                 || e.getBoundingClientRect().right > 661)
         .map(e => e.textContent.slice(0, 60))"""

@@ -1,13 +1,21 @@
 """README and the pages beside it name what exists."""
 
 import ast
+import json
 import pathlib
 import re
+import statistics
+import sys
 
 import pytest
 from contents import contents
+from PIL import Image
 
 ROOT = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / 'benchmarks'))
+
+import readme  # noqa: E402
+
 README = (ROOT / 'README.md').read_text()
 MAKEFILE = (ROOT / 'Makefile').read_text()
 PAGES = ('README.md', 'CONTRIBUTING.md', 'book/running.md')
@@ -73,28 +81,51 @@ def test_the_lines_in_readme_are_those_of_one_file():
     assert 'train_batch' in {node.name for node in shown.body}
 
 
-def test_the_speeds_in_readme_are_those_of_the_stored_results():
-    results = (ROOT / 'benchmarks/results/RESULTS.md').read_text()
-    rows = dict(
-        re.findall(r'^\| ([^|]+) \| ([\d,]+ \| [\d,]+) \|$', README, re.M)
-    )
-    peers = {
-        'this project': 'this project',
-        "Gluon's `Trainer`, with our settings": 'Gluon Trainer, our settings',
-        "Gluon's `Trainer`, by default": 'Gluon Trainer, default settings',
-        "D2L's multi-GPU recipe": 'D2L recipe',
-        "PyTorch's DistributedDataParallel": 'PyTorch DDP',
-        "TensorFlow's MirroredStrategy": 'TensorFlow, MirroredStrategy',
-        "JAX's `shard_map`": 'JAX, shard_map',
-    }
-    assert set(rows) == set(peers)
-    for name, speeds in rows.items():
-        assert speeds.split(' | ') == [
-            re.search(rf'^\| {peers[name]} \| {k} \| ([\d,]+)', results, re.M)[
-                1
-            ]
-            for k in (1, 2)
+def test_readme_says_what_the_stored_run_says():
+    run = json.loads(readme.STORED.read_text())
+    assert readme.fill_in(README, run) == README, 'run `make readme`'
+    for name, seconds in run['seconds'].items():
+        rates = [
+            f'{run["images"] / statistics.median(part):,.0f}'
+            for part in seconds
         ]
+        assert f'| {name} | {" | ".join(rates)} | ' in README
+
+
+def test_the_figure_shows_the_stored_run():
+    run = json.loads(readme.STORED.read_text())
+    picture = Image.open(readme.FIGURE)
+    assert json.loads(picture.info['Description']) == {
+        'seconds': readme.medians(run)
+    }
+    for seconds in readme.medians(run):  # the bars, and the line below them
+        assert f'{seconds:.2f} s' in readme.caption(run)
+
+
+@pytest.mark.parametrize('part', ['seconds', 'accuracies'])
+def test_another_run_makes_another_readme(part):
+    run = json.loads(readme.STORED.read_text())
+    if part == 'seconds':
+        run['seconds'][readme.OURS] = [[4.0], [2.0]]
+        assert '2.00 times as fast' in readme.fill_in(README, run)
+    else:
+        run['accuracies'][1][-1] = 0.125
+    assert readme.fill_in(README, run) != README
+
+
+def test_a_lost_mark_in_readme_is_named():
+    run = json.loads(readme.STORED.read_text())
+    with pytest.raises(ValueError, match='speeds'):
+        readme.fill_in(README.replace('readme: speeds', 'read'), run)
+
+
+def test_one_batch_size_is_named_above_the_results():
+    """Figure and table come from one run; what others reach is linked."""
+    screen = README[: README.index('\n## All of it')]
+    speed = README[README.index('## How fast') :].split('\n## ')[0]
+    sizes = re.findall(r'minibatches of (\d+)', screen + speed)
+    assert sizes == [str(readme.BATCH_SIZE)] * 2
+    assert 'benchmarks/results/RESULTS.md' in speed
 
 
 def test_jupyterlab_lists_the_chapters_as_readme_does():

@@ -17,17 +17,18 @@ if sys.version_info < (3, 11):
     )
 
 from api_page import PUBLIC
-from browsing import Visit, run, serious_violations
+from browsing import Visit, run, serious_violations, wait_until
 from bs4 import BeautifulSoup, SoupStrainer
+from chapter_pages import named
 from chapters import number_of
 from front_page import chapter_lines
-from glossary_tips import parts_of
+from glossary_tips import WITHOUT_TIPS, parts_of
 from make_student import is_machinery
 from pybtex.database import parse_file
 
 import d2lmulti
 import d2lrun
-from grading.cells import name_of
+from grading.cells import name_of, without_marks
 
 ROOT = pathlib.Path(__file__).parents[2]
 CHAPTER_FILES = sorted((ROOT / 'notebooks').glob('*.ipynb'))
@@ -35,6 +36,7 @@ CHAPTERS = [path.stem for path in CHAPTER_FILES]
 PAGES = [
     'index',
     'running',
+    'verify',
     'data',
     'determinism',
     'figures',
@@ -162,7 +164,11 @@ def test_tips_take_whole_words_once_and_in_their_case():
 
 @pytest.mark.parametrize(
     'kind, label',
-    [('solution', 'Show our solution'), ('hide-input', 'Show the code')],
+    [
+        ('solution', 'Show our solution'),
+        ('check', 'Show the check'),
+        ('hide-input', 'Show the '),
+    ],
 )
 def test_folded_code_can_be_shown(browser, site, kind, label):
     with Visit(browser, f'{site}/notebooks/04_data.html') as visit:
@@ -170,7 +176,9 @@ def test_folded_code_can_be_shown(browser, site, kind, label):
             f'.tag_{kind} .cell_input div.highlight'
         ).first
         assert not code.is_visible()
-        visit.page.get_by_text(label).first.click()
+        summary = code.locator('xpath=ancestor::details/summary')
+        assert summary.inner_text().startswith(label)
+        summary.click()
         assert code.is_visible()
 
 
@@ -182,13 +190,138 @@ TOO_WIDE = """() => [...document.querySelectorAll(
   .map(e => e.textContent.slice(0, 60))"""
 
 
-@pytest.mark.parametrize('width', [360, 390, 784, 1280])
+@pytest.mark.parametrize('width', [360, 390, 784, 1280, 1600])
 def test_nothing_is_wider_than_its_box_or_the_screen(visit, width):
     visit.page.set_viewport_size({'width': width, 'height': 740})
     wide = visit.page.evaluate('document.documentElement.scrollWidth')
     cut = visit.page.evaluate(TOO_WIDE)
     visit.page.set_viewport_size({'width': 1280, 'height': 720})
     assert wide <= width and not cut
+
+
+@pytest.mark.parametrize('width', [1280, 1600])
+def test_no_code_scrolls_beside_both_sidebars(visit, width):
+    visit.page.set_viewport_size({'width': width, 'height': 740})
+    folded = visit.page.evaluate(
+        """() => [...document.querySelectorAll('article details')].map(
+        d => [d, d.open, d.open = true]).length"""
+    )
+    wide = visit.page.evaluate(
+        """() => [...document.querySelectorAll('.cell_input pre')]
+        .filter(e => e.scrollWidth > e.clientWidth)
+        .map(e => e.textContent.slice(0, 60))"""
+    )
+    visit.page.evaluate(
+        """() => document.querySelectorAll('article details').forEach(
+        d => d.open = false)"""
+    )
+    visit.page.set_viewport_size({'width': 1280, 'height': 720})
+    assert folded >= 0 and not wide
+
+
+def test_the_contents_show_the_longest_name_of_the_package(browser, site):
+    wide = {'width': 1280, 'height': 900}
+    with Visit(browser, f'{site}/api.html', viewport=wide) as visit:
+        cut = visit.page.evaluate(
+            """() => {
+              const bar = document.querySelector('.bd-sidebar-secondary');
+              const end = bar.getBoundingClientRect().left + bar.clientWidth;
+              return [...bar.querySelectorAll('code')].filter(
+                e => e.getBoundingClientRect().right > end).map(
+                e => e.textContent); }"""
+        )
+        names = visit.page.locator('.bd-sidebar-secondary code')
+        assert 'tensor_parallel_gradients()' in names.all_inner_texts()
+    assert not cut
+
+
+def test_no_name_of_the_package_breaks_inside(browser, site):
+    with Visit(browser, f'{site}/api.html') as visit:
+        broken = visit.page.evaluate(
+            """() => [...document.querySelectorAll(
+              'article dt .sig-name, article td:first-child .pre')].filter(
+              e => e.getClientRects().length > 1).map(e => e.textContent)"""
+        )
+    assert not broken
+
+
+def test_the_search_shows_the_word_and_nothing_of_the_theme(browser, site):
+    with Visit(browser, f'{site}/search.html?q=ring') as visit:
+        visit.page.wait_for_selector('#search-results li .context')
+        wait_until(lambda: visit.page.locator('.context').count() > 9)
+        shown = visit.page.locator('.context').all_inner_texts()
+    with_word = [text for text in shown if re.search(r'\bring', text, re.I)]
+    assert len(with_word) >= len(shown) - 1 > 5  # one may have the stem alone
+    for text in shown:
+        assert not re.search('Print to PDF|Contents|Show the code', text)
+
+
+def test_below_an_unanswered_stub_nothing_has_passed(browser, site):
+    with Visit(browser, f'{site}/notebooks/03_replicas.html') as visit:
+        passed = visit.page.locator(
+            '.cell_output', has_text='Exercise 1: passed'
+        )
+        assert passed.count() == 1 and not passed.is_visible()
+        visit.page.get_by_text('Show our solution').first.click()
+        assert passed.is_visible()
+
+
+@pytest.mark.parametrize('width, shown', [(390, True), (1280, False)])
+def test_a_phone_says_that_a_wide_figure_scrolls(browser, site, width, shown):
+    screen = {'width': width, 'height': 740}
+    with Visit(
+        browser, f'{site}/notebooks/05_training.html', viewport=screen
+    ) as visit:
+        hints = visit.page.locator('.scroll-hint')
+        figures = visit.page.locator('.wide-picture').count()
+        assert hints.count() == figures > 0
+        assert hints.first.is_visible() == shown
+
+
+def test_a_finger_shows_a_meaning_and_then_follows_it(browser, site):
+    with Visit(
+        browser,
+        f'{site}/index.html',
+        viewport={'width': 390, 'height': 740},
+        has_touch=True,
+    ) as visit:
+        term = visit.page.locator('a.tip', has_text='allreduce').first
+        term.scroll_into_view_if_needed()
+        term.tap()
+        shown = term.evaluate("e => getComputedStyle(e, '::after').content")
+        assert 'sum' in shown
+        wide = visit.page.evaluate('document.documentElement.scrollWidth')
+        assert wide <= 390 and 'index' in visit.page.url
+        term.tap()
+        visit.page.wait_for_url('**/glossary.html#term-allreduce')
+
+
+def test_every_page_with_text_has_meanings_that_lead_somewhere(book):
+    rows = {e['id'] for e in parsed(book, 'glossary').select('[id^=term-]')}
+    for name in PAGES:
+        tips = parsed(book, name).select('a.tip')
+        if name in WITHOUT_TIPS:
+            assert not tips
+            continue
+        assert tips, name
+        way = '../' * name.count('/')
+        for tip in tips:
+            page, _, row = tip['href'].partition('#')
+            assert page == f'{way}glossary.html' and row in rows, tip
+
+
+def test_a_figure_that_answers_is_still_on_paper(browser, site):
+    with Visit(browser, f'{site}/figures.html') as visit:
+        visit.page.wait_for_selector('.figure-picture svg')
+        visit.page.emulate_media(media='print')
+        visit.page.set_viewport_size({'width': 660, 'height': 980})
+        first = visit.page.locator('.answering').first
+        assert not first.locator('form').is_visible()
+        picture = first.locator('.figure-picture svg').first
+        box = picture.bounding_box()
+        assert box['width'] > 300 and box['height'] > 60
+        assert box['x'] + box['width'] <= 661
+        assert first.locator('.figure-table').is_visible()
 
 
 @pytest.mark.parametrize('page', ['glossary', 'notebooks/24_claims'])
@@ -301,7 +434,9 @@ def parsed(book, name):
 
 
 @pytest.mark.parametrize('name', CHAPTERS)
-def test_solutions_and_supporting_code_are_folded_and_nothing_else(name, book):
+def test_solutions_checks_and_supporting_code_are_folded_and_nothing_else(
+    name, book
+):
     page, wanted, found = parsed(book, f'notebooks/{name}'), [], []
     for cell in nbformat.read(ROOT / 'notebooks' / f'{name}.ipynb', 4).cells:
         tags = cell.metadata.get('tags', [])
@@ -309,7 +444,9 @@ def test_solutions_and_supporting_code_are_folded_and_nothing_else(name, book):
             wanted.append(
                 'Show our solution'
                 if 'solution' in tags
-                else 'Show the code'
+                else 'Show the check'
+                if 'check' in tags
+                else f'Show {named(without_marks(cell.source))}'
                 if is_machinery(cell)
                 else None
             )

@@ -1,0 +1,34 @@
+"""Print book/poster.html as a PDF, one page of A3.
+
+python book/make_poster.py build/poster.pdf
+"""
+
+import pathlib
+import sys
+
+from make_pdf import find_browser
+from playwright.sync_api import sync_playwright
+
+PAGE = pathlib.Path(__file__).with_name('poster.html')
+
+
+def print_poster(target, page=PAGE):
+    """Write the poster to `target`; `page`: its HTML."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=find_browser(),
+            args=['--no-sandbox', '--disable-gpu'],
+        )
+        tab = browser.new_page(color_scheme='light')
+        tab.goto(pathlib.Path(page).resolve().as_uri())
+        tab.pdf(
+            path=target,
+            prefer_css_page_size=True,
+            print_background=True,
+            tagged=True,
+        )
+        browser.close()
+
+
+if __name__ == '__main__':
+    print_poster(*map(pathlib.Path, sys.argv[1:]))

@@ -1,0 +1,207 @@
+"""What an answer costs, beside what ours does, and a table of all scores.
+
+Some exercises have a budget, as puzzles do. Their check, once passed, prints
+'messages: yours 12, ours 12': fewer is better, and no score fails a check.
+`python -m d2lmulti scores notebooks` collects what the checks have printed.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import inspect
+import json
+import pathlib
+import re
+import textwrap
+import tracemalloc
+from typing import Any, Callable, Iterator
+from unittest import mock
+
+import mxnet as mx
+import numpy as onp
+from mxnet import base, np, npx
+
+from .causes import WAITS
+from .devices import record_copies
+from .network import init_params
+from .replicas import get_params
+
+SCORE = re.compile(r'^([a-z ]+): yours ([\d,]+), ours ([\d,]+)$', re.M)
+
+
+def ones(k: int) -> list[Any]:
+    """Return an array of 40 numbers on each of k devices."""
+    return [np.ones(40, ctx=mx.cpu(i)) for i in range(k)]
+
+
+def lenet_step() -> tuple:
+    """Return the arguments of a training step on four devices."""
+    devices = [mx.cpu(i) for i in range(4)]
+    replicas = [get_params(init_params(), device) for device in devices]
+    X, y = np.ones((64, 1, 28, 28)), np.zeros(64, dtype='int32')
+    return X, y, replicas, devices, 0.1
+
+
+def vectors(count: int) -> list[Any]:
+    """Return arrays of 10,000 numbers."""
+    return [onp.full(10_000, 0.3 * (1 + i)) for i in range(count)]
+
+
+# (chapter, exercise): arguments of the answer, and what our solution costs.
+# Bytes and messages are copies between devices; 'memory' is the peak of what
+# NumPy allocates, in arrays of the arguments' size.
+BUDGETS: dict[tuple[str, int], tuple[Callable[[], Any], dict[str, int]]] = {
+    ('replicas', 1): (
+        lambda: [ones(4)],
+        {'bytes sent': 960, 'messages': 6, 'waits': 0, 'lines': 7},
+    ),
+    ('collectives', 1): (
+        lambda: [ones(4)],
+        {'bytes sent': 480, 'messages': 12, 'waits': 0, 'lines': 8},
+    ),
+    ('collectives', 3): (
+        lenet_step,
+        {'bytes sent': 3_248_352, 'messages': 30, 'waits': 0, 'lines': 10},
+    ),
+    ('compression', 1): (
+        lambda: [*vectors(2), 0.5],
+        {'memory': 4, 'lines': 3},
+    ),
+    ('compression', 3): (
+        lambda: [onp.ones(10_000), vectors(4), onp.ones(10_000), 0.7, 0.9],
+        {'memory': 6, 'lines': 3},
+    ),
+    ('sharding', 2): (
+        lambda: [ones(4), ones(4), [[] for _ in range(4)], 0.1, 4],
+        {'bytes sent': 960, 'messages': 24, 'waits': 0, 'lines': 5},
+    ),
+}
+
+
+def show(chapter: str, exercise: int, answer: Callable) -> None:
+    """Print what a right answer costs, beside what our solution does.
+
+    An answer that has passed its check stays right if it cannot be measured.
+    """
+    arguments, ours = BUDGETS[chapter, exercise]
+    try:
+        yours = measure(answer, *arguments())
+    except Exception as error:
+        print(f'no score: {type(error).__name__}: {error}')
+        return
+    for name, number in ours.items():
+        if yours[name] is not None:
+            print(f'{name}: yours {yours[name]:,}, ours {number:,}')
+
+
+def measure(answer: Callable, *arguments: Any) -> dict[str, int | None]:
+    """Return what a call costs, by name; None where it cannot be told."""
+    given = [array for array in arguments if isinstance(array, onp.ndarray)]
+    size = max((array.nbytes for array in given), default=0)
+    npx.waitall()
+    tracemalloc.start()
+    try:
+        with counted_waits() as waits:
+            sent = record_copies(lambda: answer(*arguments))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    return {
+        'bytes sent': sum(num_bytes for _, _, num_bytes in sent),
+        'messages': len(sent),
+        'waits': len(waits),
+        'memory': round(peak / size) if size else None,
+        'lines': count_lines(answer),
+    }
+
+
+@contextlib.contextmanager
+def counted_waits() -> Iterator[list[str]]:
+    """Collect the calls of MXNet's library that wait for the engine."""
+    waits: list[str] = []
+
+    def watch(name: str, call: Callable) -> Callable:
+        def watched(*values: Any) -> Any:
+            waits.append(name)
+            return call(*values)
+
+        return watched
+
+    calls: dict[str, Any] = {
+        name: watch(name, getattr(base._LIB, name))
+        for name in WAITS
+        if hasattr(base._LIB, name)
+    }
+    with mock.patch.multiple(base._LIB, **calls):
+        yield waits
+
+
+def count_lines(answer: Callable) -> int | None:
+    """Return the lines below a function's docstring that are neither blank
+    nor comments; None if its source is not known."""
+    try:
+        source = textwrap.dedent(inspect.getsource(answer))
+        body = ast.parse(source).body[0].body  # type: ignore[attr-defined]
+    except (OSError, TypeError, SyntaxError, AttributeError):
+        return None
+    docstring = isinstance(body[0], ast.Expr) and isinstance(
+        body[0].value, ast.Constant
+    )
+    first = body[1 if docstring and body[1:] else 0].lineno
+    return sum(
+        bool(line.strip()) and not line.strip().startswith('#')
+        for line in source.splitlines()[first - 1 :]
+    )
+
+
+def read_scores(folder: pathlib.Path) -> list[tuple[str, int, str, str]]:
+    """Return (chapter, exercise, state, scores) of each check that was run.
+
+    What the notebooks in a folder have stored counts; nothing is run.
+    """
+    rows = []
+    for path in sorted(folder.glob('*.ipynb')):
+        cells = json.loads(path.read_text(encoding='utf-8'))['cells']
+        checks = [
+            cell
+            for cell in cells
+            if 'check' in cell.get('metadata', {}).get('tags', [])
+        ]
+        for number, cell in enumerate(checks, 1):
+            text = ''.join(
+                ''.join(output.get('text', ''))
+                for output in cell.get('outputs', [])
+            )
+            if f'Exercise {number}: passed' in text:
+                scores = ', '.join(map(describe, SCORE.findall(text)))
+                rows.append((path.stem, number, 'passed', scores))
+            elif cell.get('outputs'):
+                rows.append((path.stem, number, 'open', ''))
+    return rows
+
+
+def describe(score: tuple[str, str, str]) -> str:
+    """Return a score in words: below ours, as ours, or above."""
+    name, yours, ours = score
+    apart = int(yours.replace(',', '')) - int(ours.replace(',', ''))
+    sign = '<' if apart < 0 else '=' if apart == 0 else '>'
+    return f'{name} {yours} {sign} {ours}'
+
+
+def show_table(folder: pathlib.Path) -> None:
+    """Print a table of what the checks in a folder's notebooks printed."""
+    if not folder.is_dir():
+        raise ValueError(f'{folder} is not a folder with notebooks')
+    rows = read_scores(folder)
+    if not rows:
+        raise ValueError(
+            f'{folder} has no check that was run: run the checks, and save'
+        )
+    for chapter, number, state, scores in rows:
+        print(f'{chapter:<24} {number}  {state:<6}  {scores}'.rstrip())
+    passed = sum(state == 'passed' for _, _, state, _ in rows)
+    print(
+        f'{passed} of {len(rows)} checks that were run have passed. '
+        'Yours comes first; < is fewer than ours, which is better.'
+    )
