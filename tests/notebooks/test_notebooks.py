@@ -112,7 +112,8 @@ def test_the_parts_of_a_chapter_are_there(path):
         assert heading in text
     for image in re.findall(r'!\[.*?\]\((.*?)\)', text):
         assert (path.parent / image).is_file(), image
-    assert 500 < len(text.split()) < 2600
+    most = 3300 if path.stem == '25_bugs' else 2600  # 18 questions, answered
+    assert 500 < len(text.split()) < most
     assert 'kernelspec' not in notebook.metadata
     assert 'language_info' not in notebook.metadata
 
