@@ -1,6 +1,7 @@
 """Checks of schedules, of chapter 15: pipelines."""
 
 import itertools
+from typing import Set, Tuple
 
 from .checks import check_count, check_positive_int
 
@@ -43,10 +44,11 @@ def check_instructions(order, needed, own, m):
 
 def check_progress(orders, num_stages):
     """Raise ValueError if a stage of a schedule would wait forever."""
-    done, queues = set(), [list(order) for order in orders]
+    queues = [list(order) for order in orders]
+    done: Set[Tuple[str, int, int]] = set()
     while any(queues):
         waiting = [queue for queue in queues if queue]
-        ready = [q for q in waiting if not missing(*q[0], num_stages) - done]
+        ready = [q for q in waiting if not missing(q[0], num_stages) - done]
         if not ready:
             found = [f'stage {q[0][2]} for {q[0][:2]}' for q in waiting]
             raise ValueError(
@@ -63,8 +65,9 @@ def as_done(phase, i, s):
     return 'backward' if phase == 'inputs' else phase, i, s
 
 
-def missing(phase, i, s, num_stages):
+def missing(instruction, num_stages):
     """Return what must be done before an instruction."""
+    phase, i, s = instruction
     if phase == 'forward':
         return {(phase, i, s - 1)} if s else set()
     if phase == 'weights':
