@@ -21,7 +21,7 @@ from typing import Any, Dict, List, Optional, Union
 import mxnet as mx
 import numpy as onp
 
-from d2lrun.files import claim_folder, in_time, write_whole
+from d2lrun.files import answer_within, claim_folder, write_whole
 
 __all__ = ['Checkpoint', 'save_checkpoint', 'load_checkpoint']
 
@@ -145,7 +145,7 @@ def agree(name: str, saved: Any, wanted: Any) -> bool:
 def checkpoint_paths(folder: StrPath) -> List[pathlib.Path]:
     """Return the checkpoints in a folder, the newest as the last."""
     with contextlib.suppress(FileNotFoundError):
-        names = in_time(folder, lambda: os.listdir(folder), DISK_TIMEOUT)
+        names = answer_within(folder, lambda: os.listdir(folder), DISK_TIMEOUT)
         paths = [pathlib.Path(folder) / name for name in names]
         return sorted(
             (path for path in paths if NAME.fullmatch(path.name)),
@@ -216,7 +216,7 @@ def read_checkpoint(path: pathlib.Path) -> Checkpoint:
     """Return what a file holds; raise ValueError if it cannot be read, is
     damaged or not one of ours."""
     try:
-        file = in_time(path, lambda: read_file(path), DISK_TIMEOUT)
+        file = answer_within(path, lambda: read_file(path), DISK_TIMEOUT)
     except OSError as error:
         raise ValueError(f'{path} cannot be read ({error.strerror})') from None
     end = len(file) - len(zip_comment(b''))
@@ -243,7 +243,7 @@ def write_checkpoint(path: pathlib.Path, content: bytes) -> None:
     """Write a checkpoint's file; raise OSError, with a remedy, if it cannot
     be written, TimeoutError if the disk does not answer."""
     try:
-        in_time(path, lambda: write_whole(path, content), DISK_TIMEOUT)
+        answer_within(path, lambda: write_whole(path, content), DISK_TIMEOUT)
     except OSError as error:
         raise OSError(
             error.errno,
@@ -257,7 +257,9 @@ def claim_checkpoints(folder: str) -> int:
     """Return the open folder; until it is closed, no other job can write
     checkpoints there. Raises OSError if one does, or if nothing can."""
     try:
-        return in_time(folder, lambda: claim_folder(folder), DISK_TIMEOUT)
+        return answer_within(
+            folder, lambda: claim_folder(folder), DISK_TIMEOUT
+        )
     except OSError as error:
         fix = 'change its permissions, or give another folder'
         if isinstance(error, BlockingIOError):

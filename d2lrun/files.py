@@ -41,7 +41,7 @@ def write_whole(path: pathlib.Path, content: bytes) -> None:
         os.close(entry)
 
 
-def in_time(
+def answer_within(
     path: Union[str, 'os.PathLike[str]'],
     work: Callable[[], Any],
     seconds: float,

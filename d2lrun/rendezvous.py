@@ -205,7 +205,7 @@ def in_time(path: pathlib.Path, work: Callable[[], Any]) -> Any:
     refuses, or does not answer."""
     remedy = 'name a file in another folder, or use tcp://host:port'
     try:
-        return files.in_time(path, work, FILE_TIMEOUT)
+        return files.answer_within(path, work, FILE_TIMEOUT)
     except TimeoutError:
         raise ValueError(
             f'the file system of {path} has not answered for {FILE_TIMEOUT} '

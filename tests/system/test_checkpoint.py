@@ -166,8 +166,8 @@ def test_a_save_without_a_limit_is_caught(tmp_path, stall, monkeypatch):
     put_in(
         monkeypatch,
         module.write_checkpoint,
-        'in_time(path, lambda: write_whole(path, content), DISK_TIMEOUT)',
-        'write_whole(path, content)',
+        'answer_within(path, lambda: write_whole(path, content), ',
+        'print(write_whole(path, content), ',
     )
     with pytest.raises(pytest.fail.Exception):
         assert_stalled_save_ends(tmp_path, 'fsync', stall)
