@@ -349,7 +349,7 @@ def bytes_sent(stage, s, plan, network, batch_size):
         'cp': numbers * stage.keys * ((3 + full) * (c - 1) + (c > 1)),
         'ep': numbers * stage.routed * (e - 1) / e * (4 + 2 * full)}
 
-# %% ../notebooks/23_scaling.ipynb #plan-costs
+# %% ../notebooks/23_scaling.ipynb #stage-seconds
 def axis_rates(plan, cluster):
     """Return {axis: bytes per second}; the innermost axis first."""
     rates, extent = {}, 1
@@ -368,6 +368,7 @@ def stage_seconds(stage, sent, plan, cluster, batch_size):
             + exchange / plan.micro_batches + cluster.fixed * stage.calls,
             sent['dp'] / rates['dp'])
 
+# %% ../notebooks/23_scaling.ipynb #plan-costs
 def plan_costs(network, cluster, plan, batch_size):
     """Return seconds per step, bytes of memory, and {axis: bytes sent}, of
     the device that has most. Raises TypeError or ValueError."""
