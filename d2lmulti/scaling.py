@@ -392,7 +392,7 @@ def plan_costs(network, cluster, plan, batch_size):
     work = work * plan.dp * plan.tp * plan.cp * plan.ep
     return onp.maximum(seconds, work / cluster.at_once), memory, most
 
-# %% ../notebooks/23_scaling.ipynb #find-plans
+# %% ../notebooks/23_scaling.ipynb #found-plan
 class Found(typing.NamedTuple):
     """A plan that fits."""
     seconds: float  # per step
@@ -400,6 +400,7 @@ class Found(typing.NamedTuple):
     plan: Degrees
     sent: dict  # {axis: bytes per step}
 
+# %% ../notebooks/23_scaling.ipynb #find-plans
 def write_as_products(n, num_factors):
     """Return all tuples of integers whose product is n."""
     if num_factors == 1:
