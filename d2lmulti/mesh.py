@@ -300,7 +300,8 @@ def part_norms(device_parts, device_params, mesh):
     sums = own_squares(device_parts, device_params, mesh)
     sum_over_ranks(sums, mesh)
     return [[norm for norm, param in zip((row ** 0.5).tolist(), params)
-             if param is not None] for row, params in zip(sums, device_params)]
+             if param is not None]
+            for row, params in zip(sums, device_params)]
 
 def clip_parts(device_grads, device_params, mesh, max_norm):
     """Scale all ranks' gradients, from `own_parts`, in place, so that the

@@ -108,7 +108,7 @@ CONFRONTED = {
     'model_parallel': {
         'We expect an idle fraction of at least': '24',
         'We expect the ratio of the two times': 'more-stages',
-        'we expect each schedule to take what is predicted': (
+        'We expect each schedule to take what is predicted': (
             'zero-bubble-confront'
         ),
         'needs half the memory of data parallelism here': '45',
