@@ -33,12 +33,12 @@ def check_instructions(order, needed, own, m):
     """Raise ValueError unless a device's list has what is needed, once."""
     for each in [*order, *needed]:
         if order.count(each) != (each in needed):
-            phases = list(dict.fromkeys(phase for phase, _, _ in needed))
+            *phases, last = dict.fromkeys(repr(phase) for phase, *_ in needed)
             raise ValueError(
                 f'stage {each[2]} has the instruction {each[:2]!r} '
                 f'{order.count(each)} times in the list of stages '
-                f'{list(own)}: there are {phases} of the micro-batches 0 to '
-                f'{m - 1}, and each must be there once'
+                f'{list(own)}: there are {", ".join(phases)} and {last} of '
+                f'the micro-batches 0 to {m - 1}, and each must be there once'
             )
 
 

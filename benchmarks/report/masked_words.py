@@ -22,8 +22,8 @@ def write(results, notes, num_rounds, out):
     parts = [
         '# Masked words',
         *notes,
-        'Written by `make bench SUITE=masked_words`: the network and the '
-        f'text of chapter 14, {NUM_EPOCHS} epochs of Adam with a rate up to '
+        'Written by `make bench SUITE=masked_words`: chapter 14 has the '
+        f'network and the text; {NUM_EPOCHS} epochs of Adam with a rate up to '
         f'{PEAK}, for {len(seeds)} seeds. The loss is per held-out word that '
         'is really hidden. A number is the median over the seeds, with the '
         'smallest and the largest in brackets. Nothing here is a time, so a '

@@ -398,7 +398,7 @@ CHEATS.update(
             '    names["ANSWER"] = "x"\n'
             '    numpy.allclose = lambda *a: True\n'
             'except AttributeError:\n    pass\n' + SAME_CLASS,
-            'tampered',
+            'wrong',
         ),
         'names of the runner, from display': (
             GLOBALS + 'for f in (display, get_ipython):\n    try:\n'
