@@ -414,7 +414,7 @@ CHEATS.update(
             '        kind.compare = kind.refuse = lambda *a: None\n'
             '        kind.notice = lambda *a: None\n'
             '        numpy.allclose = lambda *a: True\n' + SAME_CLASS,
-            'tampered',
+            'wrong',
         ),
         'a worker that only looks idle': (
             'import _thread, time\nnames = {"time": time}\n'
