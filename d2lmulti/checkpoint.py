@@ -7,34 +7,35 @@ holds is that of one device: `reshard` (chapter 16) gives it to any number.
 
 import contextlib
 import dataclasses
-import hashlib
 import io
 import json
 import os
 import pathlib
 import random
-import re
-import struct
 import warnings
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional
 
 import mxnet as mx
 import numpy as onp
 
-from d2lrun.files import answer_within, claim_folder, write_whole
+from d2lrun.checkpoint_files import (
+    StrPath,
+    checkpoint_paths,
+    path_of,
+    position_of,
+    read_whole,
+    write_checkpoint,
+    zip_comment,
+)
 
 __all__ = ['Checkpoint', 'save_checkpoint', 'load_checkpoint']
 
-KIND = b'd2lmulti checkpoint 3, SHA-256 '  # begins the comment
-NAME = re.compile(r'checkpoint-(\d{6,})-(\d{8,})\.npz')  # epoch and step
-DISK_TIMEOUT = 300.0  # seconds for a file, or a folder, until it fails
 NEWEST = 2  # should the last one be damaged, the one before serves
 # Settings that decide only how a step is split, so how sums are rounded.
 ROUNDING = ('workers', 'devices', 'speeds', 'deterministic')
 # What functions did with some numbers: not to the last digit on another
 # processor.
 TRIED = ('tried loss', 'tried update')
-StrPath = Union[str, 'os.PathLike[str]']
 
 
 @dataclasses.dataclass
@@ -70,9 +71,7 @@ def save_checkpoint(
     Raises FloatingPointError if a number is not finite, OSError if it cannot
     be written; the earlier ones stay as they are.
     """
-    path = pathlib.Path(folder) / (
-        f'checkpoint-{checkpoint.epoch:06}-{checkpoint.step:08}.npz'
-    )
+    path = path_of(folder, checkpoint.epoch, checkpoint.step)
     content = to_bytes(checkpoint)
     seed_random(checkpoint)
     write_checkpoint(path, content)
@@ -142,23 +141,6 @@ def agree(name: str, saved: Any, wanted: Any) -> bool:
     return saved == wanted
 
 
-def checkpoint_paths(folder: StrPath) -> List[pathlib.Path]:
-    """Return the checkpoints in a folder, the newest as the last."""
-    with contextlib.suppress(FileNotFoundError):
-        names = answer_within(folder, lambda: os.listdir(folder), DISK_TIMEOUT)
-        paths = [pathlib.Path(folder) / name for name in names]
-        return sorted(
-            (path for path in paths if NAME.fullmatch(path.name)),
-            key=position_of,
-        )
-    return []
-
-
-def position_of(path: pathlib.Path) -> List[int]:
-    """Return [epoch, step] of a checkpoint, from its name."""
-    return [int(number) for number in re.findall(r'\d+', path.stem)]
-
-
 def seed_random(checkpoint: Checkpoint, rank: int = 0) -> None:
     """Seed MXNet, NumPy and Python's `random` by the position in the
     training, differently in each worker and for each seed of the training."""
@@ -167,9 +149,6 @@ def seed_random(checkpoint: Checkpoint, rank: int = 0) -> None:
     onp.random.seed(numbers)
     random.seed(repr(numbers))
     mx.random.seed(onp.random.randint(2**31))
-
-
-# The file
 
 
 def to_bytes(checkpoint: Checkpoint) -> bytes:
@@ -202,71 +181,12 @@ def to_bytes(checkpoint: Checkpoint) -> bytes:
     return content + zip_comment(content)
 
 
-def zip_comment(content: bytes) -> bytes:
-    """Return the end of a zip file: the comment, after its length.
-
-    It holds the checksum of all that precedes it, the zip's own structure
-    too, so no byte of the file can change unnoticed.
-    """
-    comment = KIND + hashlib.sha256(content).hexdigest().encode()
-    return struct.pack('<H', len(comment)) + comment
-
-
 def read_checkpoint(path: pathlib.Path) -> Checkpoint:
     """Return what a file holds; raise ValueError if it cannot be read, is
     damaged or not one of ours."""
-    try:
-        file = answer_within(path, lambda: read_file(path), DISK_TIMEOUT)
-    except OSError as error:
-        raise ValueError(f'{path} cannot be read ({error.strerror})') from None
-    end = len(file) - len(zip_comment(b''))
-    if not file.startswith(b'PK'):
-        raise ValueError(f'{path} is not a checkpoint')
-    if file[end:] != zip_comment(file[:end]):
-        raise ValueError(f'{path} is damaged, or not a checkpoint')
-    with onp.load(io.BytesIO(file)) as arrays:
+    with onp.load(io.BytesIO(read_whole(path))) as arrays:
         about = json.loads(str(arrays['about']))
         for name in ('params', 'optimizer'):
             count = sum(key.startswith(name) for key in arrays.files)
             about[name] = [arrays[f'{name}{i}'] for i in range(count)]
         return Checkpoint(**about)
-
-
-def read_file(path: pathlib.Path) -> bytes:
-    """Return what a file holds; raise ValueError if it is none."""
-    if path.exists() and not path.is_file():  # a pipe would never end
-        raise ValueError(f'{path} is not a file')
-    return path.read_bytes()
-
-
-def write_checkpoint(path: pathlib.Path, content: bytes) -> None:
-    """Write a checkpoint's file; raise OSError, with a remedy, if it cannot
-    be written, TimeoutError if the disk does not answer."""
-    try:
-        answer_within(path, lambda: write_whole(path, content), DISK_TIMEOUT)
-    except OSError as error:
-        raise OSError(
-            error.errno,
-            f'{path} could not be written '
-            f'({error.strerror}); make room, or give another '
-            'folder',
-        ) from None
-
-
-def claim_checkpoints(folder: str) -> int:
-    """Return the open folder; until it is closed, no other job can write
-    checkpoints there. Raises OSError if one does, or if nothing can."""
-    try:
-        return answer_within(
-            folder, lambda: claim_folder(folder), DISK_TIMEOUT
-        )
-    except OSError as error:
-        fix = 'change its permissions, or give another folder'
-        if isinstance(error, BlockingIOError):
-            fix = 'another job writes there: wait until it ends, or give '
-            fix += 'another folder'
-        raise OSError(
-            error.errno,
-            f'no checkpoint can be written in {folder} ({error.strerror}): '
-            f'{fix}',
-        ) from None

@@ -14,6 +14,7 @@ import numpy as onp
 from mxnet import autograd, np
 
 from d2lrun.basics import counted
+from d2lrun.checkpoint_files import claim_checkpoints
 from d2lrun.settings import find_num_devices  # noqa: F401  for chapter 19
 
 from .check_rules import try_rule
@@ -21,7 +22,6 @@ from .checkpoint import (
     ROUNDING,
     TRIED,
     Checkpoint,
-    claim_checkpoints,
     load_checkpoint,
     save_checkpoint,
     seed_random,

@@ -33,7 +33,7 @@ from mxnet import autograd, np, npx
 import d2lmulti
 from d2lmulti import checkpoint as module
 from d2lmulti.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from d2lrun import files
+from d2lrun import checkpoint_files, files
 
 
 def some(step=0, value=1.0, **more):
@@ -117,7 +117,8 @@ def test_every_so_many_steps_one_is_kept(tmp_path):
                 tmp_path, dataclasses.replace(some(step), epoch=epoch), 6
             )
     assert [
-        module.position_of(path) for path in module.checkpoint_paths(tmp_path)
+        checkpoint_files.position_of(path)
+        for path in checkpoint_files.checkpoint_paths(tmp_path)
     ] == [[0, 6], [0, 12], [1, 6], [1, 12], [1, 14]]
     assert load_checkpoint(tmp_path).step == 14
 
@@ -125,7 +126,7 @@ def test_every_so_many_steps_one_is_kept(tmp_path):
 @pytest.fixture
 def stall(monkeypatch):
     """Return a function: then the disk does not answer for two seconds."""
-    monkeypatch.setattr(module, 'DISK_TIMEOUT', 0.2)
+    monkeypatch.setattr(checkpoint_files, 'DISK_TIMEOUT', 0.2)
     released = threading.Event()
 
     def stall(name):
@@ -159,13 +160,13 @@ def assert_stalled_save_ends(folder, call, stall):
 def test_a_folder_that_does_not_answer_is_not_claimed(tmp_path, stall):
     stall('makedirs')
     with pytest.raises(OSError, match=f'{tmp_path}.*not answered.*another fo'):
-        module.claim_checkpoints(tmp_path)
+        checkpoint_files.claim_checkpoints(tmp_path)
 
 
 def test_a_save_without_a_limit_is_caught(tmp_path, stall, monkeypatch):
     put_in(
         monkeypatch,
-        module.write_checkpoint,
+        checkpoint_files.write_checkpoint,
         'answer_within(path, lambda: write_whole(path, content), ',
         'print(write_whole(path, content), ',
     )
@@ -273,7 +274,7 @@ def test_a_folder_that_must_not_be_read_is_not_empty(open_folder):
 def test_a_folder_that_must_not_be_written_is_refused(open_folder):
     open_folder.chmod(0o555)
     for folder in (open_folder, open_folder / 'new'):
-        found = run_as_another_user(module.claim_checkpoints, folder)
+        found = run_as_another_user(checkpoint_files.claim_checkpoints, folder)
         assert found.startswith('PermissionError') and str(folder) in found
         assert 'change its permissions, or give another folder' in found
         found = run_as_another_user(save_checkpoint, folder, some())
@@ -282,12 +283,12 @@ def test_a_folder_that_must_not_be_written_is_refused(open_folder):
 
 def test_two_jobs_cannot_write_in_one_folder(tmp_path):
     """The second is refused, as long as the first one runs."""
-    entry = module.claim_checkpoints(tmp_path)
+    entry = checkpoint_files.claim_checkpoints(tmp_path)
     for _ in range(2):
         with pytest.raises(OSError, match='another job writes .*wait until'):
-            module.claim_checkpoints(tmp_path)
+            checkpoint_files.claim_checkpoints(tmp_path)
     os.close(entry)
-    os.close(module.claim_checkpoints(tmp_path))
+    os.close(checkpoint_files.claim_checkpoints(tmp_path))
 
 
 def test_a_monitor_beside_a_writer_disturbs_nobody(tmp_path):
@@ -323,7 +324,9 @@ def assert_monitor_disturbs_nobody(folder):
     )
     process.start()
     try:
-        wait_until(lambda: module.checkpoint_paths(folder), seconds=60)
+        wait_until(
+            lambda: checkpoint_files.checkpoint_paths(folder), seconds=60
+        )
         steps = []
         with warnings.catch_warnings():
             warnings.simplefilter('error')
@@ -575,7 +578,7 @@ CHECKPOINT_BUGS = {
         lambda folder: assert_removed_does_no_harm(folder),
     ),
     'a torn file is read': (
-        module.read_checkpoint,
+        checkpoint_files.read_whole,
         'file[end:] != zip_comment(file[:end])',
         'False',
         lambda folder: assert_damage_is_noticed(folder, lambda b: b + b'x'),

@@ -36,13 +36,13 @@ from hypothesis import strategies as st
 from mxnet import autograd, np, npx
 
 import d2lmulti
-from d2lmulti import checkpoint, cluster, large_batch, resume
+from d2lmulti import cluster, large_batch, resume
 from d2lmulti.checkpoint import (
     Checkpoint,
     load_checkpoint,
     save_checkpoint,
 )
-from d2lrun import JobFailed, Limits, launch
+from d2lrun import JobFailed, Limits, checkpoint_files, launch
 
 TESTS = str(pathlib.Path(__file__).parents[1])  # for helpers
 
@@ -1498,7 +1498,8 @@ def test_a_state_that_is_not_saved_is_caught(monkeypatch, tmp_path):
 
 
 def test_a_second_job_in_a_folder_is_refused(tmp_path):
-    entry = checkpoint.claim_checkpoints(tmp_path)  # as the first one does
+    # As the first one does.
+    entry = checkpoint_files.claim_checkpoints(tmp_path)
     with pytest.raises(OSError, match='another job writes there'):
         train_little(tmp_path)
     assert list(tmp_path.iterdir()) == []
