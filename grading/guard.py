@@ -12,10 +12,10 @@ The runner executes this file with separate builtins, and registers no module:
 an answer cannot import it.
 """
 
-import _thread
 import ast
 import concurrent.futures.thread
 import copy  # noqa: F401, so that its tables are there
+import ctypes
 import functools
 import inspect
 import os
@@ -231,6 +231,27 @@ def answers_line(frame, trusted, far=False):
     return 0
 
 
+def thread_counter():
+    """Return a function that returns how many threads Python has, also of
+    those that have been started and not begun: `_thread._count` misses them.
+    """
+    python = ctypes.PyDLL(None)
+    kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+    next_one = kind(('PyThreadState_Next', python))
+    head = kind(('PyInterpreterState_ThreadHead', python))
+    main = ctypes.PYFUNCTYPE(ctypes.c_void_p)(
+        ('PyInterpreterState_Main', python)
+    )()
+
+    def count():
+        found, number = head(main), 0
+        while found:
+            found, number = next_one(found), number + 1
+        return number
+
+    return count
+
+
 def guard(names, report, trusted):
     """Return what calls an answer for its check, and reports what the answer
     replaces.
@@ -244,6 +265,7 @@ def guard(names, report, trusted):
     mxnet = sys.modules.get('mxnet')
     operators = mxnet and (mxnet.operator.CustomOp, mxnet.autograd.Function)
     waitall = mxnet and mxnet.nd.waitall
+    count_threads = thread_counter()
 
     def everything():
         """Return what an answer's cells, and all its calls, must leave."""
@@ -267,7 +289,7 @@ def guard(names, report, trusted):
         sys.setprofile(None)
         state.depth += 1
         before = often()
-        threads = _thread._count() - idle_threads()
+        threads = count_threads() - idle_threads()
         try:
             value = work()
         finally:
@@ -345,8 +367,7 @@ def guard(names, report, trusted):
         runs no Python has no frame, and is counted all the same.
         """
         end = time.monotonic() + 2
-        time.sleep(0.0005)  # so that one that was just started is counted
-        while _thread._count() - idle_threads() > before:
+        while count_threads() - idle_threads() > before:
             if time.monotonic() > end:
                 report('a thread that goes on after the call')
             time.sleep(0.01)
