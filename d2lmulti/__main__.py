@@ -1,4 +1,4 @@
-"""The command line: `train`, `causes` and `scores`, with help.
+"""The command line: `train` and `causes`, with help.
 
 `d2lrun` runs jobs and examines the installation.
 """
@@ -18,7 +18,6 @@ from .data import Minibatches
 from .datasets.fashion_mnist import read_fashion_mnist
 from .devices import try_devices
 from .plots import plot_results
-from .scores import show_table
 from .training import max_difference, train
 
 RUN = 'python -m d2lmulti'
@@ -32,8 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands; without one it shows the help."""
-    commands = 'train', 'causes --devices 2', 'scores notebooks'
-    examples = show_examples(RUN, *commands)
+    examples = show_examples(RUN, 'train', 'causes --devices 2')
     others = show_examples(
         'python -m d2lrun', 'doctor', '--workers 2 my_training.py'
     )
@@ -50,24 +48,7 @@ def make_parser() -> argparse.ArgumentParser:
     add = add_command(group, 'causes', run_causes, text, '--devices 4')
     text = 'number of devices to compare with one'
     add('--devices', type=int, default=2, metavar='K', help=text)
-    add_scores(group)
     return parser
-
-
-def add_scores(commands: Any) -> None:
-    """Add the command `scores`."""
-    text = 'list what your exercises cost, beside our solutions'
-    parser = commands.add_parser(
-        'scores',
-        help=text,
-        description='List what your exercises cost, beside our solutions, as '
-        'the checks printed it into your notebooks.',
-        epilog=show_examples(f'{RUN} scores', 'notebooks'),
-        formatter_class=Formatter,
-    )
-    text = 'the folder of your notebooks'
-    parser.add_argument('folder', type=pathlib.Path, help=text)
-    parser.set_defaults(run=lambda options: show_table(options.folder))
 
 
 def add_command(

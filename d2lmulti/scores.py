@@ -1,8 +1,8 @@
-"""What an answer costs, beside what ours does, and a table of all scores.
+"""What an answer costs, beside what ours does.
 
 Some exercises have a budget, as puzzles do. Their check, once passed, prints
 'messages: yours 12, ours 12': fewer is better, and no score fails a check.
-`python -m d2lmulti scores notebooks` collects what the checks have printed.
+`python -m grading.scores notebooks` collects what the checks have printed.
 """
 
 from __future__ import annotations
@@ -10,9 +10,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
-import json
-import pathlib
-import re
 import textwrap
 import tracemalloc
 from typing import Any, Callable, Iterator
@@ -26,8 +23,6 @@ from .causes import WAITS
 from .devices import record_copies
 from .network import init_params
 from .replicas import get_params
-
-SCORE = re.compile(r'^([a-z ]+): yours ([\d,]+), ours ([\d,]+)$', re.M)
 
 
 def ones(k: int) -> list[Any]:
@@ -152,56 +147,4 @@ def count_lines(answer: Callable) -> int | None:
     return sum(
         bool(line.strip()) and not line.strip().startswith('#')
         for line in source.splitlines()[first - 1 :]
-    )
-
-
-def read_scores(folder: pathlib.Path) -> list[tuple[str, int, str, str]]:
-    """Return (chapter, exercise, state, scores) of each check that was run.
-
-    What the notebooks in a folder have stored counts; nothing is run.
-    """
-    rows = []
-    for path in sorted(folder.glob('*.ipynb')):
-        cells = json.loads(path.read_text(encoding='utf-8'))['cells']
-        checks = [
-            cell
-            for cell in cells
-            if 'check' in cell.get('metadata', {}).get('tags', [])
-        ]
-        for number, cell in enumerate(checks, 1):
-            text = ''.join(
-                ''.join(output.get('text', ''))
-                for output in cell.get('outputs', [])
-            )
-            if f'Exercise {number}: passed' in text:
-                scores = ', '.join(map(describe, SCORE.findall(text)))
-                rows.append((path.stem, number, 'passed', scores))
-            elif cell.get('outputs'):
-                rows.append((path.stem, number, 'open', ''))
-    return rows
-
-
-def describe(score: tuple[str, str, str]) -> str:
-    """Return a score in words: below ours, as ours, or above."""
-    name, yours, ours = score
-    apart = int(yours.replace(',', '')) - int(ours.replace(',', ''))
-    sign = '<' if apart < 0 else '=' if apart == 0 else '>'
-    return f'{name} {yours} {sign} {ours}'
-
-
-def show_table(folder: pathlib.Path) -> None:
-    """Print a table of what the checks in a folder's notebooks printed."""
-    if not folder.is_dir():
-        raise ValueError(f'{folder} is not a folder with notebooks')
-    rows = read_scores(folder)
-    if not rows:
-        raise ValueError(
-            f'{folder} has no check that was run: run the checks, and save'
-        )
-    for chapter, number, state, scores in rows:
-        print(f'{chapter:<24} {number}  {state:<6}  {scores}'.rstrip())
-    passed = sum(state == 'passed' for _, _, state, _ in rows)
-    print(
-        f'{passed} of {len(rows)} checks that were run have passed. '
-        'Yours comes first; < is fewer than ours, which is better.'
     )

@@ -4,7 +4,9 @@ import ctypes
 import os
 import pathlib
 import sys
-from typing import Dict, Optional
+import threading
+import warnings
+from typing import Any, Callable, Dict, Optional
 
 from .settings import EXIT_HOOK, SETTINGS
 
@@ -71,3 +73,47 @@ def unprepared_env() -> Dict[str, str]:
         **{k: v for k, v in os.environ.items() if k not in SETTINGS},
         'PYTHONPATH': os.pathsep.join(filter(None, path)),
     }
+
+
+def limit_threads(
+    library: Any, check_call: Callable, num_devices: int = 64
+) -> None:
+    """Let each CPU device's workers use one OpenMP thread from now on.
+
+    `library`, `check_call`: MXNet's, of `mxnet.base`. Its OpenBLAS takes the
+    number from the thread that calls it, and when two devices multiply
+    matrices with more than one, both spin and never return. A worker's
+    number can only be set by the worker itself, so each gets a task that
+    does it. Tasks of one device wait for each other: none of its workers can
+    take two.
+    """
+    openmp = load_openmp()
+    if not openmp:
+        warnings.warn(
+            "MXNet's threads cannot be limited here, so two CPU "
+            'devices may hang: unset OMP_NUM_THREADS, and import '
+            'd2lmulti before anything else.',
+            stacklevel=5,
+        )
+        return
+    workers = int(os.environ.get('MXNET_CPU_WORKER_NTHREADS', 1))
+    barriers = [threading.Barrier(workers) for _ in range(num_devices)]
+
+    def limit(run_context: Any, device: Optional[int]) -> None:
+        openmp.omp_set_num_threads(1)
+        barriers[device or 0].wait(10)  # ctypes passes 0 as None
+
+    task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(limit)
+    for device in range(num_devices):
+        for _ in range(workers):
+            check_call(push_task(library, task, device))
+    check_call(library.MXNDArrayWaitAll())  # `task` must live so long
+
+
+def push_task(library: Any, task: Any, device: int) -> int:
+    """Give a CPU device a task `task(run_context, device)`."""
+    cpu = (ctypes.c_int * 2)(1, device)  # MXNet's number for CPUs, and which
+    # It reads no variables, writes none, and has no properties or priority.
+    rest = *[None, 0] * 3, b'limit_threads', False
+    given = ctypes.c_void_p(device)
+    return library.MXEnginePushSync(task, given, None, cpu, *rest)

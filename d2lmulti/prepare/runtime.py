@@ -7,13 +7,9 @@ effect. What needs no MXNet is in d2lrun: what its C library and processor
 need, what loads CUDA's libraries, and what lets MXNet run on newer Pythons.
 """
 
-import ctypes
 import os
 import sys
-import threading
 import types
-import warnings
-from typing import Any, Callable, Optional
 
 from d2lrun import cuda, machine, newer_python
 from d2lrun.machine import unprepared_env  # noqa: F401  for chapter 1
@@ -66,47 +62,8 @@ def import_mxnet() -> types.ModuleType:
     return mxnet
 
 
-def limit_engine_threads(num_devices: int = 64) -> None:
-    """Let each CPU device's workers use one OpenMP thread from now on.
-
-    MXNet's OpenBLAS takes the number from the thread that calls it, and
-    when two devices multiply matrices with more than one, both spin and
-    never return. A worker's number can only be set by the worker itself, so
-    each gets a task that does it. Tasks of one device wait for each other:
-    none of its workers can take two.
-    """
-    openmp = machine.load_openmp()
-    if not openmp:
-        warnings.warn(
-            "MXNet's threads cannot be limited here, so two CPU "
-            'devices may hang: unset OMP_NUM_THREADS, and import '
-            'd2lmulti before anything else.',
-            stacklevel=4,
-        )
-        return
-    workers = int(os.environ.get('MXNET_CPU_WORKER_NTHREADS', 1))
-    barriers = [threading.Barrier(workers) for _ in range(num_devices)]
-
-    def limit(run_context: Any, device: Optional[int]) -> None:
-        openmp.omp_set_num_threads(1)
-        barriers[device or 0].wait(10)  # ctypes passes 0 as None
-
-    run_on_workers(limit, num_devices, workers)
-
-
-def run_on_workers(
-    work: Callable[[Any, Optional[int]], None], num_devices: int, workers: int
-) -> None:
-    """Give each CPU device `workers` tasks `work(run_context, device)`;
-    return when all have ended."""
+def limit_engine_threads() -> None:
+    """Let each CPU device's workers use one OpenMP thread from now on."""
     from mxnet import base
 
-    push = base._LIB.MXEnginePushSync
-    # It reads no variables, writes none, and has no properties or priority.
-    rest = *[None, 0] * 3, b'limit_engine_threads', False
-    task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(work)
-    for i in range(num_devices):
-        cpu = (ctypes.c_int * 2)(1, i)  # MXNet's number for CPUs, and which
-        for _ in range(workers):
-            base.check_call(push(task, ctypes.c_void_p(i), None, cpu, *rest))
-    base.check_call(base._LIB.MXNDArrayWaitAll())  # `task` must live so long
+    machine.limit_threads(base._LIB, base.check_call)

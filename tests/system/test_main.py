@@ -10,7 +10,7 @@ import pytest
 import d2lmulti.__main__
 from d2lmulti.__main__ import main
 
-COMMANDS = {'train', 'causes', 'scores'}
+COMMANDS = {'train', 'causes'}
 
 
 @functools.lru_cache(maxsize=None)

@@ -13,8 +13,8 @@ import pytest
 from mxnet import np
 
 from d2lmulti import scores
-from d2lmulti.__main__ import main
 from grading.cells import code_before, code_cells, name_of, plain
+from grading.scores import SCORE, main
 
 NOTEBOOKS = pathlib.Path(__file__).parents[2] / 'notebooks'
 STEMS = {name_of(path.stem): path for path in NOTEBOOKS.glob('*.ipynb')}
@@ -62,7 +62,7 @@ def test_the_check_shows_the_score_after_it_has_passed(key):
         f"    d2lmulti.scores.show('{chapter}', {number}, "
     )
     stored = code_cells(notebook, 'solution')[number - 1].outputs[0]
-    found = scores.SCORE.findall(stored.text)
+    found = SCORE.findall(stored.text)
     assert [name for name, _, _ in found] == [*scores.BUDGETS[key][1]]
     assert all(yours == ours for _, yours, ours in found)
 
@@ -123,7 +123,7 @@ def test_the_table_has_what_the_checks_printed(tmp_path, capsys):
         'answer this',
         '',
     )
-    assert main(['scores', str(tmp_path)]) == 0
+    main([str(tmp_path)])
     first, second, last = capsys.readouterr().out.splitlines()
     assert first.split(None, 3) == [
         '03_replicas',
@@ -135,14 +135,14 @@ def test_the_table_has_what_the_checks_printed(tmp_path, capsys):
     assert last.startswith('1 of 2 checks')
 
 
-def test_nothing_to_show_is_one_line_that_says_why(tmp_path, capsys):
+def test_nothing_to_show_is_one_line_that_says_why(tmp_path):
     for folder, words in (
         (tmp_path / 'none', 'is not a folder'),
-        (tmp_path, 'run the checks, and save'),
+        (tmp_path, 'has no check that was run'),
     ):
-        assert main(['scores', str(folder)]) == 1
-        error = capsys.readouterr().err
-        assert words in error and len(error.splitlines()) == 1
+        with pytest.raises(SystemExit) as error:
+            main([str(folder)])
+        assert words in error.value.code and '\n' not in error.value.code
 
 
 @pytest.mark.parametrize(
