@@ -18,6 +18,10 @@ MALLOC = [
     (-1, 2**31 - 1, 'MALLOC_TRIM_THRESHOLD_'),  # keep what was freed
     (-8, 1, 'MALLOC_ARENA_MAX'),  # one heap for all threads
 ]
+NOT_LIMITED = (
+    "MXNet's threads cannot be limited here, so two CPU devices may hang: "
+    'unset OMP_NUM_THREADS, and import d2lmulti before anything else.'
+)
 
 
 def tune_malloc() -> None:
@@ -89,13 +93,7 @@ def limit_threads(
     """
     openmp = load_openmp()
     if not openmp:
-        warnings.warn(
-            "MXNet's threads cannot be limited here, so two CPU "
-            'devices may hang: unset OMP_NUM_THREADS, and import '
-            'd2lmulti before anything else.',
-            stacklevel=5,
-        )
-        return
+        return warnings.warn(NOT_LIMITED, stacklevel=5)
     workers = int(os.environ.get('MXNET_CPU_WORKER_NTHREADS', 1))
     barriers = [threading.Barrier(workers) for _ in range(num_devices)]
 
