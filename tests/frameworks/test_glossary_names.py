@@ -26,6 +26,7 @@ OTHERS = {
     'is_causal',  # of a function in C, which has no signature
     *('running_mean', 'running_var', 'moving_mean', 'moving_variance'),
     *('numpy()', 'horovod.torch', 'horovod.tensorflow'),
+    'TORCH_FR_BUFFER_SIZE',  # an environment variable
 }
 QUOTED = re.compile(r'`([^`]+)`(?: of `([^`]+)`)?')
 
