@@ -1,5 +1,6 @@
 """The command `d2lrun`: its options, then those of the program."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -284,3 +285,96 @@ def test_the_table_of_torchruns_options_names_ours(capsys):
     assert offered - ours <= {
         *('--servers', '--devices', '--port', '--root', '--print-env')
     }
+
+
+# Each row of the table: how it begins, a command, and what must be in its
+# output; or the tests that try it.
+FAILS_ONCE = """
+import pathlib, sys
+if not pathlib.Path('began').exists():
+    pathlib.Path('began').touch()
+    sys.exit(3)
+"""
+SEEN = """
+import os
+print('core', *sorted(os.sched_getaffinity(0)), 'VALUE', os.environ['VALUE'],
+      'address', os.environ['DMLC_PS_ROOT_URI'], *map(os.environ.get, (
+          'RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'LOCAL_WORLD_SIZE')))
+"""
+CORE = min(os.sched_getaffinity(0))
+ROWS = {
+    '`train.py --lr 0.1`': ('--workers 1 show.py --lr 0.1', "['--lr', '0.1']"),
+    '`--no-python program`, `-m module`': (
+        '--workers 1 -- python -m platform',
+        '[worker-0] Linux',
+    ),
+    '`--nproc-per-node 2`': ('--workers 2 show.py', '[worker-1] '),
+    '`--standalone`': ('--workers 1 show.py', '[worker-0] '),
+    '`--max-restarts 3`': (
+        '--workers 1 --restarts 1 fails_once.py',
+        'restarting (1 of 1)',
+    ),
+    '`--log-dir D`': ('--workers 1 --log-dir logs show.py', '[worker-0] '),
+    '`--numa-binding`': (
+        f'--workers 1 --env VALUE=1 -- taskset -c {CORE} python seen.py',
+        f'core {CORE} VALUE 1 address 127.0.0.1 0 1 0 1',
+    ),
+    '– | `--timeout`': (
+        '--workers 1 --timeout 2 --startup-timeout 9 --progress-timeout 9 '
+        '--exit-timeout 9 -- sleep 60',
+        'not finished after 2',
+    ),
+    '– | `--env NAME`': ('--workers 1 --env VALUE -- env', 'VALUE=of ours'),
+    '`RANK`, `WORLD_SIZE`': (
+        '--workers 2 --env VALUE=2 seen.py',
+        'address 127.0.0.1 1 2 1 2',
+    ),
+    '`MASTER_ADDR`': ('--workers 1 -- env', 'DMLC_PS_ROOT_PORT='),
+}
+ELSEWHERE = {
+    '`--nnodes 2 --node-rank 1`': 'test_rendezvous',
+    '`--rdzv-endpoint host:port`': 'test_rendezvous',
+    '`--rdzv-backend`': 'test_rendezvous',
+    '`--local-addr`': 'test_rendezvous',
+    '`--rdzv-id`': 'test_secret',
+    '– | `--hosts a:2,b:2`': 'test_agent',
+    '– | `--rejoins 3`': 'test_rejoin',
+    '`--virtual-local-rank`': 'test_roles',
+    '`--redirects`': 'test_job',  # stderr stays stderr
+    '`--signals-to-handle`': 'test_job',
+    '`--shutdown-timeout`': 'test_job',
+}
+NOTHING_TO_TRY = (  # d2lrun has no such thing
+    *('`--run-path`', '`--nnodes 1:4`', '`--role`', '`--monitor-interval`'),
+)
+
+
+def test_each_row_of_the_table_is_tried():
+    page = (FOLDER.parent / 'book' / 'running.md').read_text()
+    _, _, table = page.partition('| `torchrun` | `d2lrun` |')
+    tried = [*ROWS, *ELSEWHERE, *NOTHING_TO_TRY]
+    for row in table.partition('\n\n')[0].splitlines()[2:]:
+        assert sum(row[2:].startswith(begin) for begin in tried) == 1, row
+    for name in ELSEWHERE.values():
+        assert pathlib.Path(__file__).with_name(f'{name}.py').exists()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('row', ROWS)
+def test_a_row_of_the_table_does_what_it_says(row, tmp_path, monkeypatch):
+    monkeypatch.setenv('VALUE', 'of ours')
+    for name, script in (
+        *(('show', SHOW), ('fails_once', FAILS_ONCE), ('seen', SEEN)),
+    ):
+        (tmp_path / f'{name}.py').write_text(script)
+    options, words = ROWS[row]
+    result = subprocess.run(
+        [sys.executable, '-m', 'd2lrun', *options.split()],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        timeout=90,
+    )
+    assert words in result.stdout + result.stderr
+    assert (result.returncode == 0) != ('--timeout' in options)
+    assert [*tmp_path.glob('logs/*')] or 'logs' not in options
