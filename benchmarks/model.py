@@ -21,6 +21,9 @@ CASE = re.compile(  # batch, devices, predicted and measured ms
 SUMS = re.compile(
     r'sums on (\d) devices: simulated ([\d.]+) ms, measured ([\d.]+)'
 )
+RATIOS = re.compile(  # in later versions
+    r'sums on (\d) devices, measured / simulated: .*, measured ([\d.]+)'
+)
 LENET = [180, 20, 25_000, 50, 102_400, 128, 1_280, 10]  # numbers in an array
 
 
@@ -56,6 +59,7 @@ def show_errors():
     for commit, text in stored_runs():
         found = [(f'{k} x {size}', *ms) for size, k, *ms in CASE.findall(text)]
         found += [(f'sums on {k}', *ms) for k, *ms in SUMS.findall(text)]
+        found += [(f'sums on {k}', 1, r) for k, r in RATIOS.findall(text)]
         errors = {
             name: 100 * (float(predicted) / float(measured) - 1)
             for name, predicted, measured in found

@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import atexit
 import collections
 import functools
 import os
@@ -97,6 +98,12 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if hasattr(item, 'cell'):  # of a notebook
                 item.cell.source = small_source(item.cell)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(crashitem):
+    """Name a test that a process did not survive as the last line of all."""
+    atexit.register(print, f'a process of the tests ended in {crashitem}')
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -20,7 +20,7 @@ from pypdfium2 import PdfDocument
 
 ROOT = pathlib.Path(__file__).parents[2]
 # Chromium prints the whole book, twice: minutes on a busy machine.
-pytestmark = pytest.mark.timeout(1000)
+pytestmark = pytest.mark.timeout(2400)
 
 
 @pytest.fixture(scope='module')
