@@ -190,6 +190,16 @@ def test_taught_files_can_be_read_in_five_minutes():
     assert sum(n < 160 for n in lengths.values()) >= len(lengths) / 2, lengths
 
 
+def test_what_is_written_by_hand_stays_small():
+    """A new feature's machinery belongs in d2lrun, grading or a chapter."""
+    by_hand = [
+        path.read_text()
+        for path in ROOT.rglob('*.py')
+        if path.stem not in [*TAUGHT, 'one_file']
+    ]
+    assert sum(len(text.splitlines()) for text in by_hand) <= 2_710
+
+
 @pytest.mark.parametrize(
     'path',
     sorted([*ROOT.rglob('*.py'), *OTHER.rglob('*.py')]),
