@@ -42,6 +42,8 @@ def hidden_kind_after(rng, answer, solution):
         try:
             found = answer(kind, names)
         except TypeError as error:
-            assert 'allreduce' in str(error), str(error)
+            assert 'allreduce' in str(error), f'hidden check: {error}'
         else:
-            raise AssertionError(f'{kind}, {names}: no TypeError, {found!r}')
+            raise AssertionError(
+                f'hidden check: {kind}, {names}: no TypeError, {found!r}'
+            )

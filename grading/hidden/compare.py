@@ -16,6 +16,12 @@ def is_close(value, right):
             and len(value) == len(right)
             and all(map(is_close, value, right))
         )
+    if isinstance(right, dict):
+        return (
+            isinstance(value, dict)
+            and value.keys() == right.keys()
+            and all(is_close(value[key], right[key]) for key in right)
+        )
     if right is None or isinstance(right, str):
         return value == right
     value, right = (

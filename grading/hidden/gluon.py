@@ -34,6 +34,8 @@ def hidden_clipped_step(rng, answer, solution):
                 lambda batches: params_after(batches, solution, limit)[0],  # noqa: B023
                 [batch],
             )
+            for near in (1 - 1e-5, 1 + 1e-5):  # a norm in float32
+                wanted += [params_after([batch], solution, near * limit)[0]]
             for found in params_after([batch], answer, limit):
                 ratio = book['rounding_ratio'](found, wanted)
                 assert ratio < 8, (

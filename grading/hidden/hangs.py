@@ -1,17 +1,11 @@
 """Hidden checks of chapter 20."""
 
-import collections
-
 from compare import assert_same
 
-Record = collections.namedtuple(
-    'Record', 'number name shape dtype line begun ended'
-)
 
-
-def random_records(rng, num_workers):
+def random_records(rng, num_workers, solution):
     """Return {worker: records} of rings that begin and end anywhere."""
-    records = {}
+    Record, records = solution.__globals__['Record'], {}
     for worker in rng.permutation(20)[:num_workers]:
         first, count = int(rng.randint(4)), int(rng.randint(9))
         records[f'rank {worker}'] = [
@@ -26,13 +20,13 @@ def random_records(rng, num_workers):
 
 def hidden_behind(rng, answer, solution):
     for _ in range(12):
-        records = random_records(rng, rng.randint(1, 6))
+        records = random_records(rng, rng.randint(1, 6), solution)
         assert_same(answer, solution, records)
 
 
 def hidden_times_last(rng, answer, solution):
     for _ in range(12):
-        records = random_records(rng, rng.randint(2, 5))
+        records = random_records(rng, rng.randint(2, 5), solution)
         assert_same(answer, solution, records)
 
 

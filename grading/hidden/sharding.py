@@ -10,7 +10,19 @@ def hidden_devices_needed(rng, answer, solution):
     for _ in range(12):
         num_params, stage = int(rng.randint(1, 400)), int(rng.randint(4))
         room = int(rng.randint(1, 20 * num_params))
-        assert_same(answer, solution, num_params, stage, room)
+        if not is_right_in_whole_numbers(answer, num_params, stage, room):
+            assert_same(answer, solution, num_params, stage, room)
+
+
+def is_right_in_whole_numbers(answer, num_params, stage, room):
+    """Return whether an answer is right if shards are whole numbers."""
+    found = answer(num_params, stage, room)
+    for k in range(1, num_params + 2):
+        part = -(-num_params // k)
+        held = [num_params] * (3 - stage) + [part] * stage
+        if 4 * (held[0] + held[1] + 2 * held[2]) <= room:
+            return found == k
+    return found is None
 
 
 def hidden_zero1_step(rng, answer, solution):

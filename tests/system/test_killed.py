@@ -4,6 +4,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 
 import numpy as onp
 import pytest
@@ -61,6 +62,7 @@ for epoch in range(saved.epoch, 6):
             save_checkpoint(folder, Checkpoint(
                 params, epoch + ends, 0 if ends else step + 1,
                 optimizer=state, history=saved.history))
+            print('saved', flush=True)
 params = {f'p{i}': param.asnumpy() for i, param in enumerate(replicas[0])}
 onp.savez(f'{folder}/end.npz', rows=saved.history['rows'], **params)
 """
@@ -91,10 +93,11 @@ def killed(folder, script, rng):
     for i in range(KILLS):
         process = start(folder, 4 if i < KILLS / 2 else 3, script)
         assert process.stdout.readline() == 'training\n'
-        try:  # each gets a little further
-            process.wait(rng.uniform(0, 8 / KILLS))
-        except subprocess.TimeoutExpired:
-            process.kill()
+        # The first one amid an epoch, the others a little further.
+        for _ in range(rng.randint(1, 4) if i else 1):
+            process.stdout.readline()
+        time.sleep(rng.uniform(0, 0.1) if i else 0)
+        process.kill()
         process.communicate()
     return end(folder, 3, script)
 
