@@ -4,10 +4,12 @@ const DEVICES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00',
                  '#56b4e9', '#999999', '#b8a800'];
 const percent = x => `${(100 * x).toFixed(Math.abs(x) < 0.0995 ? 1 : 0)} %`;
 const digits = x => String(Number(x.toPrecision(3)));
+const count = n => n.toLocaleString('en');
 const upTo = n => Array.from({length: n}, (_, i) => i);
 
 /* Controls: [name, label, kind, ...]; a choice has its options, a slider
-   its least, its largest and the one it starts with, and how to show it. */
+   its least, its largest and the one it starts with, and how to show it
+   (from its value, and those of all controls). */
 const choice = (name, label, options) => ({name, label, options});
 const slider = (name, label, least, largest, start, show = String) =>
   ({name, label, least, largest, start, show});
@@ -29,16 +31,15 @@ function control({name, label, options, least, largest, start, show}, changed) {
     : make('input', {type: 'range', min: least, max: largest, value: start});
   const shown = make('output');
   const read = () => options ? input.value : Number(input.value);
-  const update = () => {
-    if (!options) {
-      shown.textContent = show(read());
-      input.setAttribute('aria-valuetext', show(read()));
-    }
-    changed(name, read());
-  };
+  const update = () => changed(name, read());
   input.name = name;
   input.addEventListener('input', update);
   const row = make('label', {}, make('span', {}, label), input, shown);
+  row.showValue = values => {
+    if (options) return;
+    shown.textContent = show(read(), values);
+    input.setAttribute('aria-valuetext', shown.textContent);
+  };
   row.setLargest = value => {
     if (input.max == value) return;
     input.max = value;
@@ -56,6 +57,25 @@ function table(head, rows) {
     make('tbody', {}, ...rows.map(row => line(row, 'td'))));
   found.querySelectorAll('th').forEach(th => th.scope = 'col');
   return make('div', {className: 'figure-table'}, found);
+}
+
+/* A picture: all of it is one image, `hidden` if another says the same. */
+function drawn(options, width, label, hidden) {
+  const svg = Plot.plot({
+    width, marginBottom: 42,
+    style: {background: 'none', fontSize: '12px', overflow: 'visible'},
+    ...options,
+  });
+  const image = svg.querySelector(':scope > svg') ?? svg; // or a legend's
+  image.querySelectorAll('[aria-label]').forEach(
+    part => part.removeAttribute('aria-label'));
+  if (hidden) {
+    image.setAttribute('aria-hidden', 'true');
+  } else {
+    image.setAttribute('role', 'img');
+    image.setAttribute('aria-label', label);
+  }
+  return svg;
 }
 
 /* Put a figure into its place: controls, an answer in words, the picture,
@@ -76,20 +96,13 @@ function figure(name, {controls, draw, limits}) {
     if (!begun) return;
     for (const [one, value] of Object.entries(limits?.(values) ?? {}))
       rows[one].setLargest(value);
-    const {plot, words, head, body} = draw(values);
+    for (const row of Object.values(rows)) row.showValue(values);
+    const {plot, before, words, head, body} = draw(values);
     answer.textContent = words;
-    const svg = Plot.plot({
-      width: Math.max(300, Math.min(760, place.clientWidth || 700)),
-      marginBottom: 42,
-      style: {background: 'none', fontSize: '12px', overflow: 'visible'},
-      ...plot,
-    });
-    const image = svg.querySelector(':scope > svg') ?? svg; // or a legend's
-    image.querySelectorAll('[aria-label]').forEach(
-      part => part.removeAttribute('aria-label'));
-    image.setAttribute('role', 'img');
-    image.setAttribute('aria-label', `Figure: ${words}`);
-    picture.replaceChildren(svg);
+    picture.replaceChildren(
+      ...[before, plot].filter(Boolean).map(options => drawn(
+        options, Math.max(300, Math.min(760, place.clientWidth || 700)),
+        `Figure: ${words}`, options == before)));
     numbers.querySelector('.figure-table')?.remove();
     numbers.append(table(head, body));
   };
@@ -252,53 +265,71 @@ figure('step', {
     choice('run', 'published run', Object.keys(RUNS)),
     choice('scaling', 'scaling', ['weak', 'strong']),
     slider('power', 'machines', 0, 10, 5, i => String(2 ** i)),
-    slider('link', 'bandwidth, relative', -6, 6, 0,
-           i => digits(2 ** (i / 2))),
-    slider('overlap', 'can hide it (%)', 0, 100, 67),
+    slider('size', 'minibatch', -3, 4, 0, (i, {run, scaling}) =>
+      scaling == 'weak' ? `${2 ** i * SHARDS[run]} each`
+        : count(2 ** i * SHARDS[run] * RUNS[run][1])),
+    slider('link', 'bandwidth', -6, 6, 0,
+           (i, {run}) => `${digits(RUNS[run][3] / 1e9 * 2 ** (i / 2))} Gbit/s`),
+    slider('overlap', 'can hide it', 0, 100, 67, i => `${i} %`),
+    slider('spread', 'step times vary', 0, 30, 0, i => `± ${i} %`),
   ],
-  draw: ({run, scaling, power, link, overlap}) => {
+  limits: ({run, scaling, size}) => ({
+    power: scaling == 'weak' ? 10 : Math.min(
+      10, Math.log2(2 ** size * SHARDS[run] * RUNS[run][1]))}),
+  draw: ({run, scaling, power, size, link, overlap, spread}) => {
     const [seconds, machines, bytes, bits, algorithm, found] = RUNS[run];
-    const weak = scaling == 'weak', rate = bits * 2 ** (link / 2);
-    const shards = weak ? null : 1024; // a minibatch of so many shards
-    const efficiency = (k, hidden) => {
-      const [compute, , total] = weak
-        ? MODEL.step(k, k, seconds, bytes, rate, algorithm, hidden)
-        : MODEL.step(shards, k, seconds / shards, bytes, rate, algorithm,
-                     hidden);
-      return compute / total;
+    const batch = n => 2 ** size * SHARDS[run]
+      * (scaling == 'weak' ? n : machines);
+    const step = (n, hidden) => MODEL.step(
+      batch(n), n, seconds / SHARDS[run], bytes, bits * 2 ** (link / 2),
+      algorithm, hidden, spread / 100);
+    const efficiency = (n, hidden) => {
+      const [compute, , , , total] = step(n, hidden);
+      return 100 * compute / total;
     };
-    const k = 2 ** power, counts = upTo(11).map(i => 2 ** i);
-    const [compute, shown, total] = weak
-      ? MODEL.step(k, k, seconds, bytes, rate, algorithm, overlap / 100)
-      : MODEL.step(shards, k, seconds / shards, bytes, rate, algorithm,
-                   overlap / 100);
-    const row = n => {
-      const now = efficiency(n, overlap / 100);
-      return [n, percent(efficiency(n, 0)), percent(now), digits(n * now)];
-    };
+    const own = overlap / 100, k = 2 ** power;
+    const counts = upTo(11).map(i => 2 ** i).filter(n => n <= batch(n));
+    const [compute, late, exchange, shown, total] = step(k, own);
+    const ms = time => digits(1e3 * Math.max(time, 0));
+    const speedup = n => digits(n * efficiency(n, own) / 100);
     return {
-      words: `${k} machine${k > 1 ? 's' : ''}: ${digits(1e3 * compute)} ms ` +
-        `of computation and ${digits(1e3 * shown)} ms in which a device ` +
-        `waits for the exchange: ${digits(k * compute / total)} times as ` +
-        'fast as one.',
+      words: `${k} machine${k > 1 ? 's' : ''}, ${count(batch(k))} examples: ` +
+        `${ms(compute)} ms of computation. The exchange takes ` +
+        `${ms(exchange)} ms, of which ${ms(exchange - shown)} ms are hidden. ` +
+        `A machine waits ${ms(late + shown)} ms` +
+        (spread ? `, ${ms(late)} ms of them for the slowest` : '') +
+        `: ${speedup(k)} times as fast as one.`,
+      before: {
+        height: 105, marginLeft: 60,
+        x: {label: 'ms of one step'},
+        y: {domain: ['machine', 'its link'], label: null},
+        color: {domain: ['computes', 'waits for the slowest',
+                         'waits for the sum', 'exchange'],
+                range: [0, 4, 1, 2].map(i => DEVICES[i]), legend: true},
+        marks: [Plot.barX([
+          ['machine', 'computes', 0, compute],
+          ['machine', 'waits for the slowest', compute, compute + late],
+          ['machine', 'waits for the sum', compute + late, total],
+          ['its link', 'exchange', total - exchange, total],
+        ], {x1: d => 1e3 * d[2], x2: d => 1e3 * d[3], y: d => d[0],
+            fill: d => d[1]})],
+      },
       plot: {
-        height: 300, marginLeft: 55,
+        height: 300, marginLeft: 60,
         x: {type: 'log', base: 2, domain: [1, 1024], label: 'machines',
             tickFormat: 'd'},
         y: {domain: [0, 100], label: 'efficiency (%)', grid: true},
         marks: [
           Plot.ruleX(counts, {
-            x: n => n, y1: n => 100 * efficiency(n, 0),
-            y2: n => 100 * efficiency(n, 1),
+            x: n => n, y1: n => efficiency(n, 0), y2: n => efficiency(n, 1),
             stroke: DEVICES[5], strokeOpacity: 0.5, strokeWidth: 8,
           }),
           Plot.line(counts, {
-            x: n => n, y: n => 100 * efficiency(n, overlap / 100),
+            x: n => n, y: n => efficiency(n, own),
             stroke: DEVICES[0], strokeWidth: 2,
           }),
           Plot.dot([k], {
-            x: n => n, y: n => 100 * efficiency(n, overlap / 100),
-            fill: DEVICES[0], r: 5,
+            x: n => n, y: n => efficiency(n, own), fill: DEVICES[0], r: 5,
           }),
           Plot.dot([machines], {
             x: n => n, y: 100 * found, symbol: 'diamond', r: 7,
@@ -310,8 +341,13 @@ figure('step', {
           }),
         ],
       },
-      head: ['machines', 'nothing hidden', 'hidden as chosen', 'speedup'],
-      body: counts.map(row),
+      head: ['machines', 'examples', 'computes (ms)',
+             'waits for the slowest (ms)', 'exchange (ms)',
+             'waits for the sum (ms)', 'speedup',
+             'efficiency if nothing is hidden', 'as chosen'],
+      body: counts.map(n => [n, count(batch(n)),
+        ...step(n, own).slice(0, 4).map(ms), speedup(n),
+        ...[0, own].map(hidden => percent(efficiency(n, hidden) / 100))]),
     };
   },
 });
