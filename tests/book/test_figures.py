@@ -315,6 +315,102 @@ def test_every_control_answers_to_the_keyboard(page, name):
     assert 'NaN' not in place.inner_html()
 
 
+# Texts of a picture that lie on each other or reach out of it.
+MISPLACED = """name => {
+  const picture = document.querySelector(
+    `[data-figure=${name}] .figure-picture`);
+  const box = picture.getBoundingClientRect();
+  const texts = [...picture.querySelectorAll('svg text')].map(
+    text => [text.textContent, text.getBoundingClientRect()]);
+  return texts.filter(([text, {left, right, width}], i) => width && (
+    left < box.left - 1 || right > box.right + 1
+    || texts.slice(0, i).some(([, other]) =>
+      Math.min(right, other.right) - Math.max(left, other.left) > 1
+      && Math.min(texts[i][1].bottom, other.bottom)
+      - Math.max(texts[i][1].top, other.top) > 3))).map(([text]) => text);
+}"""
+
+
+@pytest.mark.parametrize('width', [374, 768, 1280])
+@pytest.mark.parametrize('name', NAMES)
+def test_no_text_lies_on_another_or_is_cut(page, name, width):
+    page.set_viewport_size({'width': width, 'height': 800})
+    controls = page.locator(f'[data-figure={name}]').locator('select, input')
+    for key in ('Home', 'End'):
+        for i in range(controls.count()):
+            controls.nth(i).focus()
+            page.keyboard.press(key)
+        page.evaluate('() => new Promise(requestAnimationFrame)')
+        assert not page.evaluate(MISPLACED, name), key
+    page.set_viewport_size({'width': 1280, 'height': 720})
+
+
+# The least contrast of a text in a cell with the cell, and what it says.
+CONTRAST = """name => {
+  const parse = color => color.match(/[\\d.]+/g).slice(0, 3).map(Number);
+  const light = color => color.map(c => c / 255).map(
+    c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4).reduce(
+    (sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = parse(getComputedStyle(document.body).backgroundColor);
+  const picture = document.querySelector(
+    `[data-figure=${name}] .figure-picture`);
+  const cells = [...picture.querySelectorAll('svg rect')].map(
+    rect => [rect.getBoundingClientRect(), getComputedStyle(rect)]);
+  let least = [99, ''];
+  for (const text of picture.querySelectorAll('svg text')) {
+    const box = text.getBoundingClientRect();
+    const x = (box.left + box.right) / 2, y = (box.top + box.bottom) / 2;
+    const under = cells.filter(([cell]) => cell.left < x && x < cell.right
+                               && cell.top < y && y < cell.bottom);
+    if (!under.length) continue;
+    const color = under.reduce((below, [, style]) => parse(style.fill).map(
+      (c, i) => below[i] + (c - below[i]) * style.fillOpacity), ground);
+    const two = [parse(getComputedStyle(text).fill), color].map(light);
+    const found = (Math.max(...two) + 0.05) / (Math.min(...two) + 0.05);
+    if (found < least[0]) least = [found, text.textContent];
+  }
+  return least;
+}"""
+
+
+@pytest.mark.parametrize(
+    'ground, ink', [('#ffffff', '#222832'), ('#121212', '#ced6dd')]
+)
+@pytest.mark.parametrize('name', ['pipeline', 'planner'])
+def test_a_number_in_a_cell_can_be_read(page, name, ground, ink):
+    """In the colors of the site's light and dark theme."""
+    body = page.locator('body')
+    body.evaluate(
+        '(e, [background, color]) => Object.assign('
+        'e.style, {background, color})',
+        [ground, ink],
+    )
+    place = page.locator(f'[data-figure={name}]')
+    if name == 'pipeline':
+        place.locator('[name=p]').fill('8')
+        place.locator('[name=m]').fill('3')
+    else:
+        place.locator('[name=power]').fill('6')
+        place.locator('[name=batch]').fill('8')
+    contrast, text = page.evaluate(CONTRAST, name)
+    body.evaluate('e => e.removeAttribute("style")')
+    assert 4.5 <= contrast < 99, text
+
+
+def test_words_have_their_plurals_and_no_number_too_many_digits(page):
+    for name in NAMES:
+        place = page.locator(f'[data-figure={name}]')
+        controls = place.locator('select, input')
+        for key in ('End', 'Home'):
+            for i in range(controls.count()):
+                controls.nth(i).focus()
+                page.keyboard.press(key)
+            words = place.locator('.figure-answer').inner_text()
+            assert not re.search(
+                r'\b1 (arrays|messages|machines|times)\b|\b0\.0 |\d{5}', words
+            ), words
+
+
 def test_a_table_has_the_numbers_of_the_picture(page):
     place = page.locator('[data-figure=memory]')
     place.locator('summary').click()
@@ -330,7 +426,7 @@ def test_a_table_has_the_numbers_of_the_picture(page):
             *(network, 2 ** int(power), stage, int(batch)),
             *(precision, recomputation),
         )
-        shown = [float(cell) for cell in cells[1:]]
+        shown = [float(cell.replace(',', '')) for cell in cells[1:]]
         assert shown == pytest.approx([*wanted, sum(wanted)], rel=0.01)
 
 

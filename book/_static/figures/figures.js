@@ -2,9 +2,11 @@
 (() => {
 const DEVICES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00',
                  '#56b4e9', '#999999', '#b8a800'];
-const percent = x => `${(100 * x).toFixed(Math.abs(x) < 0.0995 ? 1 : 0)} %`;
-const digits = x => String(Number(x.toPrecision(3)));
-const count = n => n.toLocaleString('en');
+const percent = x =>
+  `${(100 * x).toFixed(x && Math.abs(x) < 0.0995 ? 1 : 0)} %`;
+const count = n => n.toLocaleString('en', {maximumSignificantDigits: 6});
+const digits = x => count(Number(x.toPrecision(3)));
+const several = (n, what) => `${digits(n)} ${what}${n == 1 ? '' : 's'}`;
 const upTo = n => Array.from({length: n}, (_, i) => i);
 
 /* Controls: [name, label, kind, ...]; a choice has its options, a slider
@@ -97,12 +99,12 @@ function figure(name, {controls, draw, limits}) {
     for (const [one, value] of Object.entries(limits?.(values) ?? {}))
       rows[one].setLargest(value);
     for (const row of Object.values(rows)) row.showValue(values);
-    const {plot, before, words, head, body} = draw(values);
+    const width = Math.max(300, Math.min(760, place.clientWidth || 700));
+    const {plot, before, words, head, body} = draw(values, width);
     answer.textContent = words;
     picture.replaceChildren(
       ...[before, plot].filter(Boolean).map(options => drawn(
-        options, Math.max(300, Math.min(760, place.clientWidth || 700)),
-        `Figure: ${words}`, options == before)));
+        options, width, `Figure: ${words}`, options == before)));
     numbers.querySelector('.figure-table')?.remove();
     numbers.append(table(head, body));
   };
@@ -148,9 +150,9 @@ figure('allreduce', {
       digits(all.filter(m => m[2] == i).reduce((n, m) => n + m[3], 0) / SIZE),
     ]);
     return {
-      words: `Round ${now} of ${last}: ${current.length} ` +
-        `message${current.length > 1 ? 's' : ''}, each of ${size}. ` +
-        `One round after the other, a link carries ${digits(time)} arrays.`,
+      words: `Round ${now} of ${last}: ${several(current.length, 'message')}` +
+        `, each of ${size}. One round after the other, a link carries ` +
+        `${several(time, 'array')}.`,
       plot: {
         height: 60 + 34 * k, marginLeft: 70, marginTop: 25,
         x: {domain: [0, last], ticks: upTo(last + 1), label: 'rounds',
@@ -162,7 +164,7 @@ figure('allreduce', {
           Plot.arrow(all, {
             x1: m => m[0] - 1, y1: m => m[1], x2: m => m[0], y2: m => m[2],
             stroke: m => DEVICES[m[1]],
-            strokeOpacity: m => m[0] == now ? 1 : m[0] < now ? 0.45 : 0.12,
+            strokeOpacity: m => m[0] == now ? 1 : m[0] < now ? 0.45 : 0.2,
             strokeWidth: m => 1 + 4 * m[3] / SIZE, headLength: 6, inset: 3,
           }),
         ],
@@ -179,7 +181,7 @@ figure('pipeline', {
     slider('p', 'stages', 1, 8, 4),
     slider('m', 'micro-batches', 1, 16, 6),
   ],
-  draw: ({schedule, p, m}) => {
+  draw: ({schedule, p, m}, width) => {
     const calls = MODEL.timeSteps(MODEL.SCHEDULES[schedule](p, m));
     const steps = Math.max(...calls.map(([step]) => step)) + 1;
     const live = MODEL.live(calls, p);
@@ -198,15 +200,16 @@ figure('pipeline', {
           Plot.cell(upTo(p * steps), {
             x: i => i % steps, y: i => Math.floor(i / steps),
             fill: 'currentColor', fillOpacity: 0.08,
+            stroke: 'currentColor', strokeOpacity: 0.55, inset: 0.5,
           }),
           Plot.cell(calls, {
             x: c => c[0], y: c => c[1], fill: c => DEVICES[c[1]],
             fillOpacity: c => c[2] == 'forward' ? 0.35 : 1,
           }),
-          Plot.text(calls, {
+          Plot.text((width - 85) / steps > (m > 10 ? 15 : 9) ? calls : [], {
             x: c => c[0], y: c => c[1], text: c => c[3],
-            fill: c => c[2] == 'forward' ? 'currentColor' : 'white',
-            stroke: c => c[2] == 'forward' ? 'none' : '#00000055',
+            fill: c => c[2] == 'forward' ? 'currentColor'
+              : c[1] ? 'black' : 'white', // on blue
           }),
         ],
       },
@@ -268,8 +271,8 @@ figure('step', {
     slider('size', 'minibatch', -3, 4, 0, (i, {run, scaling}) =>
       scaling == 'weak' ? `${2 ** i * SHARDS[run]} each`
         : count(2 ** i * SHARDS[run] * RUNS[run][1])),
-    slider('link', 'bandwidth', -6, 6, 0,
-           (i, {run}) => `${digits(RUNS[run][3] / 1e9 * 2 ** (i / 2))} Gbit/s`),
+    slider('link', 'link (Gbit/s)', -6, 6, 0,
+           (i, {run}) => digits(RUNS[run][3] / 1e9 * 2 ** (i / 2))),
     slider('overlap', 'can hide it', 0, 100, 67, i => `${i} %`),
     slider('spread', 'step times vary', 0, 30, 0, i => `± ${i} %`),
   ],
@@ -298,7 +301,7 @@ figure('step', {
         `${ms(exchange)} ms, of which ${ms(exchange - shown)} ms are hidden. ` +
         `A machine waits ${ms(late + shown)} ms` +
         (spread ? `, ${ms(late)} ms of them for the slowest` : '') +
-        `: ${speedup(k)} times as fast as one.`,
+        (k > 1 ? `: ${speedup(k)} times as fast as one.` : '.'),
       before: {
         height: 105, marginLeft: 60,
         x: {label: 'ms of one step'},
@@ -337,7 +340,8 @@ figure('step', {
           }),
           Plot.text([machines], {
             x: n => n, y: 100 * found, text: () => 'published', dy: 14,
-            fill: 'currentColor',
+            fill: 'currentColor', strokeWidth: 4,
+            stroke: 'var(--pst-color-background, white)',
           }),
         ],
       },
@@ -359,13 +363,14 @@ figure('planner', {
     slider('batch', 'sequences in all', 0, 11, 8, i => String(2 ** i)),
     choice('card', 'card (GB)', ['80', '24', '40', '141', '192']),
   ],
-  draw: ({network, power, batch, card}) => {
+  draw: ({network, power, batch, card}, width) => {
     const found = MODEL.plans(network, 2 ** power, 2 ** batch, Number(card));
     const kinds = ['no', 'selective', 'full'];
     const best = found[0];
     const shade = ([seconds]) => best[0] / seconds;
     const degrees = i => [...new Set(found.map(row => row[2][i]))].sort(
       (a, b) => a - b);
+    const roomy = (width - 80) / degrees(1).length > 50;
     const cell = {x: row => row[2][1], y: row => row[2][2]};
     const say = ([seconds, memory, [dp, tp, pp, cp, zero, m, kind]]) =>
       `${dp} (data) × ${tp} (tensor) × ${pp} (pipeline) × ${cp} (context), ` +
@@ -376,14 +381,15 @@ figure('planner', {
         : `No plan fits on ${card} GB: take more devices.`,
       plot: {
         height: 80 + 36 * degrees(2).length, marginLeft: 60, padding: 0.04,
-        x: {domain: degrees(1), type: 'band', label: 'tensor'},
-        y: {domain: degrees(2), type: 'band', label: 'pipeline'},
+        x: {domain: degrees(1), type: 'band', label: best && 'tensor'},
+        y: {domain: degrees(2), type: 'band', label: best && 'pipeline'},
         marks: [
-          Plot.cell(found, {...cell, fill: DEVICES[0], fillOpacity: shade}),
+          Plot.cell(found, {...cell, fill: DEVICES[0],
+                            fillOpacity: row => 0.7 * shade(row)}),
           Plot.text(found, {
-            ...cell, text: row => `${digits(row[0])} s\n` +
+            ...cell, fill: 'currentColor',
+            text: row => digits(row[0]) + (roomy ? ' s\n' : '\n') +
               percent(row[1] / card),
-            fill: row => shade(row) < 0.6 ? 'currentColor' : 'white',
           }),
         ],
       },
@@ -436,6 +442,7 @@ figure('rounding', {
           Plot.dot(dots, {
             x: d => shown(d.x), y: 'what', r: 5, fillOpacity: 0.6,
             fill: d => d.what == 'the step' ? DEVICES[1] : DEVICES[0],
+            stroke: 'currentColor',
           }),
           Plot.text([bound], {x: b => b, text: () => 'bound', dy: -8,
                               frameAnchor: 'top', fill: 'currentColor'}),
