@@ -16,6 +16,15 @@ document.addEventListener('DOMContentLoaded', () => {
   }
 });
 
+/* Paper is white: no pale words on it, no inverted pictures. */
+const paper = matchMedia('print');
+let themeOfScreen;
+paper.addEventListener('change', () => {
+  const {dataset} = document.documentElement;
+  if (paper.matches) themeOfScreen = dataset.theme;
+  dataset.theme = paper.matches ? 'light' : themeOfScreen;
+});
+
 /* A term's meaning: a finger has nothing to hover with. */
 document.addEventListener('click', (event) => {
   const tip = event.target.closest?.('a.tip');

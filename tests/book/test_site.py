@@ -324,6 +324,67 @@ def test_a_figure_that_answers_is_still_on_paper(browser, site):
         assert first.locator('.figure-table').is_visible()
 
 
+def test_on_paper_the_tables_of_figures_are_whole(browser, site):
+    with Visit(
+        browser,
+        f'{site}/figures.html',
+        viewport={'width': 660, 'height': 980},
+    ) as visit:
+        visit.page.wait_for_selector('[data-figure=rounding] svg')
+        visit.page.emulate_media(media='print')
+        wide, broken = visit.page.evaluate(
+            """() => {
+              const wide = [...document.querySelectorAll('.figure-table')]
+                .filter(e => e.scrollWidth > e.clientWidth + 1).length;
+              const lines = cell => {
+                const text = document.createRange();
+                text.selectNodeContents(cell);
+                return new Set([...text.getClientRects()].map(
+                  r => Math.round(r.top))).size; };
+              const broken = [...document.querySelectorAll(
+                '.figure-table :is(th, td)')].filter(cell =>
+                  lines(cell) > cell.textContent.split(/[ -]/).length
+                  || cell.tagName == 'TD' && lines(cell) > 1);
+              return [wide, broken.map(cell => cell.textContent)]; }"""
+        )
+        assert not wide and not broken
+
+
+def test_a_dark_page_is_printed_light(browser, site):
+    with Visit(
+        browser, f'{site}/figures.html', color_scheme='dark'
+    ) as visit:
+        theme = 'document.documentElement.dataset.theme'
+        visit.page.wait_for_function(f"{theme} == 'dark'")
+        for _ in range(2):
+            visit.page.emulate_media(media='print', color_scheme='dark')
+            visit.page.wait_for_function(f"{theme} == 'light'")
+            ground = 'getComputedStyle(document.body).backgroundColor'
+            assert visit.page.evaluate(ground) == 'rgb(255, 255, 255)'
+            visit.page.emulate_media(media='screen', color_scheme='dark')
+            visit.page.wait_for_function(f"{theme} == 'dark'")
+
+
+@pytest.mark.parametrize('width', [390, 1280])
+def test_open_tables_of_figures_can_be_read_by_anyone(browser, site, width):
+    with Visit(
+        browser,
+        f'{site}/figures.html',
+        viewport={'width': width, 'height': 740},
+    ) as visit:
+        visit.page.wait_for_selector('[data-figure=rounding] svg')
+        visit.page.evaluate(
+            """() => document.querySelectorAll('.answering details').forEach(
+            d => d.open = true)"""
+        )
+        assert not serious_violations(visit.page, '.answering')
+        names = visit.page.evaluate(
+            """() => [...document.querySelectorAll('.figure-table')].map(
+            e => e.tabIndex == 0 && e.getAttribute('aria-label'))"""
+        )
+        assert len(set(names)) == len(names) == 6 and all(names)
+
+
 @pytest.mark.parametrize('page', ['glossary', 'notebooks/24_claims'])
 def test_a_phone_has_room_for_the_first_column(browser, site, page):
     phone = {'width': 390, 'height': 740}

@@ -51,14 +51,17 @@ function control({name, label, options, least, largest, start, show}, changed) {
   return row;
 }
 
-function table(head, rows) {
+function table(name, head, rows) {
   const line = (cells, tag) => make('tr', {}, ...cells.map(
     cell => make(tag, {}, String(cell))));
   const found = make('table', {className: 'table'},
     make('thead', {}, line(head, 'th')),
     make('tbody', {}, ...rows.map(row => line(row, 'td'))));
   found.querySelectorAll('th').forEach(th => th.scope = 'col');
-  return make('div', {className: 'figure-table'}, found);
+  const place = make('div', {className: 'figure-table', tabIndex: 0}, found);
+  place.setAttribute('role', 'region'); // one that scrolls
+  place.setAttribute('aria-label', `The numbers of the figure ${name}`);
+  return place;
 }
 
 /* A picture: all of it is one image, `hidden` if another says the same. */
@@ -106,7 +109,7 @@ function figure(name, {controls, draw, limits}) {
       ...[before, plot].filter(Boolean).map(options => drawn(
         options, width, `Figure: ${words}`, options == before)));
     numbers.querySelector('.figure-table')?.remove();
-    numbers.append(table(head, body));
+    numbers.append(table(name, head, body));
   };
   for (const one of controls)
     form.append(rows[one.name] = control(one, (key, value) => {
@@ -186,6 +189,7 @@ figure('pipeline', {
     const steps = Math.max(...calls.map(([step]) => step)) + 1;
     const live = MODEL.live(calls, p);
     const idle = 1 - calls.length / (p * steps);
+    const roomy = (width - 85) / steps > (m > 10 ? 15 : 9);
     return {
       words: `${steps} time steps; a device is idle in ${percent(idle)} of ` +
         `them, the bubble. The first stage keeps the activations of ` +
@@ -199,14 +203,15 @@ figure('pipeline', {
         marks: [
           Plot.cell(upTo(p * steps), {
             x: i => i % steps, y: i => Math.floor(i / steps),
-            fill: 'currentColor', fillOpacity: 0.08,
-            stroke: 'currentColor', strokeOpacity: 0.55, inset: 0.5,
+            fill: 'currentColor', fillOpacity: roomy ? 0.08 : 0.2,
+            stroke: 'currentColor', strokeOpacity: roomy ? 0.55 : 0,
+            inset: 0.5,
           }),
           Plot.cell(calls, {
             x: c => c[0], y: c => c[1], fill: c => DEVICES[c[1]],
             fillOpacity: c => c[2] == 'forward' ? 0.35 : 1,
           }),
-          Plot.text((width - 85) / steps > (m > 10 ? 15 : 9) ? calls : [], {
+          Plot.text(roomy ? calls : [], {
             x: c => c[0], y: c => c[1], text: c => c[3],
             fill: c => c[2] == 'forward' ? 'currentColor'
               : c[1] ? 'black' : 'white', // on blue
@@ -274,7 +279,7 @@ figure('step', {
     slider('link', 'link (Gbit/s)', -6, 6, 0,
            (i, {run}) => digits(RUNS[run][3] / 1e9 * 2 ** (i / 2))),
     slider('overlap', 'can hide it', 0, 100, 67, i => `${i} %`),
-    slider('spread', 'step times vary', 0, 30, 0, i => `± ${i} %`),
+    slider('spread', 'step times vary', 0, 30, 5, i => `± ${i} %`),
   ],
   limits: ({run, scaling, size}) => ({
     power: scaling == 'weak' ? 10 : Math.min(
@@ -334,14 +339,14 @@ figure('step', {
           Plot.dot([k], {
             x: n => n, y: n => efficiency(n, own), fill: DEVICES[0], r: 5,
           }),
+          Plot.text([machines], {
+            x: n => n, y: 100 * found, text: () => 'published', dy: 16,
+            fill: 'currentColor', strokeWidth: 4,
+            stroke: 'var(--pst-color-background, white)',
+          }),
           Plot.dot([machines], {
             x: n => n, y: 100 * found, symbol: 'diamond', r: 7,
             fill: DEVICES[1],
-          }),
-          Plot.text([machines], {
-            x: n => n, y: 100 * found, text: () => 'published', dy: 14,
-            fill: 'currentColor', strokeWidth: 4,
-            stroke: 'var(--pst-color-background, white)',
           }),
         ],
       },
@@ -349,9 +354,9 @@ figure('step', {
              'waits for the slowest (ms)', 'exchange (ms)',
              'waits for the sum (ms)', 'speedup',
              'efficiency if nothing is hidden', 'as chosen'],
-      body: counts.map(n => [n, count(batch(n)),
-        ...step(n, own).slice(0, 4).map(ms), speedup(n),
-        ...[0, own].map(hidden => percent(efficiency(n, hidden) / 100))]),
+      body: counts.map(n => [n, batch(n)].map(count).concat(
+        step(n, own).slice(0, 4).map(ms), speedup(n),
+        [0, own].map(hidden => percent(efficiency(n, hidden) / 100)))),
     };
   },
 });
