@@ -351,9 +351,7 @@ def test_on_paper_the_tables_of_figures_are_whole(browser, site):
 
 
 def test_a_dark_page_is_printed_light(browser, site):
-    with Visit(
-        browser, f'{site}/figures.html', color_scheme='dark'
-    ) as visit:
+    with Visit(browser, f'{site}/figures.html', color_scheme='dark') as visit:
         theme = 'document.documentElement.dataset.theme'
         visit.page.wait_for_function(f"{theme} == 'dark'")
         for _ in range(2):
