@@ -173,7 +173,8 @@ def plan_costs(network, batch, degrees):
 
 def plans(network, k, batch, gigabytes):
     """Return the fastest plan that fits for each pair of tensor and pipeline
-    degrees, the fastest first: (seconds, gigabytes, `degrees`)."""
+    degrees, the fastest first: (seconds, gigabytes, `degrees`). Of those that
+    are equally fast, up to rounding, it is the one that holds least."""
     best = {}
     for seconds, memory, plan, _ in scaling.find_plans(
         scaling.gpt_network(*NETWORKS[network]),
@@ -182,8 +183,11 @@ def plans(network, k, batch, gigabytes):
         most=None,
     ):
         degrees = (*plan[:4], *plan[5:8])
-        best.setdefault(degrees[1:3], (seconds, memory / 1e9, degrees))
-    return [*best.values()]
+        row = (seconds, memory / 1e9, degrees)
+        old = best.setdefault(degrees[1:3], row)
+        if seconds < old[0] * (1 + 1e-9) and row[1] < old[1]:
+            best[degrees[1:3]] = row
+    return sorted(best.values(), key=lambda row: row[:2])
 
 
 def step(batch, k, per_example, num_bytes, bits, algorithm, overlap, spread):

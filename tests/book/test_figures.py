@@ -253,6 +253,8 @@ def plan_at_random():
         ('Llama 3, 8 billion', 12, 48, 40),
         ('GPT-2 XL, 1.5 billion', 1, 4, 24),
         ('Llama 3, 405 billion', 1, 4, 24),  # nothing fits
+        ('Llama 3, 8 billion', 12, 40, 192),  # equally fast up to rounding
+        ('GPT-2 XL, 1.5 billion', 12, 320, 24),
     ],
 )
 def test_the_browser_finds_the_plans_that_python_does(page, arguments):

@@ -136,8 +136,8 @@ MODEL.plans = (network, k, batch, gigabytes) => {
           const plan = [dp, tp, pp, cp, zero, m, kind];
           const [seconds, memory] = MODEL.planCosts(network, batch, plan);
           const old = best[[tp, pp]] ?? [Infinity];
-          if (memory <= gigabytes && (seconds < old[0]
-              || seconds == old[0] && memory < old[1]))
+          if (memory <= gigabytes && (seconds * (1 + 1e-9) < old[0]
+              || seconds < old[0] * (1 + 1e-9) && memory < old[1]))
             best[[tp, pp]] = [seconds, memory, plan];
         }
     }
