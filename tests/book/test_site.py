@@ -115,6 +115,34 @@ def test_the_search_finds_allreduce(browser, site):
         assert place.count() == 1 and 'allreduce' in visit.page.url
 
 
+@pytest.mark.parametrize(
+    'query, titles',
+    [
+        ('ring', ['The ring', 'Around the ring', 'Backward around the ring']),
+        ('pipeline', ['Pipeline parallelism', 'Who waits in a pipeline']),
+        ('star', ['What the star costs']),
+        ('ZeRO', ['ZeRO on the data axis', 'ZeRO-2: shard the gradients']),
+    ],
+)
+def test_the_search_finds_titles_before_pages(browser, site, query, titles):
+    """First the definition, in some chapter, then sections, then others."""
+    with Visit(browser, f'{site}/search.html?q={query}') as visit:
+        found = visit.page.locator('#search-results li > a')
+        wait_until(lambda: found.count() > 9)
+        shown = [text.split(' > ')[1:] for text in found.all_inner_texts()]
+        places = [shown.index([title]) for title in titles]
+        pages = [
+            i
+            for i, link in enumerate(found.all())
+            if '#' not in link.get_attribute('href')
+        ]
+        assert max(places) < min(pages) < 9
+        found.nth(places[0]).click()
+        visit.page.wait_for_load_state()
+        assert visit.page.locator(':target').count() == 1
+        assert not visit.errors
+
+
 def test_the_copy_button_copies(browser, site):
     with Visit(
         browser,
