@@ -5,6 +5,7 @@ import http.server
 import inspect
 import pathlib
 import re
+import shutil
 import sys
 import threading
 
@@ -141,6 +142,24 @@ def test_the_search_finds_titles_before_pages(browser, site, query, titles):
         visit.page.wait_for_load_state()
         assert visit.page.locator(':target').count() == 1
         assert not visit.errors
+
+
+@pytest.mark.long
+def test_a_second_build_keeps_the_definitions_of_the_search(book, tmp_path):
+    shutil.copytree(book.parent, tmp_path / 'built')
+    site = tmp_path / 'built' / 'site'
+    before = site.joinpath('searchindex.js').read_text()
+    site.joinpath('figures.html').unlink()  # as if it had changed
+    makefile = (ROOT / 'Makefile').read_text()
+    recipe = re.search(r'^book:.*\n\t\$\(sphinx\)((?: -\S+)*)', makefile, re.M)
+    options = [option for option in recipe[1].split() if option != '-D']
+    run(
+        *('-m', 'sphinx', '-q', *options, '-d', tmp_path / 'built' / 'cache'),
+        *(ROOT / 'book', site),
+    )
+    entries = r'"indexentries":{"[^}]*}'
+    after = site.joinpath('searchindex.js').read_text()
+    assert re.search(entries, after)[0] == re.search(entries, before)[0]
 
 
 def test_the_copy_button_copies(browser, site):
