@@ -161,8 +161,10 @@ sphinx: env
 	    echo 'for the book: make env PYTHON=python3.11' >&2; exit 1; }
 
 # The front page links to the PDF, the slides and the poster if there are any.
+# Every page is written (-a), since the search's index has definitions only of
+# pages that are.
 book: sphinx  ## render the site into build/book; EDITION=student has no solutions
-	$(sphinx) -W --keep-going -n -D printed_folder=$(CURDIR)/build \
+	$(sphinx) -a -W --keep-going -n -D printed_folder=$(CURDIR)/build \
 	    -d build/book-cache$(edition) book build/book$(edition)
 	@echo 'The book is in build/book$(edition)/index.html'
 

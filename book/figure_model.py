@@ -9,6 +9,7 @@ import contextlib
 import json
 import math
 import pathlib
+import statistics
 from unittest import mock
 
 import d2lmulti
@@ -39,6 +40,19 @@ NETWORKS = {
     'Llama 3, 70 billion': (70.6e9, 80, 8192, 64, 8192, 128256, 0, 8),
     'Llama 3, 405 billion': (405.9e9, 126, 16384, 128, 8192, 128256, 0, 8),
 }
+# Examples of a step on one machine, of each published run: see `published`.
+SHARDS = {
+    'ResNet-50, 256 GPUs': 256,
+    'ResNet-101, 512 GPUs': 256,
+    'VGG-16, 512 GPUs': 256,
+    'AlexNet, 4 GPUs': 128,
+    'AlexNet, 8 GPUs': 128,
+}
+# Of the normal distribution: how much slower a device is than the mean.
+QUANTILES = [
+    round(statistics.NormalDist().inv_cdf((i + 0.5) / 40), 3)
+    for i in range(40)
+]
 KINDS = ('none', 'selective', 'full')  # of recomputation
 # An H100 that reaches the fraction of its flops that chapter 23 has fitted.
 H100 = scaling.Cluster(80e9, 0.554 * 989e12, 450e9, 50e9, 8)
@@ -159,7 +173,8 @@ def plan_costs(network, batch, degrees):
 
 def plans(network, k, batch, gigabytes):
     """Return the fastest plan that fits for each pair of tensor and pipeline
-    degrees, the fastest first: (seconds, gigabytes, `degrees`)."""
+    degrees, the fastest first: (seconds, gigabytes, `degrees`). Of those that
+    are equally fast, up to rounding, it is the one that holds least."""
     best = {}
     for seconds, memory, plan, _ in scaling.find_plans(
         scaling.gpt_network(*NETWORKS[network]),
@@ -168,20 +183,34 @@ def plans(network, k, batch, gigabytes):
         most=None,
     ):
         degrees = (*plan[:4], *plan[5:8])
-        best.setdefault(degrees[1:3], (seconds, memory / 1e9, degrees))
-    return [*best.values()]
+        row = (seconds, memory / 1e9, degrees)
+        old = best.setdefault(degrees[1:3], row)
+        if seconds < old[0] * (1 + 1e-9) and row[1] < old[1]:
+            best[degrees[1:3]] = row
+    return sorted(best.values(), key=lambda row: row[:2])
 
 
-def step(batch, k, per_example, num_bytes, bits, algorithm, overlap):
-    """Return the seconds of (computation, exchange that shows, all) of a
-    step of chapter 23's model, with a latency of 50 microseconds.
+def step(batch, k, per_example, num_bytes, bits, algorithm, overlap, spread):
+    """Return the seconds of a step of chapter 23's model, with a latency of
+    50 microseconds: (computation of a device, its wait for the slowest one,
+    exchange, the part of it that nothing hides, the whole step).
 
-    `bits`: per second, of each device's link.
+    `bits`: per second, of each device's link. `spread`: the standard
+    deviation of the computation's time, a fraction of it.
     """
-    machine = d2lmulti.Machine(0, per_example, 5e-5, 8 / bits, overlap=overlap)
+    machine = d2lmulti.Machine(
+        *(0, per_example, 5e-5, 8 / bits),
+        overlap=overlap,
+        times=tuple(1 + spread * z for z in QUANTILES),
+    )
     total = d2lmulti.step_seconds(batch, k, [num_bytes], machine, algorithm)
+    exchange = d2lmulti.allreduce_seconds(
+        algorithm, k, num_bytes, machine.alpha, machine.beta
+    )
     compute = per_example * math.ceil(batch / k)
-    return compute, total - compute, total
+    slowest = compute * scaling.expected_slowest(machine.times, k)
+    late, shown = max(slowest - compute, 0.0), max(total - slowest, 0.0)
+    return compute, late, exchange, shown, total
 
 
 def random_numbers(seed, n):
@@ -269,6 +298,8 @@ def write():
         },
         'NETWORKS': NETWORKS,
         'RUNS': published(),
+        'SHARDS': SHARDS,
+        'QUANTILES': QUANTILES,
     }
     lines = [
         f'const {name} = {json.dumps(value, separators=(",", ":"))};\n'

@@ -16,6 +16,15 @@ document.addEventListener('DOMContentLoaded', () => {
   }
 });
 
+/* Paper is white: no pale words on it, no inverted pictures. */
+const paper = matchMedia('print');
+let themeOfScreen;
+paper.addEventListener('change', () => {
+  const {dataset} = document.documentElement;
+  if (paper.matches) themeOfScreen = dataset.theme;
+  dataset.theme = paper.matches ? 'light' : themeOfScreen;
+});
+
 /* A term's meaning: a finger has nothing to hover with. */
 document.addEventListener('click', (event) => {
   const tip = event.target.closest?.('a.tip');
@@ -31,6 +40,24 @@ document.addEventListener('click', (event) => {
     '--tip-left', `${Math.min(0, room - width - left)}px`);
   tip.classList.add('tip-open');
 });
+
+/* Sections whose titles have the words that are sought, as results. */
+const titlesWith = ({alltitles, titles, docnames, filenames}) => {
+  const query = new URLSearchParams(window.location.search).get('q') ?? '';
+  const words = query.match(/[\p{L}\d]+/gu) ?? [];
+  return Object.entries(words.length ? alltitles : {}).filter(([title]) =>
+    words.every((word) => new RegExp(
+      `(?<![\\p{L}\\d])${word}s?(?![\\p{L}\\d])`, 'iu').test(title)),
+  ).flatMap(([title, places]) => places.map(([file, id]) => [
+    docnames[file],
+    titles[file] === title ? title : `${titles[file]} > ${title}`,
+    id === null ? '' : `#${id}`,
+    null,
+    40 + Math.round(15 * query.length / title.length),
+    filenames[file],
+    'title',
+  ]));
+};
 
 /* What the search shows of a page: its text, at the word, not in one. */
 const improveSearch = () => {
@@ -59,6 +86,11 @@ const improveSearch = () => {
       + text.slice(start, end).trim() + (end < text.length ? '\u2026' : '');
     return summary;
   };
+  /* Sections with the words in their titles come before pages that only
+     mention them; Sphinx leaves most of them out. */
+  const searchText = Search.performTermsSearch;
+  Search.performTermsSearch = (words, excluded) =>
+    [...titlesWith(Search._index), ...searchText(words, excluded)];
 };
 improveSearch();
 document.addEventListener('DOMContentLoaded', improveSearch);

@@ -5,6 +5,7 @@ import http.server
 import inspect
 import pathlib
 import re
+import shutil
 import sys
 import threading
 
@@ -113,6 +114,52 @@ def test_the_search_finds_allreduce(browser, site):
         visit.page.wait_for_load_state()
         place = visit.page.locator(':target')
         assert place.count() == 1 and 'allreduce' in visit.page.url
+
+
+@pytest.mark.parametrize(
+    'query, titles',
+    [
+        ('ring', ['The ring', 'Around the ring', 'Backward around the ring']),
+        ('pipeline', ['Pipeline parallelism', 'Who waits in a pipeline']),
+        ('star', ['What the star costs']),
+        ('ZeRO', ['ZeRO on the data axis', 'ZeRO-2: shard the gradients']),
+    ],
+)
+def test_the_search_finds_titles_before_pages(browser, site, query, titles):
+    """First the definition, in some chapter, then sections, then others."""
+    with Visit(browser, f'{site}/search.html?q={query}') as visit:
+        found = visit.page.locator('#search-results li > a')
+        wait_until(lambda: found.count() > 9)
+        shown = [text.split(' > ')[1:] for text in found.all_inner_texts()]
+        places = [shown.index([title]) for title in titles]
+        pages = [
+            i
+            for i, link in enumerate(found.all())
+            if '#' not in link.get_attribute('href')
+        ]
+        assert max(places) < min(pages) < 9
+        found.nth(places[0]).click()
+        visit.page.wait_for_load_state()
+        assert visit.page.locator(':target').count() == 1
+        assert not visit.errors
+
+
+@pytest.mark.long
+def test_a_second_build_keeps_the_definitions_of_the_search(book, tmp_path):
+    shutil.copytree(book.parent, tmp_path / 'built')
+    site = tmp_path / 'built' / 'site'
+    before = site.joinpath('searchindex.js').read_text()
+    site.joinpath('figures.html').unlink()  # as if it had changed
+    makefile = (ROOT / 'Makefile').read_text()
+    recipe = re.search(r'^book:.*\n\t\$\(sphinx\)((?: -\S+)*)', makefile, re.M)
+    options = [option for option in recipe[1].split() if option != '-D']
+    run(
+        *('-m', 'sphinx', '-q', *options, '-d', tmp_path / 'built' / 'cache'),
+        *(ROOT / 'book', site),
+    )
+    entries = r'"indexentries":{"[^}]*}'
+    after = site.joinpath('searchindex.js').read_text()
+    assert re.search(entries, after)[0] == re.search(entries, before)[0]
 
 
 def test_the_copy_button_copies(browser, site):
@@ -322,6 +369,65 @@ def test_a_figure_that_answers_is_still_on_paper(browser, site):
         assert box['width'] > 300 and box['height'] > 60
         assert box['x'] + box['width'] <= 661
         assert first.locator('.figure-table').is_visible()
+
+
+def test_on_paper_the_tables_of_figures_are_whole(browser, site):
+    with Visit(
+        browser,
+        f'{site}/figures.html',
+        viewport={'width': 660, 'height': 980},
+    ) as visit:
+        visit.page.wait_for_selector('[data-figure=rounding] svg')
+        visit.page.emulate_media(media='print')
+        wide, broken = visit.page.evaluate(
+            """() => {
+              const wide = [...document.querySelectorAll('.figure-table')]
+                .filter(e => e.scrollWidth > e.clientWidth + 1).length;
+              const lines = cell => {
+                const text = document.createRange();
+                text.selectNodeContents(cell);
+                return new Set([...text.getClientRects()].map(
+                  r => Math.round(r.top))).size; };
+              const broken = [...document.querySelectorAll(
+                '.figure-table :is(th, td)')].filter(cell =>
+                  lines(cell) > cell.textContent.split(/[ -]/).length
+                  || cell.tagName == 'TD' && lines(cell) > 1);
+              return [wide, broken.map(cell => cell.textContent)]; }"""
+        )
+        assert not wide and not broken
+
+
+def test_a_dark_page_is_printed_light(browser, site):
+    with Visit(browser, f'{site}/figures.html', color_scheme='dark') as visit:
+        theme = 'document.documentElement.dataset.theme'
+        visit.page.wait_for_function(f"{theme} == 'dark'")
+        for _ in range(2):
+            visit.page.emulate_media(media='print', color_scheme='dark')
+            visit.page.wait_for_function(f"{theme} == 'light'")
+            ground = 'getComputedStyle(document.body).backgroundColor'
+            assert visit.page.evaluate(ground) == 'rgb(255, 255, 255)'
+            visit.page.emulate_media(media='screen', color_scheme='dark')
+            visit.page.wait_for_function(f"{theme} == 'dark'")
+
+
+@pytest.mark.parametrize('width', [390, 1280])
+def test_open_tables_of_figures_can_be_read_by_anyone(browser, site, width):
+    with Visit(
+        browser,
+        f'{site}/figures.html',
+        viewport={'width': width, 'height': 740},
+    ) as visit:
+        visit.page.wait_for_selector('[data-figure=rounding] svg')
+        visit.page.evaluate(
+            """() => document.querySelectorAll('.answering details').forEach(
+            d => d.open = true)"""
+        )
+        assert not serious_violations(visit.page, '.answering')
+        names = visit.page.evaluate(
+            """() => [...document.querySelectorAll('.figure-table')].map(
+            e => e.tabIndex == 0 && e.getAttribute('aria-label'))"""
+        )
+        assert len(set(names)) == len(names) == 6 and all(names)
 
 
 @pytest.mark.parametrize('page', ['glossary', 'notebooks/24_claims'])

@@ -2,12 +2,16 @@
 (() => {
 const DEVICES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00',
                  '#56b4e9', '#999999', '#b8a800'];
-const percent = x => `${(100 * x).toFixed(Math.abs(x) < 0.0995 ? 1 : 0)} %`;
-const digits = x => String(Number(x.toPrecision(3)));
+const percent = x =>
+  `${(100 * x).toFixed(x && Math.abs(x) < 0.0995 ? 1 : 0)} %`;
+const count = n => n.toLocaleString('en', {maximumSignificantDigits: 6});
+const digits = x => count(Number(x.toPrecision(3)));
+const several = (n, what) => `${digits(n)} ${what}${n == 1 ? '' : 's'}`;
 const upTo = n => Array.from({length: n}, (_, i) => i);
 
 /* Controls: [name, label, kind, ...]; a choice has its options, a slider
-   its least, its largest and the one it starts with, and how to show it. */
+   its least, its largest and the one it starts with, and how to show it
+   (from its value, and those of all controls). */
 const choice = (name, label, options) => ({name, label, options});
 const slider = (name, label, least, largest, start, show = String) =>
   ({name, label, least, largest, start, show});
@@ -29,16 +33,15 @@ function control({name, label, options, least, largest, start, show}, changed) {
     : make('input', {type: 'range', min: least, max: largest, value: start});
   const shown = make('output');
   const read = () => options ? input.value : Number(input.value);
-  const update = () => {
-    if (!options) {
-      shown.textContent = show(read());
-      input.setAttribute('aria-valuetext', show(read()));
-    }
-    changed(name, read());
-  };
+  const update = () => changed(name, read());
   input.name = name;
   input.addEventListener('input', update);
   const row = make('label', {}, make('span', {}, label), input, shown);
+  row.showValue = values => {
+    if (options) return;
+    shown.textContent = show(read(), values);
+    input.setAttribute('aria-valuetext', shown.textContent);
+  };
   row.setLargest = value => {
     if (input.max == value) return;
     input.max = value;
@@ -48,14 +51,36 @@ function control({name, label, options, least, largest, start, show}, changed) {
   return row;
 }
 
-function table(head, rows) {
+function table(name, head, rows) {
   const line = (cells, tag) => make('tr', {}, ...cells.map(
     cell => make(tag, {}, String(cell))));
   const found = make('table', {className: 'table'},
     make('thead', {}, line(head, 'th')),
     make('tbody', {}, ...rows.map(row => line(row, 'td'))));
   found.querySelectorAll('th').forEach(th => th.scope = 'col');
-  return make('div', {className: 'figure-table'}, found);
+  const place = make('div', {className: 'figure-table', tabIndex: 0}, found);
+  place.setAttribute('role', 'region'); // one that scrolls
+  place.setAttribute('aria-label', `The numbers of the figure ${name}`);
+  return place;
+}
+
+/* A picture: all of it is one image, `hidden` if another says the same. */
+function drawn(options, width, label, hidden) {
+  const svg = Plot.plot({
+    width, marginBottom: 42,
+    style: {background: 'none', fontSize: '12px', overflow: 'visible'},
+    ...options,
+  });
+  const image = svg.querySelector(':scope > svg') ?? svg; // or a legend's
+  image.querySelectorAll('[aria-label]').forEach(
+    part => part.removeAttribute('aria-label'));
+  if (hidden) {
+    image.setAttribute('aria-hidden', 'true');
+  } else {
+    image.setAttribute('role', 'img');
+    image.setAttribute('aria-label', label);
+  }
+  return svg;
 }
 
 /* Put a figure into its place: controls, an answer in words, the picture,
@@ -76,22 +101,15 @@ function figure(name, {controls, draw, limits}) {
     if (!begun) return;
     for (const [one, value] of Object.entries(limits?.(values) ?? {}))
       rows[one].setLargest(value);
-    const {plot, words, head, body} = draw(values);
+    for (const row of Object.values(rows)) row.showValue(values);
+    const width = Math.max(300, Math.min(760, place.clientWidth || 700));
+    const {plot, before, words, head, body} = draw(values, width);
     answer.textContent = words;
-    const svg = Plot.plot({
-      width: Math.max(300, Math.min(760, place.clientWidth || 700)),
-      marginBottom: 42,
-      style: {background: 'none', fontSize: '12px', overflow: 'visible'},
-      ...plot,
-    });
-    const image = svg.querySelector(':scope > svg') ?? svg; // or a legend's
-    image.querySelectorAll('[aria-label]').forEach(
-      part => part.removeAttribute('aria-label'));
-    image.setAttribute('role', 'img');
-    image.setAttribute('aria-label', `Figure: ${words}`);
-    picture.replaceChildren(svg);
+    picture.replaceChildren(
+      ...[before, plot].filter(Boolean).map(options => drawn(
+        options, width, `Figure: ${words}`, options == before)));
     numbers.querySelector('.figure-table')?.remove();
-    numbers.append(table(head, body));
+    numbers.append(table(name, head, body));
   };
   for (const one of controls)
     form.append(rows[one.name] = control(one, (key, value) => {
@@ -135,9 +153,9 @@ figure('allreduce', {
       digits(all.filter(m => m[2] == i).reduce((n, m) => n + m[3], 0) / SIZE),
     ]);
     return {
-      words: `Round ${now} of ${last}: ${current.length} ` +
-        `message${current.length > 1 ? 's' : ''}, each of ${size}. ` +
-        `One round after the other, a link carries ${digits(time)} arrays.`,
+      words: `Round ${now} of ${last}: ${several(current.length, 'message')}` +
+        `, each of ${size}. One round after the other, a link carries ` +
+        `${several(time, 'array')}.`,
       plot: {
         height: 60 + 34 * k, marginLeft: 70, marginTop: 25,
         x: {domain: [0, last], ticks: upTo(last + 1), label: 'rounds',
@@ -149,7 +167,7 @@ figure('allreduce', {
           Plot.arrow(all, {
             x1: m => m[0] - 1, y1: m => m[1], x2: m => m[0], y2: m => m[2],
             stroke: m => DEVICES[m[1]],
-            strokeOpacity: m => m[0] == now ? 1 : m[0] < now ? 0.45 : 0.12,
+            strokeOpacity: m => m[0] == now ? 1 : m[0] < now ? 0.45 : 0.2,
             strokeWidth: m => 1 + 4 * m[3] / SIZE, headLength: 6, inset: 3,
           }),
         ],
@@ -166,11 +184,12 @@ figure('pipeline', {
     slider('p', 'stages', 1, 8, 4),
     slider('m', 'micro-batches', 1, 16, 6),
   ],
-  draw: ({schedule, p, m}) => {
+  draw: ({schedule, p, m}, width) => {
     const calls = MODEL.timeSteps(MODEL.SCHEDULES[schedule](p, m));
     const steps = Math.max(...calls.map(([step]) => step)) + 1;
     const live = MODEL.live(calls, p);
     const idle = 1 - calls.length / (p * steps);
+    const roomy = (width - 85) / steps > (m > 10 ? 15 : 9);
     return {
       words: `${steps} time steps; a device is idle in ${percent(idle)} of ` +
         `them, the bubble. The first stage keeps the activations of ` +
@@ -184,16 +203,18 @@ figure('pipeline', {
         marks: [
           Plot.cell(upTo(p * steps), {
             x: i => i % steps, y: i => Math.floor(i / steps),
-            fill: 'currentColor', fillOpacity: 0.08,
+            fill: 'currentColor', fillOpacity: roomy ? 0.08 : 0.2,
+            stroke: 'currentColor', strokeOpacity: roomy ? 0.55 : 0,
+            inset: 0.5,
           }),
           Plot.cell(calls, {
             x: c => c[0], y: c => c[1], fill: c => DEVICES[c[1]],
             fillOpacity: c => c[2] == 'forward' ? 0.35 : 1,
           }),
-          Plot.text(calls, {
+          Plot.text(roomy ? calls : [], {
             x: c => c[0], y: c => c[1], text: c => c[3],
-            fill: c => c[2] == 'forward' ? 'currentColor' : 'white',
-            stroke: c => c[2] == 'forward' ? 'none' : '#00000055',
+            fill: c => c[2] == 'forward' ? 'currentColor'
+              : c[1] ? 'black' : 'white', // on blue
           }),
         ],
       },
@@ -252,66 +273,90 @@ figure('step', {
     choice('run', 'published run', Object.keys(RUNS)),
     choice('scaling', 'scaling', ['weak', 'strong']),
     slider('power', 'machines', 0, 10, 5, i => String(2 ** i)),
-    slider('link', 'bandwidth, relative', -6, 6, 0,
-           i => digits(2 ** (i / 2))),
-    slider('overlap', 'can hide it (%)', 0, 100, 67),
+    slider('size', 'minibatch', -3, 4, 0, (i, {run, scaling}) =>
+      scaling == 'weak' ? `${2 ** i * SHARDS[run]} each`
+        : count(2 ** i * SHARDS[run] * RUNS[run][1])),
+    slider('link', 'link (Gbit/s)', -6, 6, 0,
+           (i, {run}) => digits(RUNS[run][3] / 1e9 * 2 ** (i / 2))),
+    slider('overlap', 'can hide it', 0, 100, 67, i => `${i} %`),
+    slider('spread', 'step times vary', 0, 30, 5, i => `± ${i} %`),
   ],
-  draw: ({run, scaling, power, link, overlap}) => {
+  limits: ({run, scaling, size}) => ({
+    power: scaling == 'weak' ? 10 : Math.min(
+      10, Math.log2(2 ** size * SHARDS[run] * RUNS[run][1]))}),
+  draw: ({run, scaling, power, size, link, overlap, spread}) => {
     const [seconds, machines, bytes, bits, algorithm, found] = RUNS[run];
-    const weak = scaling == 'weak', rate = bits * 2 ** (link / 2);
-    const shards = weak ? null : 1024; // a minibatch of so many shards
-    const efficiency = (k, hidden) => {
-      const [compute, , total] = weak
-        ? MODEL.step(k, k, seconds, bytes, rate, algorithm, hidden)
-        : MODEL.step(shards, k, seconds / shards, bytes, rate, algorithm,
-                     hidden);
-      return compute / total;
+    const batch = n => 2 ** size * SHARDS[run]
+      * (scaling == 'weak' ? n : machines);
+    const step = (n, hidden) => MODEL.step(
+      batch(n), n, seconds / SHARDS[run], bytes, bits * 2 ** (link / 2),
+      algorithm, hidden, spread / 100);
+    const efficiency = (n, hidden) => {
+      const [compute, , , , total] = step(n, hidden);
+      return 100 * compute / total;
     };
-    const k = 2 ** power, counts = upTo(11).map(i => 2 ** i);
-    const [compute, shown, total] = weak
-      ? MODEL.step(k, k, seconds, bytes, rate, algorithm, overlap / 100)
-      : MODEL.step(shards, k, seconds / shards, bytes, rate, algorithm,
-                   overlap / 100);
-    const row = n => {
-      const now = efficiency(n, overlap / 100);
-      return [n, percent(efficiency(n, 0)), percent(now), digits(n * now)];
-    };
+    const own = overlap / 100, k = 2 ** power;
+    const counts = upTo(11).map(i => 2 ** i).filter(n => n <= batch(n));
+    const [compute, late, exchange, shown, total] = step(k, own);
+    const ms = time => digits(1e3 * Math.max(time, 0));
+    const speedup = n => digits(n * efficiency(n, own) / 100);
     return {
-      words: `${k} machine${k > 1 ? 's' : ''}: ${digits(1e3 * compute)} ms ` +
-        `of computation and ${digits(1e3 * shown)} ms in which a device ` +
-        `waits for the exchange: ${digits(k * compute / total)} times as ` +
-        'fast as one.',
+      words: `${k} machine${k > 1 ? 's' : ''}, ${count(batch(k))} examples: ` +
+        `${ms(compute)} ms of computation. The exchange takes ` +
+        `${ms(exchange)} ms, of which ${ms(exchange - shown)} ms are hidden. ` +
+        `A machine waits ${ms(late + shown)} ms` +
+        (spread ? `, ${ms(late)} ms of them for the slowest` : '') +
+        (k > 1 ? `: ${speedup(k)} times as fast as one.` : '.'),
+      before: {
+        height: 105, marginLeft: 60,
+        x: {label: 'ms of one step'},
+        y: {domain: ['machine', 'its link'], label: null},
+        color: {domain: ['computes', 'waits for the slowest',
+                         'waits for the sum', 'exchange'],
+                range: [0, 4, 1, 2].map(i => DEVICES[i]), legend: true},
+        marks: [Plot.barX([
+          ['machine', 'computes', 0, compute],
+          ['machine', 'waits for the slowest', compute, compute + late],
+          ['machine', 'waits for the sum', compute + late, total],
+          ['its link', 'exchange', total - exchange, total],
+        ], {x1: d => 1e3 * d[2], x2: d => 1e3 * d[3], y: d => d[0],
+            fill: d => d[1]})],
+      },
       plot: {
-        height: 300, marginLeft: 55,
+        height: 300, marginLeft: 60,
         x: {type: 'log', base: 2, domain: [1, 1024], label: 'machines',
             tickFormat: 'd'},
         y: {domain: [0, 100], label: 'efficiency (%)', grid: true},
         marks: [
           Plot.ruleX(counts, {
-            x: n => n, y1: n => 100 * efficiency(n, 0),
-            y2: n => 100 * efficiency(n, 1),
+            x: n => n, y1: n => efficiency(n, 0), y2: n => efficiency(n, 1),
             stroke: DEVICES[5], strokeOpacity: 0.5, strokeWidth: 8,
           }),
           Plot.line(counts, {
-            x: n => n, y: n => 100 * efficiency(n, overlap / 100),
+            x: n => n, y: n => efficiency(n, own),
             stroke: DEVICES[0], strokeWidth: 2,
           }),
           Plot.dot([k], {
-            x: n => n, y: n => 100 * efficiency(n, overlap / 100),
-            fill: DEVICES[0], r: 5,
+            x: n => n, y: n => efficiency(n, own), fill: DEVICES[0], r: 5,
+          }),
+          Plot.text([machines], {
+            x: n => n, y: 100 * found, text: () => 'published', dy: 16,
+            fill: 'currentColor', strokeWidth: 4,
+            stroke: 'var(--pst-color-background, white)',
           }),
           Plot.dot([machines], {
             x: n => n, y: 100 * found, symbol: 'diamond', r: 7,
             fill: DEVICES[1],
           }),
-          Plot.text([machines], {
-            x: n => n, y: 100 * found, text: () => 'published', dy: 14,
-            fill: 'currentColor',
-          }),
         ],
       },
-      head: ['machines', 'nothing hidden', 'hidden as chosen', 'speedup'],
-      body: counts.map(row),
+      head: ['machines', 'examples', 'computes (ms)',
+             'waits for the slowest (ms)', 'exchange (ms)',
+             'waits for the sum (ms)', 'speedup',
+             'efficiency if nothing is hidden', 'as chosen'],
+      body: counts.map(n => [n, batch(n)].map(count).concat(
+        step(n, own).slice(0, 4).map(ms), speedup(n),
+        [0, own].map(hidden => percent(efficiency(n, hidden) / 100)))),
     };
   },
 });
@@ -323,13 +368,14 @@ figure('planner', {
     slider('batch', 'sequences in all', 0, 11, 8, i => String(2 ** i)),
     choice('card', 'card (GB)', ['80', '24', '40', '141', '192']),
   ],
-  draw: ({network, power, batch, card}) => {
+  draw: ({network, power, batch, card}, width) => {
     const found = MODEL.plans(network, 2 ** power, 2 ** batch, Number(card));
     const kinds = ['no', 'selective', 'full'];
     const best = found[0];
     const shade = ([seconds]) => best[0] / seconds;
     const degrees = i => [...new Set(found.map(row => row[2][i]))].sort(
       (a, b) => a - b);
+    const roomy = (width - 80) / degrees(1).length > 50;
     const cell = {x: row => row[2][1], y: row => row[2][2]};
     const say = ([seconds, memory, [dp, tp, pp, cp, zero, m, kind]]) =>
       `${dp} (data) × ${tp} (tensor) × ${pp} (pipeline) × ${cp} (context), ` +
@@ -340,14 +386,15 @@ figure('planner', {
         : `No plan fits on ${card} GB: take more devices.`,
       plot: {
         height: 80 + 36 * degrees(2).length, marginLeft: 60, padding: 0.04,
-        x: {domain: degrees(1), type: 'band', label: 'tensor'},
-        y: {domain: degrees(2), type: 'band', label: 'pipeline'},
+        x: {domain: degrees(1), type: 'band', label: best && 'tensor'},
+        y: {domain: degrees(2), type: 'band', label: best && 'pipeline'},
         marks: [
-          Plot.cell(found, {...cell, fill: DEVICES[0], fillOpacity: shade}),
+          Plot.cell(found, {...cell, fill: DEVICES[0],
+                            fillOpacity: row => 0.7 * shade(row)}),
           Plot.text(found, {
-            ...cell, text: row => `${digits(row[0])} s\n` +
+            ...cell, fill: 'currentColor',
+            text: row => digits(row[0]) + (roomy ? ' s\n' : '\n') +
               percent(row[1] / card),
-            fill: row => shade(row) < 0.6 ? 'currentColor' : 'white',
           }),
         ],
       },
@@ -400,6 +447,7 @@ figure('rounding', {
           Plot.dot(dots, {
             x: d => shown(d.x), y: 'what', r: 5, fillOpacity: 0.6,
             fill: d => d.what == 'the step' ? DEVICES[1] : DEVICES[0],
+            stroke: 'currentColor',
           }),
           Plot.text([bound], {x: b => b, text: () => 'bound', dy: -8,
                               frameAnchor: 'top', fill: 'currentColor'}),

@@ -16,11 +16,14 @@ MODEL.allreduceSeconds = (algorithm, k, bytes, alpha, beta) => {
   return alpha * messages + beta * arrays * bytes;
 };
 
-MODEL.step = (batch, k, perExample, bytes, bits, algorithm, overlap) => {
-  const compute = perExample * Math.ceil(batch / k);
+MODEL.step = (batch, k, perExample, bytes, bits, algorithm, overlap,
+              spread) => {
+  const compute = perExample * Math.ceil(batch / k), n = QUANTILES.length;
+  const slowest = compute * QUANTILES.reduce((sum, z, i) => sum
+    + (((i + 1) / n) ** k - (i / n) ** k) * (1 + spread * z), 0);
   const exchange = MODEL.allreduceSeconds(algorithm, k, bytes, 5e-5, 8 / bits);
-  const shown = exchange - Math.min(exchange, overlap * compute);
-  return [compute, shown, compute + shown];
+  const shown = exchange - Math.min(exchange, overlap * slowest);
+  return [compute, slowest - compute, exchange, shown, slowest + shown];
 };
 
 MODEL.stageOrder = (m, maxLive) => {
@@ -133,8 +136,8 @@ MODEL.plans = (network, k, batch, gigabytes) => {
           const plan = [dp, tp, pp, cp, zero, m, kind];
           const [seconds, memory] = MODEL.planCosts(network, batch, plan);
           const old = best[[tp, pp]] ?? [Infinity];
-          if (memory <= gigabytes && (seconds < old[0]
-              || seconds == old[0] && memory < old[1]))
+          if (memory <= gigabytes && (seconds * (1 + 1e-9) < old[0]
+              || seconds < old[0] * (1 + 1e-9) && memory < old[1]))
             best[[tp, pp]] = [seconds, memory, plan];
         }
     }
