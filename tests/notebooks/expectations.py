@@ -127,8 +127,7 @@ CONFRONTED = {
         'Without the correction, the result should be': 'online-check',
         'If blocks are not passed on, the result': 'ring-check',
         'before an average over devices, the gradients should be': 'own-means',
-        'So we expect six to fifteen': 'peak',
-        'should predict the peak of two within a third': 'peak',
+        'So we expect six blocks at the peak': 'peak',
         'at most four fifths as large with the balance loss': 'training',
     },
     'mesh': {
