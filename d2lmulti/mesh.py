@@ -18,7 +18,7 @@ from .large_batch import sgd_momentum
 from .model_parallel import copy_with_gradient, one_f_one_b_schedule
 from .network import to_numpy
 from .prepare.runtime import uninterrupted
-from .sequences_experts import (embed, leaves, record, split_plain,
+from .sequences_experts import (embed, moved, record, split_plain,
                                         word_losses)
 from .sharding import update_parts
 from .transformer import PADDING, attention, count_tokens, linear
@@ -74,18 +74,7 @@ def own_units(H, params):
     zero = np.zeros(len(W2), dtype=H.dtype, ctx=H.ctx)
     return linear(npx.activation(linear(H, W1, b1), 'relu'), W2, zero)
 
-# %% ../notebooks/18_mesh.ipynb #moved
-def moved(tape, inputs, move, move_back):
-    """Return moved arrays; put their gradients' way back on the tape."""
-    outputs = leaves(move(inputs))
-
-    def backward():
-        grads = move_back([output.grad for output in outputs])
-        for array, grad in zip(inputs, grads):
-            array.grad[:] += grad
-    tape.append(backward)
-    return outputs
-
+# %% ../notebooks/18_mesh.ipynb #operators
 def same(arrays):
     return arrays
 

@@ -123,18 +123,26 @@ def record(tape, work, *inputs):
         outputs, [array.grad for array in found]))
     return found
 
+def moved(tape, inputs, move, move_back):
+    """Return moved arrays; put their gradients' way back on the tape."""
+    outputs = leaves(move(inputs))
+
+    def backward():
+        grads = move_back([output.grad for output in outputs])
+        for array, grad in zip(inputs, grads):
+            array.grad[:] += grad
+    tape.append(backward)
+    return outputs
+
+# %% ../notebooks/17_sequences_experts.ipynb #attend
 def attend(tape, QKVs, *where):
     """Return the means of ring attention, and put it on the tape."""
     Os, logs = ring_attention(*zip(*QKVs), *where)
-    Os = leaves(Os)
 
-    def backward():
-        grads = ring_backward([mean.grad for mean in Os], Os, logs,
-                              *zip(*QKVs), *where)
-        for QKV, *parts in zip(QKVs, *grads):
-            QKV.grad[:] += np.stack(parts)
-    tape.append(backward)
-    return Os
+    def backward(dOs):
+        grads = ring_backward(dOs, Os, logs, *zip(*QKVs), *where)
+        return [np.stack(parts) for parts in zip(*grads)]
+    return moved(tape, QKVs, lambda _: Os, backward)
 
 # %% ../notebooks/17_sequences_experts.ipynb #layers
 def embed(x, params, places):
@@ -246,7 +254,7 @@ def to_experts(arrays, places, homes):
     return [np.concatenate(rows) for rows in all_to_all(parts, homes)]
 
 def from_experts(arrays, places, targets):
-    """Add each expert's rows to the rows of `targets` that they are for."""
+    """Add each expert's rows to the rows of `targets`, which are returned."""
     ends = [onp.cumsum([len(place) for place in rows])[:-1].tolist()
             for rows in zip(*places)]
     parts = [np.split(array, end) for array, end in zip(arrays, ends)]
@@ -254,6 +262,7 @@ def from_experts(arrays, places, targets):
     for target, own, rows in zip(targets, places, received):
         for place, part in zip(own, rows):
             target[place] += part
+    return targets
 
 # %% ../notebooks/17_sequences_experts.ipynb #run-experts
 def run_experts(tape, hs, chosen, experts):
@@ -263,20 +272,15 @@ def run_experts(tape, hs, chosen, experts):
     homes = [experts[e][0].ctx for e in used]
     places = [[np.array(onp.flatnonzero(own == e), dtype='int64', ctx=h.ctx)
                for e in used] for h, own in zip(hs, chosen)]
-    inputs = leaves(to_experts(hs, places, homes))
-    tape.append(lambda: from_experts(
-        [array.grad for array in inputs], places, [h.grad for h in hs]))
-    outputs = record(tape, feed_forward, inputs, [experts[e] for e in used])
-    found = [np.zeros_like(h) for h in hs]
-    from_experts(outputs, places, found)
-    found = leaves(found)
 
-    def backward():
-        grads = to_experts([array.grad for array in found], places, homes)
-        for output, grad in zip(outputs, grads):
-            output.grad[:] += grad
-    tape.append(backward)
-    return found
+    def there(arrays):
+        return to_experts(arrays, places, homes)
+
+    def back(arrays):
+        return from_experts(arrays, places, [np.zeros_like(h) for h in hs])
+    inputs = moved(tape, hs, there, back)
+    outputs = record(tape, feed_forward, inputs, [experts[e] for e in used])
+    return moved(tape, outputs, back, there)
 
 # %% ../notebooks/17_sequences_experts.ipynb #expert-layers
 def route(H, params):

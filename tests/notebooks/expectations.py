@@ -127,8 +127,12 @@ CONFRONTED = {
         'Without the correction, the result should be': 'online-check',
         'If blocks are not passed on, the result': 'ring-check',
         'before an average over devices, the gradients should be': 'own-means',
-        'So we expect six to fifteen': 'peak',
-        'should predict the peak of two within a third': 'peak',
+        'So we expect six blocks at the peak': 'peak',
+        'The whole step should equal one device': 'ulysses-check',
+        'nothing is sent in the backward pass, the gradients': 'ulysses-check',
+        'Autograd records copies between devices, and should': (
+            'ulysses-autograd'
+        ),
         'at most four fifths as large with the balance loss': 'training',
     },
     'mesh': {

@@ -2,9 +2,11 @@
 
 import functools
 import math
+import pathlib
 from unittest import mock
 
 import mxnet as mx
+import nbformat
 import numpy as onp
 import pytest
 from helpers import put_in, roundings
@@ -21,6 +23,8 @@ from d2lmulti.sequences_experts import (
     choose_experts,
     drop_rows,
     expert_gradients,
+    leaves,
+    moved,
     ring_attention,
     ring_backward,
     run_backward,
@@ -220,7 +224,7 @@ def test_zigzag_gives_every_device_the_same_work(k):
 # The whole step
 
 
-def one_device(X, y, causal, dtype='float64', num_layers=2):
+def one_device(X, y, causal, dtype='float64', num_layers=2, num_heads=2):
     """Return the gradients of chapter 14's transformer, with later positions
     hidden if `causal`, and the loss."""
 
@@ -235,28 +239,30 @@ def one_device(X, y, causal, dtype='float64', num_layers=2):
         transformer, 'attention_weights', weights if causal else own_weights
     ):
         with autograd.record():
-            scores = transformer_scores(X, params, 2)
+            scores = transformer_scores(X, params, num_heads)
             loss = token_loss(scores, y).sum() / count_tokens(y)
     loss.backward()
     return [param.grad for param in params], float(loss)
 
 
-def run(X, y, k, dtype='float64', num_layers=2, **options):
+def run(X, y, k, dtype='float64', num_layers=2, num_heads=2, **options):
     """Return the gradients on each device, and the loss."""
     devices = [mx.cpu(i) for i in range(k)]
     replicas = [
         get_params(start(X.shape[1], num_layers, dtype), device)
         for device in devices
     ]
-    loss = sequence_gradients(X, y, replicas, devices, 2, **options)
+    loss = sequence_gradients(X, y, replicas, devices, num_heads, **options)
     return [[param.grad for param in params] for params in replicas], loss
 
 
-def assert_equals_one_device(k, length, causal, split=split_plain, n=3):
+def assert_equals_one_device(
+    k, length, causal, split=split_plain, n=3, num_heads=2
+):
     """float64 differs by far less than a rounding to float32."""
     X, y = minibatch(n, length)
-    right, right_loss = one_device(X, y, causal)
-    found, loss = run(X, y, k, causal=causal, split=split)
+    right, right_loss = one_device(X, y, causal, num_heads=num_heads)
+    found, loss = run(X, y, k, causal=causal, split=split, num_heads=num_heads)
     assert all(roundings(grads, right) <= 1 for grads in found)
     assert abs(loss - right_loss) < 1e-12 * right_loss
 
@@ -371,6 +377,173 @@ def test_all_to_all_brings_each_part_to_its_device():
     for j, arrays in enumerate(received):
         assert [a.item() for a in arrays] == [10 * i + j for i in range(3)]
         assert all(a.ctx == devices[j] for a in arrays)
+
+
+# All-to-all over heads, from the chapter's cells
+
+CHAPTER = (
+    pathlib.Path(__file__)
+    .parents[2]
+    .joinpath('notebooks', '17_sequences_experts.ipynb')
+)
+WAYS = {'ulysses': 'to_heads', 'ulysses-attend': 'attend_heads'}
+
+
+def heads_names(old='', new=''):
+    """Return what the cells define, with `old` replaced by `new`."""
+    source = '\n'.join(
+        cell.source
+        for cell in nbformat.read(CHAPTER, 4).cells
+        if cell.id in WAYS
+    )
+    assert all(f'def {name}(' in source for name in WAYS.values())
+    assert not old or source.count(old) == 1
+    names = dict(vars(sequences_experts))
+    names['attention_weights'] = transformer.attention_weights
+    exec(source.replace(old, new) if old else source, names)
+    return names
+
+
+def assert_heads_equal_one_device(attend, *arguments, **options):
+    with mock.patch.object(sequences_experts, 'attend', attend):
+        assert_equals_one_device(*arguments, **options)
+
+
+@each_split
+@causal_or_not
+@pytest.mark.parametrize('num_heads', [4, 8])
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+def test_heads_on_devices_equal_one_device(k, num_heads, causal, split):
+    """Also if k divides neither heads nor positions."""
+    for length in (13, 8, 2):
+        assert_heads_equal_one_device(
+            heads_names()['attend_heads'],
+            *(k, length, causal, split),
+            num_heads=num_heads,
+        )
+
+
+def attention_numbers(attend, k, n, heads, length, width):
+    """Return the numbers that are sent forward and backward."""
+    places, tape = split_plain(length, k), []
+    QKVs = leaves(
+        [
+            np.ones((3, n, heads, len(own), width), ctx=mx.cpu(i))
+            for i, own in enumerate(places)
+        ]
+    )
+    pads = [
+        np.zeros((n, 1, 1, len(own)), ctx=mx.cpu(i))
+        for i, own in enumerate(places)
+    ]
+    return [
+        sum(size for *_, size in record_copies(work)) // 4
+        for work in (
+            lambda: attend(tape, QKVs, pads, places, False),
+            lambda: [backward() for backward in reversed(tape)],
+        )
+    ]
+
+
+def heads_formula(k, n, heads, length, width):
+    """What is not on the right device already is sent, number by number."""
+    position, head = [
+        onp.concatenate([[i] * len(own) for i, own in enumerate(owns)])
+        for owns in (split_plain(length, k), split_plain(heads, k))
+    ]
+    elsewhere = (position[:, None] != head).sum()
+    sent = 4 * n * width * int(elsewhere)
+    return [sent + (k - 1) * n * length, sent]
+
+
+SHAPES = [(1, 4, 8, 2), (2, 4, 13, 3), (1, 6, 5, 1)]
+
+
+@pytest.mark.parametrize('shape', SHAPES)
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+def test_numbers_that_heads_send(k, shape):
+    attend = heads_names()['attend_heads']
+    found = attention_numbers(attend, k, *shape)
+    assert found == heads_formula(k, *shape)
+    n, heads, length, width = shape
+    if heads % k == length % k == 0:
+        N = n * heads * length * width
+        assert found[1] == 4 * (k - 1) * N // k
+
+
+@pytest.mark.parametrize('shape', SHAPES)
+@pytest.mark.parametrize('k', [1, 2, 4])
+def test_numbers_that_the_ring_sends_forward_and_backward(k, shape):
+    n, heads, length, width = shape
+    N, mask = n * heads * length * width, n * length
+    assert attention_numbers(sequences_experts.attend, k, *shape) == [
+        (k - 1) * (2 * N + mask),
+        (k - 1) * (4 * N + mask) + 2 * N * (k > 1),
+    ]
+
+
+def test_the_way_back_is_that_of_autograd():
+    names, places = heads_names(), split_zigzag(13, 3)
+    arrays = leaves(
+        [
+            np.ones((2, 4, len(own), 3), ctx=mx.cpu(i))
+            for i, own in enumerate(places)
+        ]
+    )
+    with autograd.record():
+        outputs = names['to_heads'](arrays, places)
+    grads = [np.random.normal(size=a.shape, ctx=a.ctx) for a in outputs]
+    autograd.backward(outputs, grads)
+    for array, grad in zip(arrays, names['to_positions'](grads, places)):
+        assert array.ctx == grad.ctx and (array.grad == grad).all()
+
+
+HEADS_BUGS = {
+    'nothing comes back': (
+        'return moved(tape, means, back, there)',
+        'return moved(tape, means, back, lambda dOs: [0 * m for m in means])',
+    ),
+    'each device keeps the gradients of its own positions': (
+        'return to_positions(arrays, places)',
+        'found = to_positions(arrays, places)\n'
+        '        ends = [0, *onp.cumsum([a.shape[-3] for a in arrays])]\n'
+        '        own = [onp.zeros((a.shape[-3], 1, 1)) for a in found]\n'
+        '        for i, mask in enumerate(own):\n'
+        '            mask[ends[i]:ends[i + 1]] = 1\n'
+        '        return [a * np.array(mask, dtype=a.dtype, ctx=a.ctx)\n'
+        '                for a, mask in zip(found, own)]',
+    ),
+    'positions in the order of devices': (
+        'onp.concatenate(places).argsort()',
+        'onp.sort(onp.concatenate(places))',
+    ),
+    'heads of another device': ('own in heads]', 'own in heads[::-1]]'),
+    'no padding': ('[[is_padding] * k', '[[0 * is_padding] * k'),
+    'later words are seen': ('ones(2 * hiddens', 'zeros(2 * hiddens'),
+}
+
+
+@pytest.mark.parametrize('bug', HEADS_BUGS)
+def test_bug_in_the_heads_is_caught(bug):
+    attend = heads_names(*HEADS_BUGS[bug])['attend_heads']
+    with pytest.raises((AssertionError, mx.MXNetError, ValueError)):
+        for causal in (False, True):
+            assert_heads_equal_one_device(
+                attend, 3, 13, causal, split_zigzag, num_heads=4
+            )
+
+
+def test_more_numbers_than_needed_are_caught():
+    """Right, but queries, keys and values are sent twice."""
+    attend = heads_names(
+        'return to_heads(arrays, places)',
+        'return to_heads(to_positions(to_heads(arrays, places), places), '
+        'places)',
+    )['attend_heads']
+    assert_heads_equal_one_device(attend, 2, 8, True, num_heads=4)
+    assert attention_numbers(attend, 2, *SHAPES[0]) != heads_formula(
+        2, *SHAPES[0]
+    )
 
 
 # Invalid arguments
@@ -690,9 +863,9 @@ STEP_BUGS = {
         '= len(losses) / num_words * (array.sum().item() > 0)',
     ),
     'a gradient that replaces another': (
-        sequences_experts.attend,
-        'QKV.grad[:] += np.stack(parts)',
-        'QKV.grad[:] += 2 * np.stack(parts)',
+        moved,
+        'array.grad[:] += grad',
+        'array.grad[:] += 2 * grad',
     ),
     'positions that start at 0 on each device': (
         sequences_experts.embed,
@@ -746,8 +919,8 @@ def test_a_split_without_balance_is_caught(monkeypatch):
 EXPERT_BUGS = {
     'an expert gradient with the factor k': (
         run_experts,
-        'output.grad[:] += grad',
-        'output.grad[:] += grad * len(hs)',
+        'outputs, back, there)',
+        'outputs, back, lambda grads: [len(hs) * g for g in there(grads)])',
     ),
     'a mean over the own words': (
         run_backward,
@@ -782,8 +955,8 @@ EXPERT_BUGS = {
     ),
     'gradients that do not come back': (
         run_experts,
-        '[h.grad for h in hs]',
-        '[h.grad.copy() for h in hs]',
+        'hs, there, back)',
+        'hs, there, lambda grads: [0 * h for h in hs])',
     ),
     'results of another device': (
         sequences_experts.from_experts,
