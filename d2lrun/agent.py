@@ -390,6 +390,7 @@ class NoteReader:
         self.rank: str = ''
         self.process = 0  # that has the rank, and waits in exchanges
         self.killed: dict[int, int] = {}  # process and signal
+        self.ring = b''  # its last exchanges, at the last look
         self.sent: set[int] = set()
 
     def is_of(self, process: int) -> bool:
@@ -424,13 +425,24 @@ class NoteReader:
     def send_records(self) -> None:
         """Send the last exchanges of the process with the rank: lines that
         are padded, in a ring whose end may be empty."""
+        data = self.read_ring().replace(b'\0', b'')
+        lines = re.sub(rb' +\n', b'\n', data)
+        if lines:
+            text = lines.decode(errors='replace')
+            send_event(event='records', records=text)
+
+    def read_ring(self) -> bytes:
+        """Return the file of the last exchanges, empty if there is none."""
         path = self.read('records')
         with contextlib.suppress(OSError):
-            data = pathlib.Path(path).read_bytes() if path else b''
-            lines = re.sub(rb' +\n', b'\n', data.replace(b'\0', b''))
-            if lines:
-                text = lines.decode(errors='replace')
-                send_event(event='records', records=text)
+            return pathlib.Path(path).read_bytes() if path else b''
+        return b''
+
+    def has_exchanged(self) -> bool:
+        """Return whether an exchange has begun or ended since the last
+        call."""
+        before, self.ring = self.ring, self.read_ring()
+        return self.ring != before
 
     def add_killed(self, process: psutil.Process) -> None:
         """Note a child of the role's that was killed, and whose parent has
@@ -529,9 +541,10 @@ def measure_activity(
     port: int, motion: Motion, joined: bool
 ) -> dict[str, Any]:
     """Return what the processes of the role do: the processor time that they
-    used, for how many seconds the one with the store has stood `still`, and
-    whether one has `joined` (connected to the `port`), is stopped, or is
-    exiting: a note holds the number of one that has begun to."""
+    used, for how many seconds the one with the store has stood `still`,
+    whether it has `exchanged` something since the last look, and whether one
+    has `joined` (connected to the `port`), is stopped, or is exiting: a note
+    holds the number of one that has begun to."""
     cpu, stopped, exiting, seen = 0.0, False, False, 0
     notes, leaving = motion.notes, motion.notes.read('exiting')
     for process in psutil.Process().children(recursive=True):
@@ -554,6 +567,7 @@ def measure_activity(
         'stopped': stopped,
         'exiting': exiting,
         'still': motion.seconds(),
+        'exchanged': notes.has_exchanged(),
     }
 
 

@@ -31,9 +31,9 @@ SETTLE = 5  # seconds for roles that are not needed any more to end
 class Limits(NamedTuple):
     """Seconds after which a job counts as failed; None: no limit.
 
-    Progress is output or processor time of any role, but of no worker whose
-    main thread stands still in an exchange. A busy loop elsewhere counts as
-    progress: only `total` ends it.
+    Progress is a new exchange, output or processor time of any role; the
+    latter two of no worker whose main thread stands still in an exchange. A
+    busy loop elsewhere counts as progress: only `total` ends it.
     """
 
     startup: float | None = 120  # until all have joined
@@ -102,6 +102,8 @@ class Watch:
         )
         if event['cpu'] - role.cpu > IDLE or moves:
             self.mark_busy(role, now)
+        if event['exchanged']:  # also a job that waits for most of its time
+            role.last_busy = self.last_busy = now
         role.cpu = event['cpu']
         role.joined |= event['joined']
         role.stopped_since = (
