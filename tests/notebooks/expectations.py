@@ -80,6 +80,7 @@ CONFRONTED = {
         'and expect the same float32 numbers': 'rejoin-check',
         'We expect that without feedback the second number': 'feedback-run',
         'We expect the error to fall to that of the best': 'power-run',
+        'We expect what a simulation takes': 'unequal-run',
         'we expect compressing to take longer': 'compress-time',
     },
     'large_batch': {
@@ -151,6 +152,7 @@ CONFRONTED = {
         'What do we expect of a test': 'five',
         'we expect the wrong step': 'five',
         'We expect it to name the ranks 1, 2, 0, 2 and 0': 'hang-run',
+        'We expect that py-spy shows': 'three-tools-run',
         'we expect the same accuracy, nearly': 'train',
         "We expect chapter 5's parameters in both": 'run-by-hand',
         'we expect two messages from the second step on': 'run-buckets',
