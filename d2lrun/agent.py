@@ -532,7 +532,8 @@ def report_until_end(
             activity = measure_activity(port, motion, joined)
             joined = activity['joined']
             motion.notes.send_new()
-            send_event(event='alive', **activity)
+            exchanged = motion.notes.has_exchanged()
+            send_event(event='alive', exchanged=exchanged, **activity)
             reap_orphans(process.pid)
         time.sleep(TICK)
 
@@ -541,10 +542,9 @@ def measure_activity(
     port: int, motion: Motion, joined: bool
 ) -> dict[str, Any]:
     """Return what the processes of the role do: the processor time that they
-    used, for how many seconds the one with the store has stood `still`,
-    whether it has `exchanged` something since the last look, and whether one
-    has `joined` (connected to the `port`), is stopped, or is exiting: a note
-    holds the number of one that has begun to."""
+    used, for how many seconds the one with the store has stood `still`, and
+    whether one has `joined` (connected to the `port`), is stopped, or is
+    exiting: a note holds the number of one that has begun to."""
     cpu, stopped, exiting, seen = 0.0, False, False, 0
     notes, leaving = motion.notes, motion.notes.read('exiting')
     for process in psutil.Process().children(recursive=True):
@@ -567,7 +567,6 @@ def measure_activity(
         'stopped': stopped,
         'exiting': exiting,
         'still': motion.seconds(),
-        'exchanged': notes.has_exchanged(),
     }
 
 

@@ -405,9 +405,24 @@ for step in range(5):
 }
 
 
+WITH_MXNET = {  # itself; the stand-in is fast, and enough for the others
+    'a slow rank',
+    'a long evaluation on one rank',
+    'a slow upload at the end',
+    'unequal numbers of local steps',
+    'Python runs ahead',
+    'other keys on another rank are local',
+}
+
+
 @pytest.mark.parametrize('case', HEALTHY)
 def test_a_healthy_job_ends_well_however_uneven_it_is(job, case):
     workers, script = HEALTHY[case]
     script += "print('the end', flush=True)\n"
-    lines = job(START + script, workers=workers, limits=LIMITS, mxnet=True)
+    lines = job(
+        START + script,
+        workers=workers,
+        limits=LIMITS,
+        mxnet=case in WITH_MXNET,
+    )
     assert sum('the end' in line for line in lines) == workers
