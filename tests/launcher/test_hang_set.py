@@ -406,9 +406,7 @@ for step in range(5):
 
 
 WITH_MXNET = {  # itself; the stand-in is fast, and enough for the others
-    'a slow rank',
     'a long evaluation on one rank',
-    'a slow upload at the end',
     'unequal numbers of local steps',
     'Python runs ahead',
     'other keys on another rank are local',

@@ -1,5 +1,6 @@
 """At a hang, the launcher names the rank that is out of step, and the line."""
 
+import re
 import subprocess
 import sys
 
@@ -201,6 +202,27 @@ def test_a_bug_in_seeing_an_exchange_is_caught(monkeypatch, tmp_path, new):
     put_in_method(monkeypatch, agent.NoteReader, 'has_exchanged', old, new)
     with pytest.raises(AssertionError):
         assert_an_exchange_is_seen(tmp_path)
+
+
+def test_a_worker_in_an_endless_loop_is_told_with_its_line(job):
+    script = """
+step()
+if store.rank == 1:
+    while True:
+        pass
+step()
+"""
+    told = []
+    with pytest.raises(JobFailed) as error:
+        job(
+            START + script,
+            on_line=told.append,
+            limits=LIMITS._replace(progress=3, total=12),
+        )
+    assert 'worker-1 (rank 1)' in str(error.value).partition(': ')[0]
+    (line,) = [line for line in told if 'kept the other workers' in line]
+    assert line.startswith('launch: worker-1 (rank 1) on this machine has')
+    assert re.search(rf'at script\.py:({LINES + 4}|{LINES + 5})\. ', line)
 
 
 @pytest.mark.parametrize('slow', [0, 1])

@@ -214,12 +214,58 @@ def test_a_bug_in_finding_a_deadlock_is_caught(monkeypatch):
 
 def test_who_stands_still_is_asked_where_once():
     still, moves = waiting(stacks_at=0), worker()
-    job = watch(still, moves, waiting(age=1, stacks_at=0), waiting())
+    job = watch(still, moves, waiting(age=1, stacks_at=0), waiting(age=50))
     assert job.workers_to_ask() == [still]
     assert job.workers_to_ask() == []
     job.handle_event(still, {'event': 'stacks', 'stacks': ['']})
     still.asked_at = 0
     assert job.workers_to_ask() == []
+
+
+def assert_a_delay_is_told(others, known, is_told):
+    """Of a worker that does something, at a limit of 60 seconds."""
+    busy = worker(number=7)
+    vars(busy).update(known)
+    job = watch(*others, busy)
+    assert (busy in job.workers_to_ask()) is is_told
+    for _ in range(2):
+        job.handle_event(busy, {'event': 'stacks', 'stacks': stacks(ASLEEP)})
+        assert len(job.remarks) == is_told
+    assert all('worker-7' in remark for remark in job.remarks)
+    assert all('it is at train.py:5. If' in remark for remark in job.remarks)
+    assert job.find_failure() is None
+    assert job.workers_to_ask() == []
+
+
+DELAYS = {
+    'all others wait': ([70, 80], {}, True),
+    'not yet for long': ([70, 50], {}, False),
+    'nobody waits': ([], {}, False),
+    'it has ended': ([70], {'status': 0}, False),
+}
+
+
+@pytest.mark.parametrize('case', DELAYS)
+def test_a_worker_that_all_others_wait_for_is_told_once(case):
+    ages, known, is_told = DELAYS[case]
+    others = [waiting(age=age) for age in ages]
+    assert_a_delay_is_told(others, known, is_told)
+
+
+@pytest.mark.parametrize(
+    'old, new',
+    [
+        ('max(waiting)', 'min(waiting)'),
+        ('role.still_since is None', 'role.still_since'),
+        (' and not role.is_told', ''),
+        ('exceeds(self.last_look - max(waiting), limit)', 'waiting'),
+    ],
+)
+def test_a_bug_in_telling_a_delay_is_caught(monkeypatch, old, new):
+    put_in_method(monkeypatch, Watch, 'workers_waited_for', old, new)
+    with pytest.raises(AssertionError):
+        for case in DELAYS:
+            test_a_worker_that_all_others_wait_for_is_told_once(case)
 
 
 def test_standing_still_begins_again_after_each_motion():
