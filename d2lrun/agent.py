@@ -390,6 +390,7 @@ class NoteReader:
         self.rank: str = ''
         self.process = 0  # that has the rank, and waits in exchanges
         self.killed: dict[int, int] = {}  # process and signal
+        self.ring = b''  # its last exchanges, at the last look
         self.sent: set[int] = set()
 
     def is_of(self, process: int) -> bool:
@@ -424,13 +425,24 @@ class NoteReader:
     def send_records(self) -> None:
         """Send the last exchanges of the process with the rank: lines that
         are padded, in a ring whose end may be empty."""
+        data = self.read_ring().replace(b'\0', b'')
+        lines = re.sub(rb' +\n', b'\n', data)
+        if lines:
+            text = lines.decode(errors='replace')
+            send_event(event='records', records=text)
+
+    def read_ring(self) -> bytes:
+        """Return the file of the last exchanges, empty if there is none."""
         path = self.read('records')
         with contextlib.suppress(OSError):
-            data = pathlib.Path(path).read_bytes() if path else b''
-            lines = re.sub(rb' +\n', b'\n', data.replace(b'\0', b''))
-            if lines:
-                text = lines.decode(errors='replace')
-                send_event(event='records', records=text)
+            return pathlib.Path(path).read_bytes() if path else b''
+        return b''
+
+    def has_exchanged(self) -> bool:
+        """Return whether an exchange has begun or ended since the last
+        call."""
+        before, self.ring = self.ring, self.read_ring()
+        return self.ring != before
 
     def add_killed(self, process: psutil.Process) -> None:
         """Note a child of the role's that was killed, and whose parent has
@@ -520,7 +532,8 @@ def report_until_end(
             activity = measure_activity(port, motion, joined)
             joined = activity['joined']
             motion.notes.send_new()
-            send_event(event='alive', **activity)
+            exchanged = motion.notes.has_exchanged()
+            send_event(event='alive', exchanged=exchanged, **activity)
             reap_orphans(process.pid)
         time.sleep(TICK)
 

@@ -62,6 +62,7 @@ FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
         'stopped': is_flag,
         'exiting': is_flag,
         'still': is_seconds,
+        'exchanged': is_flag,
     },
     'ended': {'status': is_status},
 }

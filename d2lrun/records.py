@@ -11,20 +11,25 @@ import mmap
 import os
 import sys
 import time
+import traceback
 
 # %% ../notebooks/20_hangs.ipynb #caller
-SIZE, SLOTS = 512, 64  # bytes of a record; records in a ring
+SIZE, SLOTS = 1024, 64  # bytes of a record; records in a ring
 
 Record = collections.namedtuple(
     'Record', 'number name shape dtype line begun ended')
 
 def find_caller(library):
     """Return file:line of the innermost call that is in none of the folders
-    `library`, a tuple of paths."""
-    frame = sys._getframe(2)
-    while frame.f_back and frame.f_code.co_filename.startswith(library):
-        frame = frame.f_back
-    return f'{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}'
+    `library`, a tuple of paths, and those of up to two calls around it."""
+    lines = []
+    for frame, line in traceback.walk_stack(sys._getframe(2)):
+        path = frame.f_code.co_filename
+        if not path.startswith(library):
+            lines.append(f'{os.path.basename(path)}:{line}')
+        elif lines:
+            break
+    return ', from '.join(lines[:3])
 
 # %% ../notebooks/20_hangs.ipynb #recorder
 class Recorder:
@@ -42,7 +47,7 @@ class Recorder:
         """Write that an exchange begins; return its record."""
         record = Record(
             next(self.numbers), f'{name}'[:50], f'{shape}'[:50],
-            f'{dtype}'[:20], find_caller(self.library)[-50:],
+            f'{dtype}'[:20], find_caller(self.library)[:100],
             time.time(), None)
         self.write(record)
         return record

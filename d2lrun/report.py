@@ -7,7 +7,13 @@ import re
 import signal
 from typing import Any, Iterable, NamedTuple
 
-from .records import describe_call, explain, parse_records
+from .records import (
+    describe_call,
+    explain,
+    find_culprits,
+    first_difference,
+    parse_records,
+)
 from .roles import Role
 
 SHOWN = 3  # roles whose stacks and logs a message shows
@@ -40,7 +46,9 @@ def explain_failure(
     """Return the message for a failure: the reason, children that were
     killed, stacks of a hang, and the last lines of the logs, which are in
     `folder` if there is one."""
-    failure = name_kept_alive(failure, roles) or name_culprits(failure)
+    failure = name_kept_alive(failure, roles) or name_out_of_step(
+        name_culprits(failure), roles
+    )
     lines = [
         f'{name_roles(failure.roles)}: {failure.reason}',
         *killed_children(roles),
@@ -115,6 +123,29 @@ def name_culprits(failure: Failure) -> Failure:
     return failure._replace(roles=who, reason=f'{what}: {failure.reason}')
 
 
+def name_out_of_step(failure: Failure, roles: list[Role]) -> Failure:
+    """Return the failure with the workers that are out of step by their
+    records, if it names others too, or others alone: those that ended as
+    they should, before one that makes an exchange too many."""
+    records, places = records_of(roles)
+    difference = first_difference(records) if len(records) > 1 else None
+    if not failure.is_hang or difference is None:
+        return failure
+    names = find_culprits(difference[1], places)
+    culprits = [role for role in roles if role.prefix in names]
+    if failure.is_early_end and not {*failure.roles} & {*culprits}:
+        return failure._replace(
+            roles=culprits,
+            reason='waiting in an exchange that most workers do not make: '
+            'they have ended. Does it take more steps than they do?',
+        )
+    if failure.is_early_end or not {*culprits} < {*failure.roles}:
+        return failure
+    return failure._replace(
+        roles=culprits, reason=f'unlike the other workers: {failure.reason}'
+    )
+
+
 def waits_in_mxnet(role: Role) -> bool:
     """Return whether the main thread of a process of the role waits for the
     engine or the key-value store, and so maybe for other workers."""
@@ -153,11 +184,19 @@ def stack_lines(role: Role) -> list[str]:
 def compare_exchanges(roles: Iterable[Role]) -> list[str]:
     """Return which workers are out of step in which exchange, by their
     records; nothing without at least two of them."""
+    records, places = records_of(roles)
+    return explain(records, places) if len(records) > 1 else []
+
+
+def records_of(roles: Iterable[Role]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the records of each worker that has some, by rank, and where
+    each is."""
     workers = [role for role in roles if role.records]
     workers.sort(key=lambda role: (role.rank is None, role.rank))
-    records = {role.prefix: read_records(role) for role in workers}
-    places = {role.prefix: place_of(role) for role in workers}
-    return explain(records, places) if len(workers) > 1 else []
+    return (
+        {role.prefix: read_records(role) for role in workers},
+        {role.prefix: place_of(role) for role in workers},
+    )
 
 
 def last_exchanges(roles: Iterable[Role]) -> list[str]:
@@ -176,17 +215,23 @@ def read_records(role: Role) -> Any:
 
 
 def place_of(role: Role) -> str:
-    """Return in which line of the script a worker is, or how it ended."""
+    """Return in which line of the script a worker is, and up to two lines
+    that called it; or how it ended."""
     if role.status:
         return explain_status(role.status)
     if role.ending_since:
         return 'ended'
+    lines: list[str] = []
     for stack in role.stacks:
         for frame in sum(threads_in(stack)[:1], []):
             found = re.match(r'File "(.*)", line (\d+)', frame)
             if found and not re.search(LIBRARIES, found[1]):
-                return f'{pathlib.PurePath(found[1]).name}:{found[2]}'
-    return 'unknown'
+                lines.append(f'{pathlib.PurePath(found[1]).name}:{found[2]}')
+            elif lines:
+                break
+        if lines:
+            break
+    return ', from '.join(lines[:3]) or 'unknown'
 
 
 def killed_children(roles: Iterable[Role]) -> list[str]:

@@ -82,6 +82,7 @@ class Role:
     stacks_at: float = 0  # when it said so
     records: str = ''  # its last exchanges, a line each
     asked_at: float = 0  # when it was asked
+    is_told: bool = False  # that all others wait for it
     tail: collections.deque[str] = field(
         lambda: collections.deque(maxlen=TAIL)
     )

@@ -18,6 +18,7 @@ from .report import (
     explain_status,
     is_kept_alive,
     name_roles,
+    place_of,
     waits_in_mxnet,
 )
 from .roles import Role
@@ -31,9 +32,9 @@ SETTLE = 5  # seconds for roles that are not needed any more to end
 class Limits(NamedTuple):
     """Seconds after which a job counts as failed; None: no limit.
 
-    Progress is output or processor time of any role, but of no worker whose
-    main thread stands still in an exchange. A busy loop elsewhere counts as
-    progress: only `total` ends it.
+    Progress is a new exchange, output or processor time of any role; the
+    latter two of no worker whose main thread stands still in an exchange. A
+    busy loop elsewhere counts as progress: only `total` ends it.
     """
 
     startup: float | None = 120  # until all have joined
@@ -73,6 +74,7 @@ class Watch:
             role.killed[event['process']] = event['signal']
         elif kind == 'stacks':
             role.stacks, role.stacks_at = event['stacks'], now
+            self.remark_delay(role)
         elif kind == 'records':
             role.records = event['records']
         elif kind == 'ended':
@@ -102,6 +104,8 @@ class Watch:
         )
         if event['cpu'] - role.cpu > IDLE or moves:
             self.mark_busy(role, now)
+        if event['exchanged']:  # also a job that waits for most of its time
+            role.last_busy = self.last_busy = now
         role.cpu = event['cpu']
         role.joined |= event['joined']
         role.stopped_since = (
@@ -145,9 +149,39 @@ class Watch:
             and now - role.asked_at > ASK_AGAIN
             and not knows_place(role)
         ]
+        found += [
+            role
+            for role in self.workers_waited_for()
+            if now - role.asked_at > ASK_AGAIN
+        ]
         for role in found:
             role.asked_at = now
         return found
+
+    def workers_waited_for(self) -> list[Role]:
+        """Return the workers for which all others have waited for long in an
+        exchange, if they do something, and nobody has been told yet."""
+        workers, limit = self.running_workers(), self.limits.progress
+        since = map(self.waiting_since, workers)
+        waiting = [moment for moment in since if moment < math.inf]
+        if not waiting or not exceeds(self.last_look - max(waiting), limit):
+            return []
+        return [
+            role
+            for role in workers
+            if role.still_since is None and not role.is_told
+        ]
+
+    def remark_delay(self, role: Role) -> None:
+        """Say where a worker is for which all others wait. It may be right,
+        such as a long evaluation, so it is no failure."""
+        if role in self.workers_waited_for():
+            role.is_told = True
+            self.remarks.append(
+                f'{role} has kept the other workers waiting for more than '
+                f'{self.limits.progress} seconds; it is at {place_of(role)}. '
+                'If it never comes back, only --timeout ends this job'
+            )
 
     def extend_deadlines(self) -> None:
         """Do not count the time in which this process stood still.

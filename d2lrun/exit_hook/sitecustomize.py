@@ -34,6 +34,14 @@ SYSTEM_EXIT_CODE = vars(SystemExit)['code']  # its descriptor
 # As in agent.py, which sends it; a script seldom uses this one.
 # What all workers do together, by the names of a store's methods.
 EXCHANGES = ('init', 'broadcast', 'push', 'pull', 'pushpull', '_barrier')
+# What calls a script or a thread is in these files, and is no line of it.
+OUTER = (
+    '<frozen',
+    *(
+        os.path.join(os.path.dirname(os.__file__), name)
+        for name in ('threading.py', 'runpy.py', 'concurrent')
+    ),
+)
 STACKS_SIGNAL = getattr(signal, 'SIGRTMAX', signal.SIGUSR2)
 
 
@@ -260,11 +268,10 @@ def record_exchanges(KVStore: Any, notes: NoteWriter, rank: int) -> None:
     path = os.path.abspath(os.path.join(folder, f'records-{rank}'))
     package = os.path.join(HERE, '../..', 'd2lmulti')
     library = [sys.modules['mxnet'].__file__ or '', package, HERE]
+    folders = [os.path.dirname(os.path.realpath(f)) for f in library]
     try:
         os.makedirs(folder, exist_ok=True)
-        recorder = load_own('records').Recorder(
-            path, tuple(os.path.dirname(os.path.realpath(f)) for f in library)
-        )
+        recorder = load_own('records').Recorder(path, (*folders, *OUTER))
     except OSError as error:
         if 'D2LRUN_RECORDS' in os.environ:
             print(f'd2lrun: no records of exchanges: {error}', file=sys.stderr)

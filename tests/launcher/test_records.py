@@ -1,12 +1,14 @@
 """At a hang, the launcher names the rank that is out of step, and the line."""
 
+import re
 import subprocess
 import sys
 
 import pytest
-from helpers import JOB_LIMITS, JOIN
+from helpers import JOB_LIMITS, JOIN, put_in_method
 
-from d2lrun import JobFailed, report, waits
+from d2lrun import JobFailed, agent, report, waits
+from d2lrun.records import Recorder
 from d2lrun.roles import Role
 
 pytestmark = pytest.mark.timeout(120)
@@ -122,7 +124,33 @@ for i in range(6):
     assert lines[0].startswith('worker-1 (rank 1) on this machine: was killed')
     assert lines[1].startswith('its last exchange: number 7, pull w')
     line = START.splitlines().index('    total = np.zeros(3)') + 2
-    assert lines[1].endswith(f'called at script.py:{line}')
+    assert lines[1].endswith(
+        f'called at script.py:{line}, from script.py:{LINES + 5}'
+    )
+
+
+HELPER = """
+def add(key):
+    store.push(key, np.ones(3))
+    total = np.zeros(3)
+    store.pull(key, out=total)
+    npx.waitall()
+for i in range(6):
+    add('w')
+    if i != 2 or store.rank != 1:
+        add('v')
+"""
+
+
+@pytest.mark.long
+def test_who_calls_a_helper_function_is_named_with_its_line(job):
+    lines = hang(job, HELPER, workers=3, mxnet=True)
+    assert lines[0].endswith('worker-1, rank 1')
+    assert [line.partition('called at ')[2] for line in lines[1:]] == [
+        f'script.py:{LINES + 3}, from script.py:{LINES + called}; '
+        f'now: script.py:{LINES + 6}, from script.py:{LINES + called}'
+        for called in (10, 8, 10)
+    ]
 
 
 def test_records_are_kept_where_the_user_wants_them(job, tmp_path):
@@ -135,6 +163,66 @@ def test_records_are_kept_where_the_user_wants_them(job, tmp_path):
             *('init w', 'init v', 'push w', 'pull w'),
         ]
         assert all(record.begun <= record.ended for record in records)
+
+
+def test_a_job_that_waits_in_each_step_is_no_hang(job):
+    """It hardly uses a processor, but its exchanges go on."""
+    script = """
+for _ in range(14):
+    time.sleep(0.5 * (store.rank == 1))
+    step()
+print('the end')
+"""
+    lines = job(START + script, limits=LIMITS)
+    assert sum('the end' in line for line in lines) == 2
+
+
+def assert_an_exchange_is_seen(folder):
+    notes = agent.NoteReader(folder)
+    assert not notes.has_exchanged()
+    (folder / 'records').write_text(f'{folder / "ring"}')
+    recorder = Recorder(folder / 'ring', ())
+    notes.has_exchanged()  # the file is new
+    for _ in range(2):
+        assert not notes.has_exchanged()
+        record = recorder.begin('w', (), '')
+        assert notes.has_exchanged()
+        assert not notes.has_exchanged()
+        recorder.end(record)
+        assert notes.has_exchanged()
+
+
+def test_an_agent_sees_each_exchange(tmp_path):
+    assert_an_exchange_is_seen(tmp_path)
+
+
+@pytest.mark.parametrize('new', ['True', 'False', 'self.ring == before'])
+def test_a_bug_in_seeing_an_exchange_is_caught(monkeypatch, tmp_path, new):
+    old = 'self.ring != before'
+    put_in_method(monkeypatch, agent.NoteReader, 'has_exchanged', old, new)
+    with pytest.raises(AssertionError):
+        assert_an_exchange_is_seen(tmp_path)
+
+
+def test_a_worker_in_an_endless_loop_is_told_with_its_line(job):
+    script = """
+step()
+if store.rank == 1:
+    while True:
+        pass
+step()
+"""
+    told = []
+    with pytest.raises(JobFailed) as error:
+        job(
+            START + script,
+            on_line=told.append,
+            limits=LIMITS._replace(progress=3, total=12),
+        )
+    assert 'worker-1 (rank 1)' in str(error.value).partition(': ')[0]
+    (line,) = [line for line in told if 'kept the other workers' in line]
+    assert line.startswith('launch: worker-1 (rank 1) on this machine has')
+    assert re.search(rf'at script\.py:({LINES + 4}|{LINES + 5})\. ', line)
 
 
 @pytest.mark.parametrize('slow', [0, 1])
@@ -180,7 +268,7 @@ def test_without_a_place_for_records_the_job_goes_on(job, tmp_path):
             '  File "/usr/lib/python3.11/queue.py", line 171 in get\n'
             '  File "/home/a/train.py", line 14 in load\n'
             '  File "/home/a/train.py", line 20 in <module>\n',
-            'train.py:14',
+            'train.py:14, from train.py:20',
         ),
         (
             'Current thread 0x1 (most recent call first):\n'
@@ -188,6 +276,12 @@ def test_without_a_place_for_records_the_job_goes_on(job, tmp_path):
             ' in wait\n  File "/a/d2lmulti/cluster.py", line 3 in step\n'
             '  File "/b/my.py", line 5 in <module>\n',
             'my.py:5',
+        ),
+        (
+            'Current thread 0x1 (most recent call first):\n'
+            + ''.join(f'  File "/b/{i}.py", line {i} in f\n' for i in range(5))
+            + '  File "<frozen runpy>", line 88 in _run_code\n',
+            '0.py:0, from 1.py:1, from 2.py:2',
         ),
         ('', 'unknown'),
     ],

@@ -286,7 +286,8 @@ def test_what_is_no_event_is_output(line):
 
 
 def test_each_event_of_an_agent_is_one():
-    activity = dict(cpu=1, joined=True, stopped=False, exiting=False, still=-1)
+    activity = dict(cpu=1, joined=True, stopped=False, exiting=False)
+    activity.update(still=-1, exchanged=False)
     events = [
         {'event': 'started', 'port': 9091},
         {'event': 'refused', 'reason': 'no'},

@@ -1,13 +1,15 @@
 """The watch over a job: which role failed first, and why."""
 
+import json
+import re
 import time
 import types
 
 import pytest
-from helpers import JOB_LIMITS, put_in_method
+from helpers import JOB_LIMITS, put_in, put_in_method
 
 from d2lrun import watch as watching
-from d2lrun.report import explain_failure, explain_status
+from d2lrun.report import explain_failure, explain_status, name_out_of_step
 from d2lrun.roles import Role
 from d2lrun.watch import Failure, Watch
 
@@ -212,12 +214,58 @@ def test_a_bug_in_finding_a_deadlock_is_caught(monkeypatch):
 
 def test_who_stands_still_is_asked_where_once():
     still, moves = waiting(stacks_at=0), worker()
-    job = watch(still, moves, waiting(age=1, stacks_at=0), waiting())
+    job = watch(still, moves, waiting(age=1, stacks_at=0), waiting(age=50))
     assert job.workers_to_ask() == [still]
     assert job.workers_to_ask() == []
     job.handle_event(still, {'event': 'stacks', 'stacks': ['']})
     still.asked_at = 0
     assert job.workers_to_ask() == []
+
+
+def assert_a_delay_is_told(others, known, is_told):
+    """Of a worker that does something, at a limit of 60 seconds."""
+    busy = worker(number=7)
+    vars(busy).update(known)
+    job = watch(*others, busy)
+    assert (busy in job.workers_to_ask()) is is_told
+    for _ in range(2):
+        job.handle_event(busy, {'event': 'stacks', 'stacks': stacks(ASLEEP)})
+        assert len(job.remarks) == is_told
+    assert all('worker-7' in remark for remark in job.remarks)
+    assert all('it is at train.py:5. If' in remark for remark in job.remarks)
+    assert job.find_failure() is None
+    assert job.workers_to_ask() == []
+
+
+DELAYS = {
+    'all others wait': ([70, 80], {}, True),
+    'not yet for long': ([70, 50], {}, False),
+    'nobody waits': ([], {}, False),
+    'it has ended': ([70], {'status': 0}, False),
+}
+
+
+@pytest.mark.parametrize('case', DELAYS)
+def test_a_worker_that_all_others_wait_for_is_told_once(case):
+    ages, known, is_told = DELAYS[case]
+    others = [waiting(age=age) for age in ages]
+    assert_a_delay_is_told(others, known, is_told)
+
+
+@pytest.mark.parametrize(
+    'old, new',
+    [
+        ('max(waiting)', 'min(waiting)'),
+        ('role.still_since is None', 'role.still_since'),
+        (' and not role.is_told', ''),
+        ('exceeds(self.last_look - max(waiting), limit)', 'waiting'),
+    ],
+)
+def test_a_bug_in_telling_a_delay_is_caught(monkeypatch, old, new):
+    put_in_method(monkeypatch, Watch, 'workers_waited_for', old, new)
+    with pytest.raises(AssertionError):
+        for case in DELAYS:
+            test_a_worker_that_all_others_wait_for_is_told_once(case)
 
 
 def test_standing_still_begins_again_after_each_motion():
@@ -276,6 +324,72 @@ def test_who_keeps_the_others_waiting_is_named(tmp_path, places, head):
         role.stacks = stacks(*frames) if frames else []
     failure = Failure(roles, 'no progress', is_hang=True)
     assert explain_failure(failure, roles, tmp_path).startswith(head)
+
+
+def with_records(role, names):
+    """Let a role have records of exchanges with these names."""
+    role.records = '\n'.join(
+        json.dumps([i, name, '(3,)', 'float32', f'a.py:{i}', float(i), None])
+        for i, name in enumerate(names)
+    )
+    return role
+
+
+def assert_head(calls, ended, early, head):
+    """Ranks 0 to 2 made these exchanges; check the message's first line."""
+    roles = [worker(number=i, rank=i) for i in range(3)]
+    for role, names in zip(roles, calls):
+        with_records(role, names)
+        if role.rank in ended:
+            role.ending_since = 1
+        else:
+            role.stacks = stacks(*IN_ENGINE)
+    named = roles[ended[0] :][:1] if early else roles
+    failure = Failure(named, 'it stands', True, early)
+    line = explain_failure(failure, roles, None).splitlines()[0]
+    assert re.sub(r' \(rank .\) on far', '', line).startswith(head)
+
+
+HEADS = {  # exchanges of each rank, who has ended, is it an early end?
+    'another exchange': (('ab', 'aa', 'ab'), [], False, 'worker-1: unlike '),
+    'two are late': (
+        ('aba', 'ab', 'ab'),
+        [],
+        False,
+        'worker-1, worker-2: unlike the other workers: waiting in MXNet: it',
+    ),
+    'all alike': (('ab',) * 3, [], False, 'worker-0, worker-1, worker-2: wai'),
+    'one exchange more': (
+        ('ab', 'aba', 'ab'),
+        [0, 2],
+        True,
+        'worker-1: waiting in an exchange that most',
+    ),
+    'one exchange less': (('aba', 'ab', 'aba'), [1], True, 'worker-1: it st'),
+}
+
+
+@pytest.mark.parametrize('case', HEADS)
+def test_the_first_line_names_who_is_out_of_step(case):
+    assert_head(*HEADS[case])
+
+
+OUT_OF_STEP_BUGS = {
+    'who ended is blamed': (' and not {*failure.roles} & {*culprits}', ' > 1'),
+    'all are blamed': ('{*culprits} < {*failure.roles}', '[]'),
+    'the others are blamed': (
+        'role.prefix in names',
+        'role.prefix not in names',
+    ),
+}
+
+
+@pytest.mark.parametrize('bug', OUT_OF_STEP_BUGS)
+def test_a_bug_in_who_is_out_of_step_is_caught(monkeypatch, bug):
+    put_in(monkeypatch, name_out_of_step, *OUT_OF_STEP_BUGS[bug])
+    with pytest.raises(AssertionError):
+        for case in HEADS.values():
+            assert_head(*case)
 
 
 SHUTDOWN = '/lib/threading.py", line 1583 in _shutdown\n  File "/lib/x.py'
@@ -362,6 +476,7 @@ def alive(**activity):
         'stopped': False,
         'exiting': False,
         'still': -1,
+        'exchanged': False,
         **activity,
     }
 
@@ -373,6 +488,7 @@ def alive(**activity):
         (alive(cpu=0.5), True),
         (alive(cpu=0.01), False),  # a process that waits looks around, too
         (alive(joined=True), False),
+        (alive(exchanged=True), True),
     ],
 )
 def test_output_and_processor_time_are_progress(event, is_progress):
@@ -393,6 +509,21 @@ def test_a_role_that_goes_on_is_neither_stopped_nor_ending():
     assert (role.stopped_since, role.ending_since) == since != (None, None)
     job.handle_event(role, alive())
     assert role.stopped_since is role.ending_since is None
+
+
+def test_a_bug_that_takes_waiting_for_a_hang_is_caught(monkeypatch):
+    """A job whose steps wait for most of their time uses no processor."""
+    put_in_method(
+        monkeypatch,
+        Watch,
+        'handle_sign_of_life',
+        "if event['exchanged']:",
+        'if False:',
+    )
+    with pytest.raises(AssertionError):
+        test_output_and_processor_time_are_progress(
+            alive(exchanged=True), True
+        )
 
 
 FINDER_BUGS = {

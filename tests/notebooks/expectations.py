@@ -80,6 +80,7 @@ CONFRONTED = {
         'and expect the same float32 numbers': 'rejoin-check',
         'We expect that without feedback the second number': 'feedback-run',
         'We expect the error to fall to that of the best': 'power-run',
+        'We expect what a simulation takes': 'unequal-run',
         'we expect compressing to take longer': 'compress-time',
     },
     'large_batch': {
@@ -149,12 +150,14 @@ CONFRONTED = {
     'hangs': {
         'we expect that a record, written twice': 'price',
         'We expect that the other two wait 0.6 s': 'waiting-run',
+        'We expect that ranks 0 and 1 wait half a second': 'waits-run',
     },
     'pytorch': {
         'We expect the same scores': 'scores',
         'What do we expect of a test': 'five',
         'we expect the wrong step': 'five',
         'We expect it to name the ranks 1, 2, 0, 2 and 0': 'hang-run',
+        'We expect that py-spy shows': 'three-tools-run',
         'we expect the same accuracy, nearly': 'train',
         "We expect chapter 5's parameters in both": 'run-by-hand',
         'we expect two messages from the second step on': 'run-buckets',

@@ -18,6 +18,7 @@ from d2lmulti.hangs import (
     Record,
     Recorder,
     explain,
+    find_caller,
     find_culprits,
     first_difference,
     parse_records,
@@ -92,6 +93,45 @@ def test_a_bug_of_the_ring_is_caught(tmp_path, monkeypatch, bug):
         assert_ring_keeps_the_last(tmp_path / 'ring', 2 * SLOTS + 3)
 
 
+FILES = {  # what each does; those in /lib/ are the library's
+    '/lib/ring.py': 'def begin(): return find_caller()',
+    '/a/sums.py': '\ndef add():\n\n    return begin()',
+    '/a/train.py': '\n\ndef step(): return add()',
+    '/a/main.py': 'def main(): return step()',
+    '/a/all.py': 'def all(): return main()',
+    '/lib/hooks.py': 'def hook(): return add()',
+    '/a/other.py': 'def other(): return hook()',
+}
+
+
+def assert_callers_are_named():
+    """Those of the script, up to three, from the inside to a library."""
+    names = {'find_caller': lambda: find_caller(('/lib/',))}
+    for path, source in FILES.items():
+        exec(compile(source, path, 'exec'), names)
+    assert names['all']() == 'sums.py:4, from train.py:3, from main.py:1'
+    assert names['other']() == 'sums.py:4'
+
+
+def test_callers_are_named():
+    assert_callers_are_named()
+
+
+CALLER_BUGS = {
+    'the library is named': ('not path.startswith(library)', 'True'),
+    'one line': ('lines[:3]', 'lines[:1]'),
+    'without an end': ('lines[:3]', 'lines'),
+    'through a library': ('elif lines:', 'elif False:'),
+}
+
+
+@pytest.mark.parametrize('bug', CALLER_BUGS)
+def test_a_bug_in_naming_callers_is_caught(monkeypatch, bug):
+    put_in(monkeypatch, find_caller, *CALLER_BUGS[bug])
+    with pytest.raises(AssertionError):
+        assert_callers_are_named()
+
+
 def test_a_ring_outlives_a_worker_that_is_killed(tmp_path):
     script = (
         'import os, signal, sys\n'
@@ -110,8 +150,11 @@ def test_a_ring_outlives_a_worker_that_is_killed(tmp_path):
 
 
 @pytest.mark.parametrize('name', ['x' * 900, '梯度' * 99, '"\\\n' * 99, ''])
-def test_a_long_or_strange_name_fits_into_its_slot(tmp_path, name):
+def test_a_long_or_strange_name_fits_into_its_slot(
+    tmp_path, monkeypatch, name
+):
     recorder = Recorder(tmp_path / 'ring', ())
+    monkeypatch.setattr(hangs, 'find_caller', lambda library: name)
     recorder.begin(name, tuple(range(900)), 'float32' * 99)
     recorder.begin('after', (), 'float32')
     assert os.path.getsize(tmp_path / 'ring') == SIZE * SLOTS

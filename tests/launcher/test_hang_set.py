@@ -1,0 +1,426 @@
+"""Hangs and healthy jobs that are not those of chapter 20: the launcher must
+name the rank and the line of each hang, and let each healthy job end."""
+
+import re
+
+import pytest
+from helpers import JOB_LIMITS
+
+from d2lrun import JobFailed
+
+pytestmark = [pytest.mark.timeout(120), pytest.mark.long]
+
+LIMITS = JOB_LIMITS._replace(progress=4, exit=4, total=20)
+START = """
+import os, queue, signal, subprocess, sys, threading, time
+import mxnet as mx
+from mxnet import np, npx
+npx.set_np()
+store = mx.kv.create('dist_sync')
+rank = store.rank
+for key in 'wvl':
+    store.init(key, np.zeros(3))
+
+def allreduce(key, value=None):
+    value = np.ones(3) if value is None else value
+    store.push(key, value)
+    store.pull(key, out=value)
+    npx.waitall()
+    return value
+"""
+
+# Workers, which rank is wrong, and what it does in the line marked `# HERE`.
+HANGS = {
+    'an exception that skips an exchange': (
+        3,
+        2,
+        """
+def train(step):
+    try:
+        if rank == 2 and step == 3:
+            raise ValueError('a bad example')
+        allreduce('w')
+    except ValueError:
+        pass
+    allreduce('l')  # HERE
+for step in range(6):
+    train(step)
+""",
+    ),
+    'one epoch more': (
+        4,
+        1,
+        """
+for epoch in range(3 if rank == 1 else 2):
+    for step in range(3):
+        allreduce('w')  # HERE
+""",
+    ),
+    'swapped after some steps': (
+        3,
+        0,
+        """
+keys = ['w', 'v']
+for step in range(6):
+    if rank == 0 and step == 4:
+        keys.reverse()
+    for key in keys:
+        store.push(key, np.ones(3))  # HERE
+        store.pull(key, out=np.zeros(3))
+        npx.waitall()
+""",
+    ),
+    'a ragged minibatch that is not padded': (
+        3,
+        1,
+        """
+store.init('scores', np.zeros((4, 2)))
+for rows in (4, 4, 4, 2 if rank == 1 else 4):
+    allreduce('scores', np.ones((rows, 2)))  # HERE
+""",
+    ),
+    'a loop without an end': (
+        3,
+        2,
+        """
+for step in range(4):
+    x = 1.0
+    while x > 0 and rank == 2 and step == 2:
+        x = 1.0  # HERE
+    allreduce('w')
+""",
+    ),
+    'a lock that is never released': (
+        3,
+        0,
+        """
+lock = threading.Lock()
+for step in range(5):
+    if rank != 0 or step == 3:
+        lock.acquire(timeout=40 if rank == 0 else 0.1)  # HERE
+    lock.locked() and rank != 0 and lock.release()
+    allreduce('w')
+    if rank == 0 and step == 2:
+        lock.acquire()
+""",
+    ),
+    'a pipe that nobody writes to': (
+        2,
+        1,
+        """
+def load(step):
+    if rank == 1 and step == 2:
+        os.mkfifo('pipe')
+        return open('pipe').read()  # HERE
+for step in range(4):
+    load(step)
+    allreduce('w')
+""",
+    ),
+    'stopped by a signal': (
+        3,
+        1,
+        """
+for step in range(5):
+    allreduce('w')  # HERE
+    if rank == 1 and step == 2:
+        os.kill(os.getpid(), signal.SIGSTOP)
+""",
+    ),
+    'another dtype': (
+        3,
+        2,
+        """
+for step in range(4):
+    kind = 'float16' if rank == 2 and step == 2 else 'float32'
+    allreduce('v', np.ones(3, dtype=kind))  # HERE
+""",
+    ),
+    'a broadcast where others sum': (
+        4,
+        3,
+        """
+for step in range(4):
+    allreduce('w')
+    if rank == 3 and step == 1:
+        store.broadcast('b', np.ones(3), out=np.ones(3))  # HERE
+    else:
+        allreduce('l')
+""",
+    ),
+    'an early return': (
+        3,
+        1,
+        """
+def train():
+    for step in range(5):
+        allreduce('w')  # HERE
+        if step == 2 and rank == 1:
+            return
+train()
+""",
+    ),
+    'killed': (
+        4,
+        2,
+        """
+for step in range(5):
+    if rank == 2 and step == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    allreduce('w')  # HERE
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize('case', HANGS)
+def test_the_rank_and_the_line_of_a_hang_are_named(job, case):
+    workers, rank, script = HANGS[case]
+    before, _, _ = (START + script).partition('# HERE')
+    here = rf'script\.py:{before.count(chr(10)) + 1}\b'
+    with pytest.raises(JobFailed) as error:
+        job(START + script, workers=workers, limits=LIMITS, mxnet=True)
+    message = str(error.value)
+    head, *lines = message.splitlines()
+    assert re.findall(r'worker-\d \(rank (\d)\)', head.partition(': ')[0]) == [
+        f'{rank}'
+    ], message
+    own = [line for line in lines if line.startswith(f'worker-{rank}, rank')]
+    own += [line for line in lines if line.startswith('its last exchange')]
+    assert re.search(here, own[0]), message
+    differ = [line for line in lines if line.startswith('out of step')]
+    assert [line.rpartition(': ')[2] for line in differ] in (
+        [],
+        [f'worker-{rank}, rank {rank}'],
+    )
+
+
+# What each worker does between exchanges that all make.
+HEALTHY = {
+    'a slow rank': (
+        3,
+        """
+for step in range(8):
+    time.sleep(0.6 * (rank == 1))
+    allreduce('w')
+""",
+    ),
+    'each is slow at another time': (
+        4,
+        """
+for step in range(8):
+    time.sleep(step % 4 == rank)
+    allreduce('w')
+""",
+    ),
+    'long pauses': (
+        2,
+        """
+for step in range(3):
+    time.sleep(2.5)
+    allreduce('w')
+""",
+    ),
+    'one prepares its data, for long': (
+        3,
+        """
+if rank == 2:
+    end = time.time() + 7
+    while time.time() < end:
+        sorted(range(10_000))
+allreduce('w')
+""",
+    ),
+    'a long evaluation on one rank': (
+        3,
+        """
+for epoch in range(2):
+    allreduce('w')
+    if rank == 0:
+        end = time.time() + 6
+        while time.time() < end:
+            np.ones((50, 50)).sum().item()
+allreduce('l')
+""",
+    ),
+    'an evaluation that prints': (
+        2,
+        """
+allreduce('w')
+if rank == 1:
+    for i in range(4):
+        time.sleep(1.5)
+        print('evaluated', i, flush=True)
+allreduce('w')
+""",
+    ),
+    'a slow upload at the end': (
+        3,
+        """
+allreduce('w')
+if rank == 0:
+    for part in range(12):
+        time.sleep(0.5)
+""",
+    ),
+    'unequal work at the end': (
+        3,
+        """
+allreduce('w')
+end = time.time() + 3 * rank
+while time.time() < end:
+    sum(range(1000))
+""",
+    ),
+    'an upload by a child': (
+        2,
+        """
+allreduce('w')
+if rank == 1:
+    subprocess.run([sys.executable, '-c', 'import time; e = time.time() + 5\\n'
+                    'while time.time() < e: pass'])
+allreduce('w')
+""",
+    ),
+    'a slow loader in a thread': (
+        3,
+        """
+batches = queue.Queue()
+def load():
+    for step in range(4):
+        time.sleep(1 + (rank == 2))
+        batches.put(step)
+threading.Thread(target=load).start()
+for step in range(4):
+    batches.get()
+    allreduce('w')
+""",
+    ),
+    'a thread that polls': (
+        3,
+        """
+def watch():
+    while True:
+        time.sleep(0.01)
+threading.Thread(target=watch, daemon=True).start()
+for step in range(4):
+    time.sleep(1.5 * (rank == step % 3))
+    allreduce('w')
+""",
+    ),
+    'unequal numbers of local steps': (
+        4,
+        """
+for round in range(4):
+    for step in range(1 + 3 * rank):
+        np.ones((200, 200)).dot(np.ones((200, 200))).sum().item()
+    allreduce('w')
+""",
+    ),
+    'more exchanges than the ring holds': (
+        2,
+        """
+for step in range(150):
+    time.sleep(0.01 * (rank == 1))
+    allreduce('w')
+""",
+    ),
+    'Python runs ahead': (
+        3,
+        """
+total = np.zeros(3)
+for step in range(60):
+    time.sleep(0.05 * (rank == 0))
+    store.push('w', np.ones(3))
+    store.pull('w', out=total)
+npx.waitall()
+""",
+    ),
+    'errors that all handle': (
+        3,
+        """
+for step in range(5):
+    try:
+        if step % 3 == rank:
+            raise ValueError
+    except ValueError:
+        time.sleep(1)
+    allreduce('w')
+""",
+    ),
+    'a lock that is released late': (
+        3,
+        """
+lock = threading.Lock()
+lock.acquire()
+threading.Timer(3, lock.release).start()
+if rank == 1:
+    lock.acquire()
+allreduce('w')
+""",
+    ),
+    'a pipe with a late writer': (
+        2,
+        """
+if rank == 1:
+    child = subprocess.Popen(['sh', '-c', 'sleep 3; echo ready'],
+                             stdout=subprocess.PIPE)
+    child.stdout.read()
+    child.wait()
+allreduce('w')
+""",
+    ),
+    'stopped for a while': (
+        3,
+        """
+for step in range(5):
+    if rank == 2 and step == 2:
+        subprocess.Popen(['sh', '-c', f'sleep 2; kill -CONT {os.getpid()}'])
+        os.kill(os.getpid(), signal.SIGSTOP)
+    allreduce('w')
+""",
+    ),
+    'a rank that logs much': (
+        3,
+        """
+for step in range(5):
+    if rank == 0:
+        for i in range(300):
+            print('x' * 500)
+    allreduce('w')
+""",
+    ),
+    'other keys on another rank are local': (
+        3,
+        """
+local = {}
+for step in range(5):
+    if rank == 1:
+        local[step] = np.ones(3) * step
+        npx.waitall()
+        time.sleep(1)
+    allreduce('wvl'[step % 3])
+""",
+    ),
+}
+
+
+WITH_MXNET = {  # itself; the stand-in is fast, and enough for the others
+    'a long evaluation on one rank',
+    'unequal numbers of local steps',
+    'Python runs ahead',
+    'other keys on another rank are local',
+}
+
+
+@pytest.mark.parametrize('case', HEALTHY)
+def test_a_healthy_job_ends_well_however_uneven_it_is(job, case):
+    workers, script = HEALTHY[case]
+    script += "print('the end', flush=True)\n"
+    lines = job(
+        START + script,
+        workers=workers,
+        limits=LIMITS,
+        mxnet=case in WITH_MXNET,
+    )
+    assert sum('the end' in line for line in lines) == workers
