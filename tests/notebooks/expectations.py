@@ -225,9 +225,8 @@ OTHERS = {
     },
     'gluon': {DEFINED: ['grades one network on one half']},
     'collectives': {
-        COMPARED: ['Each should end with a slice of six times'],
+        COMPARED: ['each device should end with one slice of it'],
         DEFINED: [
-            'twice and three times as large',
             'Pair each device of the first half',
             'leaves one partner with the first half',
             'sends half its array across',
