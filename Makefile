@@ -94,7 +94,7 @@ test-processors: env
 	    $(pytest) $(side_by_side) 3 $(chapters) $(ALSO)
 
 test-ci: export D2LMULTI_SMALL = 1
-test-ci: env  # grading, packaging and publishing: CI runs them, too
+test-ci: env  # jobs that fail or hang, grading, packaging and publishing: CI runs them, too
 	$(pytest) $(side_by_side) 2 --durations=5 -m 'ci and not long' $(tests)
 
 test-long: env  # with the stress and kill tests, and many steps

@@ -29,7 +29,7 @@ from d2lmulti.prepare import runtime
 from d2lrun import JobFailed, agent, launch, logs, roles, serve
 from d2lrun.basics import check_integer
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = [pytest.mark.timeout(90), pytest.mark.ci]
 
 
 def long(*values):

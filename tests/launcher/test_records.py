@@ -11,7 +11,7 @@ from d2lrun import JobFailed, agent, report, waits
 from d2lrun.records import Recorder
 from d2lrun.roles import Role
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.timeout(120), pytest.mark.ci]
 
 LIMITS = JOB_LIMITS._replace(progress=4)
 START = JOIN.replace('\ndef step', "\nstore.init('v', np.zeros(3))\ndef step")

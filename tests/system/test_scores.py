@@ -44,6 +44,7 @@ def solved(key, monkeypatch):
     return vars(module)[name]
 
 
+@pytest.mark.ci
 @each_budget
 def test_our_solution_costs_what_we_say(key, solved):
     arguments, ours = scores.BUDGETS[key]
