@@ -85,8 +85,7 @@ for rows in (4, 4, 4, 2 if rank == 1 else 4):
         """
 for step in range(4):
     x = 1.0
-    while x > 0 and rank == 2 and step == 2:
-        x = 1.0  # HERE
+    while x > 0 and rank == 2 and step == 2: x = 1.0  # HERE
     allreduce('w')
 """,
     ),
