@@ -523,7 +523,10 @@ MARK = """() => {
 def test_contrast_is_enough(browser, book, site, theme):
     for name in pages_with_every_class(book):
         with Visit(
-            browser, f'{site}/{name}.html', color_scheme=theme
+            browser,
+            f'{site}/{name}.html',
+            color_scheme=theme,
+            reduced_motion='reduce',  # no color on its way to another one
         ) as visit:
             visit.page.wait_for_function(
                 f"document.documentElement.dataset.theme == '{theme}'"

@@ -600,7 +600,8 @@ def test_the_search_finds_what_brute_force_finds(
     found = find_plans(
         network, cluster, num_devices, batch_size, chunks=(1, 2), most=None
     )
-    assert {tuple(each.plan) for each in found} == {*right}
+    # no `==` of two sets: pytest would look for hours for how they differ
+    assert not {tuple(each.plan) for each in found} ^ {*right}
     assert found or num_devices == 1
     for each in found:
         assert each[:2] == pytest.approx(right[tuple(each.plan)])
