@@ -4,7 +4,7 @@
     python benchmarks/model.py measure   the causes, on a quiet machine
 
 The first reads every version of the chapter in git's history; it wrote the
-table of results/MODEL.md. The second takes five minutes and tells apart what
+table of results/MODEL.md. The second takes a minute and tells apart what
 the model could miss: the parts of a sum by the number of devices, the time
 per image by the size of a shard, and how many devices work at once, with
 and without the sums.
@@ -77,11 +77,15 @@ def show_errors():
 
 def measure():
     """Print the parts of a sum, the shards, and the devices at once."""
+    # MXNet comes second: d2lmulti prepares the process for it.
+    from d2lmulti import (  # noqa: I001
+        allreduce,
+        get_params,
+        init_params,
+        train_batch,
+    )
     import mxnet as mx
     from mxnet import np
-
-    import d2lmulti  # noqa: F401  first of all: it prepares the process
-    from d2lmulti import allreduce, get_params, init_params, train_batch
 
     def arrays(k, sizes):
         return [[np.ones(n, ctx=mx.cpu(i)) for i in range(k)] for n in sizes]
@@ -140,7 +144,7 @@ def report(title, works, num_rounds=25):
     """Measure the works in turn; print the lower quartiles of each."""
     from mxnet import npx
 
-    from d2lmulti import median_seconds
+    from d2lmulti.devices import median_seconds
 
     rounds = [
         [median_seconds(work, 1) for work in works.values()]
