@@ -63,17 +63,16 @@ CONFRONTED = {
         'We expect the products side by side': '12',
         'We expect the first copy of a gradient, above': 'overlap-figure',
         'so we expect an overlapped time of at least': '20',
-        'By this count we expect overlap to save about a third': (
-            'early-and-late'
-        ),
-        'there we expect at most a fifth': 'early-and-late',
+        'by this count we expect overlap to leave at most': 'early-and-late',
+        'We expect at least a third to be left': 'early-and-late',
+        'there we expect at least four fifths to be left': 'early-and-late',
         'but we expect the sums of one bucket only after': 'buckets-figure',
         'What the link hides is at most the time': 'buckets-model',
-        'we expect the pause to make each step as much longer': (
+        'we expect each pause to make the step as much longer': (
             'pause-verdict'
         ),
-        'we expect the slower of the two to set the pace': 'pause-verdict',
-        'so we expect at most a quarter of it to be left': ('pause-verdict'),
+        'and we expect each further one to take the longer': 'pause-verdict',
+        'So we expect at most half of the short pause': 'pause-verdict',
         'We expect it to return at most a quarter': 'mark-late',
     },
     'compression': {
