@@ -1,6 +1,7 @@
 """Checks of the planner of chapter 23."""
 
 from .checks import (
+    check_at_least_one,
     check_not_empty,
     check_not_negative,
     check_number,
@@ -40,9 +41,7 @@ def check_planned_cluster(cluster):
             lambda x: x > 0, 'above 0', **{name: getattr(cluster, name)}
         )
     check_not_negative(fixed=cluster.fixed)
-    check_number(
-        lambda k: k >= 1, 'at least 1 device', at_once=cluster.at_once
-    )
+    check_at_least_one(at_once=cluster.at_once)
 
 
 def check_search(

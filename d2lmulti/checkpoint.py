@@ -27,15 +27,11 @@ from d2lrun.checkpoint_files import (
     write_checkpoint,
     zip_comment,
 )
+from d2lrun.same_training import check_settings
 
 __all__ = ['Checkpoint', 'save_checkpoint', 'load_checkpoint']
 
 NEWEST = 2  # should the last one be damaged, the one before serves
-# Settings that decide only how a step is split, so how sums are rounded.
-ROUNDING = ('workers', 'devices', 'speeds', 'deterministic')
-# What functions did with some numbers: not to the last digit on another
-# processor.
-TRIED = ('tried loss', 'tried update')
 
 
 @dataclasses.dataclass
@@ -112,33 +108,6 @@ def load_checkpoint(
         f'no checkpoint in {folder} is whole: remove them to start over, or '
         'give another folder'
     )
-
-
-def check_settings(
-    path: pathlib.Path, saved: Dict[str, Any], wanted: Dict[str, Any]
-) -> None:
-    """Raise ValueError if training cannot go on exactly with `wanted`."""
-    for name in wanted:
-        if not agree(name, saved.get(name), wanted[name]):
-            other = (
-                ', or elastic=True to go on with sums that are rounded '
-                'differently'
-            )
-            raise ValueError(
-                f'{path} was written with {name} = {saved.get(name)}, this '
-                f'run has {wanted[name]}: use the same to resume exactly, or '
-                'another folder to start over'
-                f'{other if name in ROUNDING else ""}'
-            )
-
-
-def agree(name: str, saved: Any, wanted: Any) -> bool:
-    """Return whether a setting is the same as the saved one."""
-    if name in TRIED and onp.shape(saved) == onp.shape(wanted):
-        return onp.allclose(saved, wanted, rtol=1e-4, equal_nan=True)
-    if name == 'schedule' and saved and wanted:  # one may be longer
-        return all(old == new for old, new in zip(saved, wanted))
-    return saved == wanted
 
 
 def seed_random(checkpoint: Checkpoint, rank: int = 0) -> None:

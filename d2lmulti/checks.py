@@ -17,6 +17,7 @@ from mxnet import np
 
 from d2lrun.basics import (
     check_alike,
+    check_at_least_one,
     check_count,
     check_enough,
     check_fraction,
@@ -868,11 +869,8 @@ def check_machine(batch_size, k, machine):
     check_not_negative(
         fixed=machine.fixed, per_example=machine.per_example, load=machine.load
     )
-    at_once, overlap = machine.at_once, machine.overlap
-    check_number(lambda k: k >= 1, 'at least 1 device', at_once=at_once)
-    check_number(
-        lambda f: 0 <= f <= 1, 'a fraction from 0 to 1', overlap=overlap
-    )
+    check_at_least_one(at_once=machine.at_once)
+    check_number(lambda f: 0 <= f <= 1, 'from 0 to 1', overlap=machine.overlap)
 
 
 def check_failures(work, mtbf, interval, checkpoint_seconds, restart_seconds):

@@ -1,16 +1,16 @@
-"""What draws learning curves and times, prints what was expected beside what
-was measured, and has the colors of all figures.
+"""What draws learning curves and times, and has the colors of all figures.
 
 matplotlib is imported only when something is drawn.
 """
 
 import statistics
 import sys
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from tqdm import tqdm
 
 from d2lrun.basics import counted
+from d2lrun.findings import confront  # noqa: F401
 
 __all__ = ['plot_results']
 
@@ -123,38 +123,3 @@ def draw_live(result: Any, num_epochs: int) -> Iterator[int]:
             shown.update(figure)
     finally:
         plt.close(figure)
-
-
-def confront(
-    what: str,
-    measured: Union[float, Sequence[float]],
-    low: Optional[float] = None,
-    high: Optional[float] = None,
-) -> None:
-    """Print what was expected beside what was measured, and whether it held.
-
-    `measured`: a number, or one per round; then their median decides, and
-    their range is printed. `low` and `high`: what was expected, from and
-    to; None for no limit. Raises ValueError without a round or a limit.
-    """
-    rounds = sorted(measured if isinstance(measured, Sequence) else [measured])
-    if not rounds or (low is None and high is None):
-        raise ValueError(f'{what}: give a measurement, and low or high')
-    middle = statistics.median(rounds)
-    held, expected = True, []
-    if low is not None:
-        held, expected = middle >= low, [f'at least {in_words(low)}']
-    if high is not None:
-        held = held and middle <= high
-        expected.append(f'at most {in_words(high)}')
-    spread = f' ({in_words(rounds[0])} to {in_words(rounds[-1])})'
-    print(
-        f'{what}: expected {" and ".join(expected)}, '
-        f'measured {in_words(middle)}{spread if rounds[1:] else ""}: '
-        f'{"held" if held else "did not hold"}'
-    )
-
-
-def in_words(number: Any) -> str:
-    """Return a number with three digits, more if it is large."""
-    return f'{number:,.0f}' if abs(number) >= 100 else f'{number:.3g}'

@@ -7,7 +7,6 @@ import json
 import os
 import time
 import warnings
-import zlib
 from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 
 import numpy as onp
@@ -15,22 +14,24 @@ from mxnet import autograd, np
 
 from d2lrun.basics import counted
 from d2lrun.checkpoint_files import claim_checkpoints
+from d2lrun.same_training import (
+    ROUNDING,
+    TRIED,
+    WHOLE,  # noqa: F401  for chapter 19
+    checksum,
+    data_sums,
+    epoch_sums,
+)
 from d2lrun.settings import find_num_devices  # noqa: F401  for chapter 19
 
 from .check_rules import try_rule
 from .checkpoint import (
-    ROUNDING,
-    TRIED,
     Checkpoint,
     load_checkpoint,
     save_checkpoint,
     seed_random,
 )
-from .checks import (
-    as_scalar,
-    as_weight,
-    check_training,
-)
+from .checks import as_scalar, as_weight, check_training
 from .data import Minibatches
 from .devices import split_slices
 from .heterogeneous import adapt_shares, balanced_shares
@@ -39,7 +40,6 @@ from .network import lenet, loss
 from .replicas import get_params
 
 MARGIN = 0.03  # the fraction of its time that new shares must save
-WHOLE = 2**24  # float32, in which workers exchange numbers, holds such whole
 
 
 @dataclasses.dataclass
@@ -56,6 +56,12 @@ class Plan:
     checkpoint_every: int
     keep_every: Optional[int]
     options: Dict[str, Any]  # of `cluster_step`
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of a step, counted from 0."""
+        if self.schedule is None:
+            return self.lr
+        return as_weight(self.schedule(step), f'schedule({step})')
 
 
 class Training:
@@ -130,7 +136,11 @@ class Training:
         return {
             **numbers,
             'data': data_sums(batches.X, batches.y),
-            'schedule': schedule_sums(plan, len(batches)),
+            'schedule': plan.schedule
+            and epoch_sums(
+                [plan.rate(i) for i in range(plan.num_epochs * len(batches))],
+                len(batches),
+            ),
             'shapes': [list(param.shape) for param in params],
             'workers': workers.num_workers,
             'devices': workers.num_devices,
@@ -142,10 +152,8 @@ class Training:
 
     def rate(self) -> float:
         """Return the learning rate of the next step."""
-        if self.plan.schedule is None:
-            return self.plan.lr
         step = self.state.epoch * len(self.batches) + self.state.step
-        return as_weight(self.plan.schedule(step), f'schedule({step})')
+        return self.plan.rate(step)
 
     def rows_left(self) -> Iterator[Any]:
         """Yield the rows of each minibatch that is left of this epoch;
@@ -234,29 +242,6 @@ def as_mxnet(arrays: list) -> list:
     return [np.array(a, dtype=str(onp.dtype(a.dtype))) for a in arrays]
 
 
-def data_sums(X: onp.ndarray, y: onp.ndarray) -> list:
-    """Return dtypes, shapes and checksums; of a sample, if there is much."""
-    sample = X[:: 1 + X.nbytes // 2**26]
-    return [
-        *(f'{data.dtype} {data.shape}' for data in (X, y)),
-        *(zlib.crc32(data.tobytes()) for data in (sample, y)),
-    ]
-
-
-def schedule_sums(plan: Plan, num_steps: int) -> Optional[List[int]]:
-    """Return a checksum of each epoch's rates, to six digits."""
-    if plan.schedule is None:
-        return None
-    rates = [
-        f'{as_weight(plan.schedule(step), f"schedule({step})"):.5e}'
-        for step in range(plan.num_epochs * num_steps)
-    ]
-    return [
-        zlib.crc32(' '.join(rates[start : start + num_steps]).encode())
-        for start in range(0, len(rates), num_steps)
-    ]
-
-
 def try_functions(
     params: list,
     batches: Any,
@@ -324,11 +309,6 @@ def check_same_start(workers: Any, state: Checkpoint, plan: Plan) -> None:
         rtol = 1e-4 if own is tried else 0
         if not onp.allclose(columns, columns[0], rtol, 0, equal_nan=True):
             raise ValueError(f'the workers {difference}')
-
-
-def checksum(value: Any) -> int:
-    """Return a checksum of a value's text, whole in float32."""
-    return zlib.crc32(str(value).encode()) % WHOLE
 
 
 def check_optimizer_state(state) -> None:

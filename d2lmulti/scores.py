@@ -8,11 +8,10 @@ Some exercises have a budget, as puzzles do. Their check, once passed, prints
 from __future__ import annotations
 
 import ast
-import contextlib
 import inspect
 import textwrap
 import tracemalloc
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 from unittest import mock
 
 import mxnet as mx
@@ -94,10 +93,15 @@ def measure(answer: Callable, *arguments: Any) -> dict[str, int | None]:
     """Return what a call costs, by name; None where it cannot be told."""
     given = [array for array in arguments if isinstance(array, onp.ndarray)]
     size = max((array.nbytes for array in given), default=0)
+    waiting = {
+        name: mock.Mock(wraps=getattr(base._LIB, name))
+        for name in WAITS
+        if hasattr(base._LIB, name)
+    }
     npx.waitall()
     tracemalloc.start()
     try:
-        with counted_waits() as waits:
+        with mock.patch.multiple(base._LIB, **waiting):
             sent = record_copies(lambda: answer(*arguments))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -105,31 +109,10 @@ def measure(answer: Callable, *arguments: Any) -> dict[str, int | None]:
     return {
         'bytes sent': sum(num_bytes for _, _, num_bytes in sent),
         'messages': len(sent),
-        'waits': len(waits),
+        'waits': sum(call.call_count for call in waiting.values()),
         'memory': round(peak / size) if size else None,
         'lines': count_lines(answer),
     }
-
-
-@contextlib.contextmanager
-def counted_waits() -> Iterator[list[str]]:
-    """Collect the calls of MXNet's library that wait for the engine."""
-    waits: list[str] = []
-
-    def watch(name: str, call: Callable) -> Callable:
-        def watched(*values: Any) -> Any:
-            waits.append(name)
-            return call(*values)
-
-        return watched
-
-    calls: dict[str, Any] = {
-        name: watch(name, getattr(base._LIB, name))
-        for name in WAITS
-        if hasattr(base._LIB, name)
-    }
-    with mock.patch.multiple(base._LIB, **calls):
-        yield waits
 
 
 def count_lines(answer: Callable) -> int | None:

@@ -53,6 +53,9 @@ check_fraction = functools.partial(
 check_share = functools.partial(
     check_number, lambda x: 0 < x <= 1, 'above 0 and at most 1'
 )
+check_at_least_one = functools.partial(
+    check_number, lambda x: x >= 1, 'at least 1'
+)
 
 
 def numbered(name: str, values: Iterable[Any]) -> Dict[str, Any]:

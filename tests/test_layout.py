@@ -197,7 +197,7 @@ def test_what_is_written_by_hand_stays_small():
         for path in ROOT.rglob('*.py')
         if path.stem not in [*TAUGHT, 'one_file']
     ]
-    assert sum(len(text.splitlines()) for text in by_hand) <= 2_710
+    assert sum(len(text.splitlines()) for text in by_hand) < 2_500
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,12 @@ import threading
 import numpy as onp
 import pytest
 
-from d2lmulti.datasets import fashion_mnist
-from d2lmulti.datasets.fashion_mnist import FULL, read_fashion_mnist, read_idx
+from d2lmulti.datasets.fashion_mnist import read_fashion_mnist
+from d2lrun import data_files
+from d2lrun.data_files import FULL, read_idx
 from d2lrun.files import download
 
-NAMES = list(fashion_mnist.FULL)
+NAMES = list(FULL)
 
 
 @pytest.fixture
@@ -27,9 +28,7 @@ def full_set(tmp_path, monkeypatch):
         else:
             contents[name] = bytes(8) + part
         monkeypatch.setitem(
-            fashion_mnist.FULL,
-            name,
-            hashlib.sha256(contents[name]).hexdigest(),
+            FULL, name, hashlib.sha256(contents[name]).hexdigest()
         )
     folder = tmp_path / 'set'
     folder.mkdir()
@@ -152,14 +151,7 @@ def test_a_download_tries_mirror_after_mirror(server, tmp_path):
     mirrors.insert(0, 'http://127.0.0.1:9/')
     fetch(name, cache, mirrors)
     assert [path.name for path in cache.iterdir()] == [f'{name}.gz']
-    assert (
-        len(
-            fashion_mnist.read_idx(
-                cache / f'{name}.gz', fashion_mnist.FULL[name]
-            )
-        )
-        == 6
-    )
+    assert len(read_idx(cache / f'{name}.gz', FULL[name])) == 6
 
 
 def test_a_failed_download_leaves_nothing_and_names_every_mirror(
@@ -189,9 +181,9 @@ def test_a_server_that_keeps_us_waiting_is_given_up(
 def empty_cache(tmp_path, monkeypatch):
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'home'))
     monkeypatch.delenv('D2LMULTI_DATA', raising=False)
-    is_file = fashion_mnist.Path.is_file
+    is_file = data_files.Path.is_file
     monkeypatch.setattr(
-        fashion_mnist.Path,
+        data_files.Path,
         'is_file',
         lambda path: (
             is_file(path) and not str(path).startswith('/usr/share/datasets')
@@ -202,7 +194,7 @@ def empty_cache(tmp_path, monkeypatch):
 def test_without_a_network_the_message_says_what_helps(
     empty_cache, monkeypatch
 ):
-    monkeypatch.setattr(fashion_mnist, 'MIRRORS', ['http://127.0.0.1:9/'])
+    monkeypatch.setattr(data_files, 'MIRRORS', ['http://127.0.0.1:9/'])
     with pytest.raises(ConnectionError) as caught:
         read_fashion_mnist(full=True)
     for part in ('127.0.0.1:9', 'D2LMULTI_DATA', 'dataset-fashion-mnist'):
@@ -212,7 +204,7 @@ def test_without_a_network_the_message_says_what_helps(
 def test_the_cache_is_filled_once_and_used_again(
     empty_cache, server, monkeypatch
 ):
-    monkeypatch.setattr(fashion_mnist, 'MIRRORS', [server + 'good/'])
+    monkeypatch.setattr(data_files, 'MIRRORS', [server + 'good/'])
     assert len(read_fashion_mnist(full=True)[0]) == 6
-    monkeypatch.setattr(fashion_mnist, 'MIRRORS', [])
+    monkeypatch.setattr(data_files, 'MIRRORS', [])
     assert len(read_fashion_mnist(full=True)[0]) == 6

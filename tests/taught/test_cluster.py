@@ -42,7 +42,7 @@ from d2lmulti.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from d2lrun import JobFailed, Limits, checkpoint_files, launch
+from d2lrun import JobFailed, Limits, checkpoint_files, launch, same_training
 
 TESTS = str(pathlib.Path(__file__).parents[1])  # for helpers
 
@@ -1145,8 +1145,8 @@ SETTINGS_BUGS = {
         'tried loss (dropout)',
     ),
     'only the first epoch of the schedule': (
-        resume.schedule_sums,
-        'range(0, len(rates), num_steps)',
+        same_training.epoch_sums,
+        'range(0, len(texts), num_steps)',
         'range(1)',
         'schedule',
     ),

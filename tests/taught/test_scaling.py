@@ -476,7 +476,7 @@ def test_four_times_the_devices_need_checkpoints_twice_as_often():
         (lambda: step_seconds(2, 3, [], cluster()), 'cannot be split'),
         (lambda: step_seconds(4, 2, [], cluster(fixed=-1)), 'fixed must'),
         (lambda: step_seconds(4, 2, [], cluster(at_once=0)), 'at_once'),
-        (lambda: step_seconds(4, 2, [], cluster(overlap=2)), 'a fraction'),
+        (lambda: step_seconds(4, 2, [], cluster(overlap=2)), 'from 0 to 1'),
         (lambda: checkpoint_interval(0, 1), 'mtbf must'),
         (lambda: simulate_failures(1, 1, 100, 1, 1), 'hardly ever'),
         (lambda: run_seconds(1, 1, -1, 1, 1), 'interval must'),
