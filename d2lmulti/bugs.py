@@ -434,7 +434,7 @@ def multiply_kinds(a, b):
 def divide_kind(a, by):
     if by != REPLICATED:
         raise TypeMismatch(
-            f'each device divides by a number of its own ({by})')
+            f'each device divides by another number ({by})')
     return a
 
 def nonlinear_kind(a):

@@ -196,7 +196,7 @@ class Layer(typing.NamedTuple):
     summed: float = 0  # in the allreduces of a tensor group
     keys: float = 0  # keys and values, which go around the ring
     routed: float = 0  # sent to experts
-    calls: int = 1  # 0 for what takes no time of its own
+    calls: int = 1  # 0 for what takes no separate time
 
 class Network(typing.NamedTuple):
     """The layers that are split into stages, and what comes with the first
