@@ -1,4 +1,5 @@
-"""What draws learning curves and times, and has the colors of all figures.
+"""What draws learning curves and times, and has the colors of the
+chapters' figures.
 
 matplotlib is imported only when something is drawn.
 """

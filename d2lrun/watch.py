@@ -324,7 +324,7 @@ class Watch:
         )
 
     def find_no_progress(self, now: float) -> Failure | None:
-        """All roles are idle, or one is stopped."""
+        """A deadlock: all roles are idle, or one is stopped."""
         stopped = [role for role in self.roles if role.stopped_since]
         since = min(
             self.last_busy,

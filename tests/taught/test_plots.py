@@ -1,11 +1,14 @@
 """What the figures tell by their colors."""
 
+import pathlib
 import types
 
 import pytest
 from matplotlib.colors import to_hex
 
 from d2lmulti import plots
+
+ROOT = pathlib.Path(__file__).parents[2]
 
 
 def result(num_devices):
@@ -26,6 +29,14 @@ def test_a_number_of_devices_has_the_same_color_in_every_figure():
 def test_no_color_means_both_a_device_and_a_run():
     runs = {style['color'] for style in plots.LINE_STYLES}
     assert not runs & set(plots.DEVICE_COLORS)
+
+
+@pytest.mark.parametrize(
+    'file', ['img/style.py', 'book/_static/figures/figures.js']
+)
+def test_devices_have_their_colors_in_drawings_and_on_the_site(file):
+    colors = ', '.join(f"'{color}'" for color in plots.DEVICE_COLORS)
+    assert f'DEVICES = [{colors}' in (ROOT / file).read_text()
 
 
 def test_no_two_runs_look_alike():
