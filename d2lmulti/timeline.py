@@ -25,7 +25,7 @@ def profile(work):
 
     Milliseconds count from the first operator. The engine is drained before
     and after. Raises ValueError if `work` runs no operator. Work on a device
-    beyond cpu(number of cores) ends the process: the profiler lacks it.
+    beyond cpu(number of cores + 1) ends the process: the profiler lacks it.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'profile.json')

@@ -11,6 +11,7 @@ CONFRONTED = {
         'the call to return in less than a tenth': '9',
         'On two free cores we expect about half the time': '15',
         'We expect a long wait': 'wait-for-one',
+        'We expect CODE to take at least four fifths': 'wait-to-make',
         'We expect latency to dominate': '24',
         'We expect about 1 from the first process': '20',
     },
