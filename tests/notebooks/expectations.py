@@ -95,6 +95,7 @@ CONFRONTED = {
     },
     'heterogeneous': {
         'We expect the first to be idle for about half': '12',
+        'we expect both together to be idle for at most': '19',
         'takes at most CODE examples at once': '27',
         'and expect the even one to take as many times as long': '20',
     },
