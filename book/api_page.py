@@ -26,7 +26,7 @@ def add_public_names(app, docname, source):
     for package, name in PUBLIC:
         module = module_of(package, name)
         modules.setdefault(module, []).append((package, name))
-    for module, names in modules.items():
+    for module, names in sorted(modules.items(), key=place_of):
         app.env.note_dependency(module.__file__)
         source[0] += '\n'.join(
             [
@@ -48,12 +48,24 @@ def module_of(package, name):
     return importlib.import_module(path)
 
 
+def place_of(item):
+    """Return what to sort by: the package, then chapters by their numbers."""
+    module, ((package, _), *_) = item
+    return PACKAGES.index(package), notebook_of(module) or 'a part by hand'
+
+
+def notebook_of(module):
+    """Return the stem of the notebook that exports a module, or None."""
+    head = pathlib.Path(module.__file__).read_text()[:200]
+    found = re.search(r'File to edit: .*/(\w+)\.ipynb', head)
+    return found and found[1]
+
+
 def origin_of(module):
     """Return the line that says what a module is."""
-    head = pathlib.Path(module.__file__).read_text()[:200]
-    notebook = re.search(r'File to edit: .*/(\w+)\.ipynb', head)
+    notebook = notebook_of(module)
     if notebook:
-        return f'From chapter {{doc}}`notebooks/{notebook[1]}`'
+        return f'From chapter {{doc}}`notebooks/{notebook}`'
     return inspect.getdoc(module).split('\n')[0]
 
 
