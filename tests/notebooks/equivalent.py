@@ -78,6 +78,11 @@ EQUIVALENT = collections.defaultdict(
             'all around the ring',
         ),
         '18_mesh 2': {'0 -> -1': 'any replica, and any rank of a stage'},
+        '20_hangs 1': dict.fromkeys(
+            ('0 -> -1', '1 -> 2'),
+            'a worker without records has begun fewer than any with one',
+        ),
+        '20_hangs 2': {'0 -> -1': 'the only one in the list'},
         '23_scaling 3': dict.fromkeys(
             ('86400 -> 86401', '86400 -> 86399'),
             'ten times as near as the check asks for',
