@@ -36,13 +36,14 @@ def hidden_kind_after(rng, answer, solution):
     ):
         assert_same(answer, solution, kind, names)
     kinds = ['replicated', 'sharded', 'partial', 'local']
-    for _ in range(6):
-        kind = kinds[int(rng.randint(4))]
-        names = ['allreduce', 'allreduce']
+    fits = {'allreduce': 'partial', 'reduce-scatter': 'partial'}
+    fits.update({'all-gather': 'sharded', 'broadcast': 'local'})
+    wrong = [(k, [n]) for n in fits for k in kinds if k != fits[n]]
+    for kind, names in (*wrong, ('partial', ['allreduce', 'allreduce'])):
         try:
-            found = answer(kind, names)
+            found = answer(kind, list(names))
         except TypeError as error:
-            assert 'allreduce' in str(error), f'hidden check: {error}'
+            assert names[-1] in str(error), f'hidden check: {error}'
         else:
             raise AssertionError(
                 f'hidden check: {kind}, {names}: no TypeError, {found!r}'

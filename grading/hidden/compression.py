@@ -22,3 +22,8 @@ def hidden_outer_step(rng, answer, solution):
         outer_lr, momentum = (float(x) for x in rng.uniform(0.1, 0.9, 2))
         arguments = (start, arrived, velocity, outer_lr, momentum)
         assert_same(answer, solution, *arguments)
+        given = [*arrived]
+        answer(*arguments)
+        assert [*map(id, arrived)] == [*map(id, given)], (
+            f'hidden check: outer_step changes its list of {workers} arrays'
+        )

@@ -45,12 +45,12 @@ def hidden_clipped_step(rng, answer, solution):
 
 
 def hidden_shares(rng, answer, solution):
-    for k in (1, 2, 4, 30):
-        rates = [float(rate) for rate in rng.uniform(10, 500, k)]
-        n = int(rng.randint(2, 900))
+    drawn = [rng.uniform(10, 500, k).tolist() for k in (1, 2, 4, 30)]
+    for rates in ([1, 1, 1, 3], *drawn):
+        n = 12 * int(rng.randint(70)) + 2
         counts = [float(count) for count in answer(list(rates), n)]
         exact = [n * rate / sum(rates) for rate in rates]
-        assert sum(counts) == n and len(counts) == k, (
+        assert sum(counts) == n and len(counts) == len(rates), (
             f'hidden check: shares({rates}, {n}) has the sum {sum(counts):g}'
         )
         assert all(

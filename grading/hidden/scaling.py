@@ -26,6 +26,8 @@ def hidden_interval_for(rng, answer, solution):
 
 def hidden_enough_micro_batches(rng, answer, solution):
     assert_same(answer, solution, 1, int(rng.randint(1, 9)), 0.1)
+    v = int(rng.randint(1, 9))
+    assert_same(answer, solution, int(rng.randint(1, 9)) * v + 1, v, 0.25)
     for _ in range(8):
         p, v = int(rng.randint(2, 99)), int(rng.randint(1, 9))
         waits = (p - 1) / v

@@ -6,13 +6,15 @@ from d2lmulti.timeline import Operator
 
 
 def hidden_idle_fractions(rng, answer, solution):
-    for num in (1, 4, 12):
-        names = [f'cpu({i})' for i in range(int(rng.randint(1, 4)))]
+    for num in (1, 4, 13):
+        names = [f'cpu({i})' for i in range(int(rng.randint(2, 5)))]
         operators = []
         for _ in range(num):
             start, length = rng.uniform(0, 20), rng.uniform(0.1, 9)
             name = names[int(rng.randint(len(names)))]
             operators.append(Operator(name, 'dot', start, start + length))
+        if num % 2:  # ends last on a device that is not asked for
+            operators.append(Operator(names.pop(0), 'dot', 30, 31))
         found = answer(list(operators), list(names))
         wanted = solution(operators, names)
         assert set(found) == set(wanted) and all(

@@ -57,6 +57,31 @@ WRONG = [
             ',',
         ),
         ('return kind', 'return REPLICATED', 'not'),
+        (
+            'kind = convert(kind, collective)',
+            'kind = (CONVERSIONS[collective][1] if kind == LOCAL\n'
+            '                else convert(kind, collective))',
+            'no TypeError',
+        ),
+        (
+            'kind = convert(kind, collective)',
+            'kind = (SHARDED if collective == "reduce-scatter"\n'
+            '                else convert(kind, collective))',
+            'no TypeError',
+        ),
+        (
+            'kind = convert(kind, collective)',
+            'kind = (REPLICATED if collective == "all-gather"\n'
+            '                else convert(kind, collective))',
+            'no TypeError',
+        ),
+        (
+            'kind = convert(kind, collective)',
+            'try:\n            kind = convert(kind, collective)\n'
+            '        except TypeError as error:\n'
+            '            raise ValueError(str(error))',
+            'no TypeError',
+        ),
         ('return kind', 'return [kind]', 'not'),
         (
             'kind = convert(kind, collective)',

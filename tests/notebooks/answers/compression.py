@@ -9,6 +9,7 @@ WRONG = [
         ('total - sent', 'sent - total', 'all that there was'),
         ('threshold * onp.sign(total)', 'total', 'or 0'),
         ('threshold * onp.sign', 'onp.sign', 'or 0'),
+        ('onp.sign(total)', 'onp.sign(gradient)', 'MXNet sends'),
         ('threshold * onp.sign', 'threshold / onp.sign', 'or 0'),
         ('>= threshold', '> threshold', 'MXNet sends other numbers'),
         ('abs(total) >= threshold', 'total > threshold', 'MXNet sends'),
@@ -75,6 +76,23 @@ WRONG = [
         (
             '    velocity = momentum * velocity + moved\n',
             '    velocity *= momentum\n    velocity += moved\n',
+            'arguments were changed',
+        ),
+        (  # the arrays stay, but not in the list
+            'start - onp.mean(arrived, axis=0)',
+            '0\n    for i in range(len(arrived)):\n'
+            '        arrived[i] = start - arrived[i]\n'
+            '        moved = moved + arrived[i] / len(arrived)',
+            'arguments were changed',
+        ),
+        (
+            'def outer_step(start, arrived, velocity, outer_lr, momentum):\n'
+            '    workers, moved = len(arrived), start\n'
+            '    while arrived:\n'
+            '        moved = moved - arrived.pop() / workers\n'
+            '    velocity = momentum * velocity + moved\n'
+            '    step = outer_lr * (moved + momentum * velocity)\n'
+            '    return start - step, velocity\n',
             'arguments were changed',
         ),
         ('velocity), velocity', 'velocity)', 'return two arrays'),

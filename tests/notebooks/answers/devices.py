@@ -92,6 +92,17 @@ WRONG = [
             '    return [np.array(x.asnumpy(), ctx=device) for x in arrays]',
             'one copy between devices, not 0',
         ),
+        (  # from the first CPU device, where the arrays need not be
+            'x.reshape(-1) for x',
+            'x.reshape(-1).as_in_ctx(mx.cpu(0)) for x',
+            'one copy between devices, not 4',
+        ),
+        (
+            'np.concatenate([x.reshape(-1) for x in arrays])',
+            'np.array(onp.concatenate(\n'
+            '        [x.asnumpy().ravel() for x in arrays]))',
+            'sent from cpu.0., not cpu.1.',
+        ),
         ('.copyto(device)', '', 'a copy lives on'),
         ('.copyto(device)', '.copyto(mx.cpu(2))', 'a copy lives on'),
         ('.copyto(device)', '.copyto(mx.cpu(1))', 'not cpu.2'),
@@ -158,6 +169,7 @@ WRONG = [
 RIGHT = [
     [
         (MEASURED, f'onp.float32({MEASURED})'),
+        ('ctx=mx.cpu(i)', 'ctx=mx.cpu(i + 1)'),
         HEAD
         + '    args = [[(np.ones(shape) * 0.01).as_in_ctx(device)\n'
         + '             for shape in shapes] for device in '
@@ -187,6 +199,11 @@ RIGHT = [
     ],
     [
         ('.copyto(device)', '.as_in_ctx(device)'),
+        'def copy_batched(arrays, device):\n'
+        '    joined = np.concatenate([x.reshape(-1) for x in arrays])\n'
+        '    ends = onp.cumsum([x.size for x in arrays])[:-1].tolist()\n'
+        '    return [part.reshape(x.shape) for part, x in zip(\n'
+        '        np.split(joined.copyto(device), ends), arrays)]',
         ('return parts', 'return tuple(parts)'),
         (
             'np.concatenate([x.reshape(-1) for x in arrays])',

@@ -53,6 +53,19 @@ def shares(rates, n):
 """,
             'should take about',
         ),
+        # each the rounded part of what is left
+        (
+            """
+def shares(rates, n):
+    counts, total = [], sum(rates)
+    for rate in rates:
+        counts.append(round(n * rate / total))
+        n -= counts[-1]
+        total -= rate
+    return counts
+""",
+            'should take about',
+        ),
         # rounded down, the rest to the first or the fastest
         (
             """

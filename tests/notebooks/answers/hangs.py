@@ -1,6 +1,8 @@
 """Answers to the exercises of 20_hangs, right and wrong."""
 
 BEGUN = 'own[-1].number + 1 if own else 0'
+COMMON = 'set.intersection(*map(set, tables.values()))'
+FOLLOWS = 'zip(own[skip:], others[skip_others:])'
 
 WRONG = [
     [
@@ -12,9 +14,32 @@ WRONG = [
         ('number < max(', 'number <= max(', 'records from and to'),
         ('return sorted(', 'return list(', 'records from and to'),
         ('return sorted(', 'return tuple(', 'records from and to'),
+        (  # who is furthest behind comes first
+            'return sorted(',
+            'return (lambda names: sorted(names, key=begun.get))(',
+            'records from and to',
+        ),
     ],
     [
         ('set.intersection', 'set.union', 'your answer raises KeyError'),
+        (  # of the first two workers
+            COMMON,
+            'set.intersection(*map(set, [*tables.values()][:2]))',
+            'your answer raises KeyError',
+        ),
+        (  # by two workers, not by all
+            'def times_last(records):\n'
+            '    count, begun = dict.fromkeys(records, 0), {}\n'
+            '    for worker, owns in records.items():\n'
+            '        for own in owns:\n'
+            '            begun.setdefault(own.number, []).append(\n'
+            '                (own.begun, worker))\n'
+            '    for late in map(sorted, begun.values()):\n'
+            '        if len(late) > 1 and late[-1][0] > late[-2][0]:\n'
+            '            count[late[-1][1]] += 1\n'
+            '    return count\n',
+            'begun at',
+        ),
         ('if len(late) == 1:', 'if late:', 'begun at'),
         ('last = max(', 'last = min(', 'begun at'),
         ('count[late[0]] += 1', 'count[late[0]] += last', 'begun at'),
@@ -28,6 +53,18 @@ WRONG = [
     ],
     [
         ("('left out', 0, 1)", "('left out', 1, 0)", 'where others do'),
+        (FOLLOWS, FOLLOWS.replace(':]', ':][:2]'), 'where others do'),
+        (FOLLOWS, FOLLOWS.replace('own[skip:]', 'own[skip:-1]'), 'others do'),
+        (  # agrees only if the others' list is the longer one
+            'def kind_of(own, others):\n'
+            '    if all(a == b for a, b in zip(own, others[1:])):\n'
+            "        return 'left out'\n"
+            '    if own[1:] == others[1:len(own)]:\n'
+            "        return 'replaced'\n"
+            '    if own[1:] == others[:len(own) - 1]:\n'
+            "        return 'added'\n",
+            'where others do',
+        ),
         ("('replaced', 1, 1)", "('replaced', 0, 0)", 'where others do'),
         (
             "'replaced', 1, 1), ('added', 1, 0)",

@@ -6,6 +6,7 @@ BREAK = '                break\n'
 WRONG = [
     [
         ('reversed([*mesh])', 'mesh', 'rank 1 of'),
+        ('reversed([*mesh])', 'sorted(mesh, reverse=True)', 'rank 1 of'),
         ('divmod(rank, mesh[axis])', 'rank, rank % mesh[axis]', 'rank'),
         ('rank, place[axis] =', 'place[axis], rank =', 'rank'),
         ('return place', 'return [*place.values()]', 'rank 0 of'),
@@ -17,6 +18,11 @@ WRONG = [
     [
         ('math.sqrt(total)', 'math.sqrt(total * mesh["data"])', 'the norm'),
         (BREAK, '', 'the norm is'),  # E of both stages
+        (  # of both stages, if they are split
+            BREAK,
+            '                if not split:\n                    break\n',
+            'the norm is',
+        ),
         ('ranks if split else ranks[:1]', 'ranks', 'the norm is'),
         ('ranks if split else ranks[:1]', 'ranks[:1]', 'the norm is'),
         ('ranks if split', 'ranks if not split', 'the norm is'),
@@ -40,6 +46,11 @@ WRONG = [
         ('links * 2 *', 'links *', 'bytes, not'),
         ('(len(order) - 1)', 'len(order)', 'bytes, not'),
         (' / len(order) * num_bytes', ' * num_bytes', 'bytes, not'),
+        (  # slices of whole bytes
+            ' / len(order) * num_bytes',
+            ' * (num_bytes // len(order))',
+            'bytes, not',
+        ),
         (
             'links * 2 * (len(order) - 1)',
             '(links > 0) * 2 * (len(order) - 1)',
@@ -80,6 +91,14 @@ RIGHT = [
             'arrange(mesh)[-1, ::-1]',  # the last replica, from its end
         ),
         ('arrange(mesh)[0]', 'arrange(mesh).reshape(-1, mesh["tensor"])'),
+        'def mesh_norm(device_grads, splits, mesh):\n'
+        '    squares = {}\n'
+        '    for rank, own in enumerate(device_grads):\n'
+        '        for j, g in enumerate(own):\n'
+        '            part = rank % mesh["tensor"] if splits[j] else 0\n'
+        '            if g is not None:\n'
+        '                squares[j, part] = onp.vdot(g, g)\n'
+        '    return onp.sqrt(sum(squares.values()))\n',
     ],
     [
         (LINKS, 'sum(a != b for a, b in zip(nodes, nodes[1:] + nodes[:1]))'),

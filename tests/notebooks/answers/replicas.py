@@ -52,6 +52,8 @@ WRONG = [
             'array.dtype in (onp.int32, onp.int64)',
             'raise a TypeError for uint8',
         ),
+        (SUM, SUM + '    data[0].wait_to_read()\n', 'it waits'),
+        (SUM, SUM + '    mx.npx.waitall()\n', 'it waits'),
         (
             SUM,
             SUM + '    for array in data:\n        array[:] = array.mean()\n',

@@ -34,6 +34,11 @@ WRONG = [
             '    return "ring" if num_bytes > 1e6 else "tree"\n',
             'not the fastest',
         ),
+        (  # whatever the latency
+            'def fastest(k, num_bytes, alpha, beta):\n'
+            '    return "ring" if num_bytes / k > 1e5 else "tree"\n',
+            'not the fastest',
+        ),
         ('name, k, num_bytes, alpha', 'name, k, num_bytes, 0', 'fastest'),
         ('alpha, beta))', 'alpha, 0))', 'not the fastest'),
         ("('star', 'ring', 'tree')", "('star', 'tree')", 'not the fastest'),
@@ -78,6 +83,11 @@ WRONG = [
         ('math.ceil(', 'math.floor(', 'of the step is bubble'),
         ('math.ceil(', 'round(', 'of the step is bubble'),
         ('max(1, math', 'max(0, math', 'of the step is bubble'),
+        (
+            'math.ceil(waits * (1 - bubble) / bubble)',
+            'int(waits * (1 - bubble) / bubble) + 1',
+            'of the step is bubble',
+        ),
         ('max(1, math', 'max(2, math', 'of the step is bubble'),
         (
             'math.ceil(waits * (1 - bubble) / bubble)',

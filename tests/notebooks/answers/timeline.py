@@ -4,6 +4,11 @@ WRONG = [
     [
         ('o.device == name', 'True', 'waits for'),
         ('1 - busy_time', 'busy_time', 'waits for'),
+        (  # the operators of devices that are not asked for do not count
+            'o in operators)\n',
+            'o in operators if o.device in names)\n',
+            'waits for 60% of the time, not 0.0',
+        ),
         (
             'for name in names}',
             'for name in {o.device for o in operators}}',
@@ -329,9 +334,9 @@ def idle_fractions(operators, names):
     end = max(o.end for o in operators)
     lanes = {name: [] for name in names}
     for o in operators:
-        lanes[o.device].append(o)
-    return {name: numpy.float32(1 - busy_time(lane) / end)
-            for name, lane in lanes.items()}
+        lanes.setdefault(o.device, []).append(o)
+    return {name: numpy.float32(1 - busy_time(lanes[name]) / end)
+            for name in names}
 """,
         """import collections
 def idle_fractions(operators, names):
