@@ -63,7 +63,7 @@ def rounding_ratio(found, results):
         spreads = [abs(other - right).max(initial=0) for other in others]
         floor = onp.finfo(array.dtype).eps * abs(right).max(initial=1e-30)
         ratios.append(abs(array - right).max(initial=0)
-                      / max([floor, *spreads]))
+                      / onp.max([floor, *spreads]))
     return float(onp.max(ratios))
 
 # %% ../notebooks/02_network.ipynb #to-numpy
