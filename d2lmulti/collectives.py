@@ -106,9 +106,9 @@ def tree_allreduce(data):
 def halving_doubling_allreduce(data):
     """Sum the arrays in place by recursive halving and doubling.
 
-    Arguments and errors as for `allreduce`. If k is a power of two, each
-    device sends 2 (k - 1) / k of an array in 2 log2 k messages (Thakur et
-    al. 2005, doi:10.1177/1094342005051521).
+    Arguments and errors as for `allreduce`. If k is a power of two and
+    divides the size, each device sends 2 (k - 1) / k of an array in 2 log2 k
+    messages (Thakur et al. 2005, doi:10.1177/1094342005051521).
     """
     check_allreduce_arrays(data)
     k = 2 ** (len(data).bit_length() - 1)  # the largest power of two
