@@ -53,7 +53,7 @@ def top_k(arrays, state, fraction=0.01):
     """Send the largest numbers of each array, and their places.
 
     `fraction`: of the numbers, above 0 and up to 1; at least one is sent.
-    Each device sends 8 bytes per number to every other (Aji and Heafield
+    Each device sends 8 bytes per float32 to every other (Aji and Heafield
     2017, arXiv:1704.05021). For `exchange_compressed`; raises TypeError or
     ValueError for an invalid fraction.
     """
