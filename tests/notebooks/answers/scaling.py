@@ -156,9 +156,9 @@ RIGHT = [
     [
         (
             'def enough_micro_batches(p, v, bubble):\n'
-            '    m = 1\n'
+            '    m = p if v > 1 else 1\n'
             '    while (p - 1) / v > bubble * (m + (p - 1) / v):\n'
-            '        m += 1\n'
+            '        m += p if v > 1 else 1\n'
             '    return m\n'
         ),
         ('math.ceil(', 'onp.ceil('),
