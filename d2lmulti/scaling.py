@@ -423,7 +423,7 @@ def list_plans(network, num_devices, batch_size, recompute, chunks):
         rows.setdefault(p, []).extend(
             (*degrees, zero, m, kind, v) for m in range(1, own + 1)
             if own % m == 0 for zero in range(4) for kind in recompute
-            for v in allowed)
+            for v in allowed if v == 1 or m % p == 0)
     return {p: onp.array(table) for p, table in rows.items() if table}
 
 # %% ../notebooks/23_scaling.ipynb #find-plans-sorted

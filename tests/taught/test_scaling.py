@@ -589,7 +589,7 @@ def test_the_search_finds_what_brute_force_finds(
         if (
             tp > 4
             or pp * v > depth
-            or (v == 2 and pp == 1)
+            or (v == 2 and (pp == 1 or m % pp))  # as chapter 15's schedule
             or ep > (4 if experts else 1)
             or batch_size % (dp * ep * m)
         ):
@@ -1141,6 +1141,12 @@ def test_a_bug_in_the_failures_is_found(monkeypatch, old, new):
             scaling.list_plans,
             'range(1, own + 1)',
             'range(1, own)',
+            lambda: test_the_search_finds_what_brute_force_finds(8, 8, False),
+        ),
+        (  # interleaved stages with any number of micro-batches
+            scaling.list_plans,
+            'if v == 1 or m % p == 0',
+            '',
             lambda: test_the_search_finds_what_brute_force_finds(8, 8, False),
         ),
         (

@@ -94,9 +94,12 @@ WRONG = [
             'waits * (1 - bubble) / bubble',
             'of the step is bubble',
         ),
-        ('return max', 'return str(p) or max', 'return an integer'),
-        ('return max', 'return None and max', 'return an integer'),
-        ('return max(', 'return 1 + max(', 'of the step is bubble'),
+        ('return -', 'return str(p) or -', 'return an integer'),
+        ('return -', 'return None and -', 'return an integer'),
+        ('m = max(', 'm = 1 + max(', 'of the step is bubble'),
+        ('-(-m // p) * p if v > 1 else m', 'm', 'multiple of p'),
+        ('-(-m // p) * p', 'm // p * p', 'multiple of p'),
+        (' if v > 1 else m', '', 'of the step is bubble'),
     ],
 ]
 
@@ -156,9 +159,9 @@ RIGHT = [
     [
         (
             'def enough_micro_batches(p, v, bubble):\n'
-            '    m = 1\n'
+            '    m = p if v > 1 else 1\n'
             '    while (p - 1) / v > bubble * (m + (p - 1) / v):\n'
-            '        m += 1\n'
+            '        m += p if v > 1 else 1\n'
             '    return m\n'
         ),
         ('math.ceil(', 'onp.ceil('),
