@@ -1,5 +1,7 @@
 """Checks of the planner of chapter 23."""
 
+import numpy as onp
+
 from .checks import (
     check_at_least_one,
     check_not_empty,
@@ -12,10 +14,8 @@ from .checks import (
 
 def check_gpt(num_params, num_layers, width, heads, length, kv_heads):
     """Raise TypeError or ValueError unless a GPT can be counted."""
-    check_positive_int(
-        num_layers=num_layers, width=width, heads=heads, length=length
-    )
-    check_positive_int(kv_heads=kv_heads)
+    check_positive_int(num_layers=num_layers, width=width, length=length)
+    check_positive_int(heads=heads, kv_heads=kv_heads)
     check_positive_number(num_params=num_params)
     if kv_heads > heads:
         raise ValueError(
@@ -28,8 +28,7 @@ def check_experts_of(num_experts, choices):
     check_positive_int(num_experts=num_experts, choices=choices)
     if choices > num_experts:
         raise ValueError(
-            f'choices must be at most num_experts, {num_experts}, not '
-            f'{choices}'
+            f'choices must be at most {num_experts} experts, not {choices}'
         )
 
 
@@ -71,4 +70,9 @@ def check_plan(plan, network, batch_size):
         raise ValueError(
             f'{len(network.layers)} layers cannot be split into {plan.pp} '
             'stages: pp must be at most the number of layers'
+        )
+    left = (onp.array(plan.chunks) > 1) * (plan.micro_batches % plan.pp)
+    if left.any():
+        raise ValueError(
+            f'chunks need micro_batches to be a multiple of pp, {plan.pp}'
         )

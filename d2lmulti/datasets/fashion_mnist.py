@@ -5,14 +5,8 @@ from typing import Optional, Tuple
 
 import numpy as onp
 
-from d2lrun.data_files import (
-    BUNDLED,
-    FULL,
-    StrPath,
-    find_file,
-    find_full_set,
-    read_idx,
-)
+from d2lrun import data_files
+from d2lrun.data_files import find_file, read_idx
 
 __all__ = ['read_fashion_mnist']
 
@@ -21,7 +15,7 @@ Arrays = Tuple[onp.ndarray, onp.ndarray, onp.ndarray, onp.ndarray]
 
 
 def read_fashion_mnist(
-    full: bool = False, folder: Optional[StrPath] = None
+    full: bool = False, folder: Optional[data_files.StrPath] = None
 ) -> Arrays:
     """Return (X_train, y_train, X_test, y_test) as NumPy arrays.
 
@@ -32,11 +26,12 @@ def read_fashion_mnist(
     Raises FileNotFoundError if a named folder lacks a file, ConnectionError
     if none can be downloaded, ValueError if one is not the expected file.
     """
-    whole = full or folder is not None
-    source = find_full_set(folder) if whole else BUNDLED_FOLDER
+    source, files = BUNDLED_FOLDER, data_files.BUNDLED
+    if full or folder is not None:
+        source, files = data_files.find_full_set(folder), data_files.FULL
     X_train, y_train, X_test, y_test = [
         read_idx(find_file(source, name) or source / name, sha256)
-        for name, sha256 in (FULL if whole else BUNDLED).items()
+        for name, sha256 in files.items()
     ]
     X_train, X_test = [X.astype('float32') / 255 for X in (X_train, X_test)]
     return X_train, y_train.astype('int32'), X_test, y_test.astype('int32')
