@@ -18,7 +18,7 @@ def hidden_factor_of(rng, answer, solution):
 def hidden_spread(rng, answer, solution):
     def added_up(params, X, y):
         terms = (X[:, 0] * params[0] + params[1]) * (1 + y)
-        return onp.cumsum(terms)[-1:]
+        return onp.cumsum([terms, 3 + terms, X[:, 0]], axis=1)[:, -1]
 
     for _ in range(5):
         n, num_orders = int(rng.randint(20, 60)), int(rng.randint(1, 6))

@@ -12,7 +12,7 @@ def hidden_compress(rng, answer, solution):
 
 def hidden_largest_rank(rng, answer, solution):
     for _ in range(12):
-        m, n = (int(number) for number in rng.randint(1, 300, 2))
+        m, n = (int(number) for number in rng.randint(1, 3_000, 2))
         assert_same(answer, solution, m, n, int(rng.randint(1, 40)))
 
 

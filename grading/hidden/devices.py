@@ -38,7 +38,7 @@ def assert_measured(seconds, calls, waits, k, marked):
     assert len(set.union(*used)) == k and max(map(len, used)) == 1, (
         f'{hint} uses {used}'
     )
-    assert waits and waits[-1] == len(calls), f'{hint} does not drain'
+    assert waits.count(len(calls)) >= k, f'{hint} does not drain'
     assert all((n - len(calls)) % k == 0 for n in waits), (  # after warm-ups
         f'{hint} waits within a round'
     )

@@ -33,7 +33,8 @@ def hidden_times_last(rng, answer, solution):
 def hidden_kind_of(rng, answer, solution):
     for _ in range(40):
         own, others = (
-            [*rng.choice([*'gl'], int(rng.randint(1, 5)))] for _ in range(2)
+            [*rng.choice(['w1', 'w10'], int(rng.randint(1, 5)))]
+            for _ in range(2)
         )
         own[0] = 'x' if own[0] == others[0] else own[0]
         assert_same(answer, solution, [*map(str, own)], [*map(str, others)])

@@ -19,6 +19,7 @@ def hidden_loss_by_hand(rng, answer, solution):
         y_hat = mx.np.array(scale * rng.randn(n, 10))
         y = mx.np.array(rng.randint(0, 10, n))
         assert_same(answer, solution, y_hat, y)
+        assert_same(answer, solution, y_hat - 1e3 * scale, y)
 
 
 def hidden_side_after(rng, answer, solution):

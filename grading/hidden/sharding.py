@@ -7,6 +7,7 @@ from d2lmulti.devices import record_copies
 
 
 def hidden_devices_needed(rng, answer, solution):
+    assert_same(answer, solution, 6_000, 3, 48)
     for _ in range(12):
         num_params, stage = int(rng.randint(1, 400)), int(rng.randint(4))
         room = int(rng.randint(1, 20 * num_params))

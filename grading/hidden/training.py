@@ -39,6 +39,10 @@ def hidden_disagreement(rng, answer, solution):
         assert is_close(answer(device_params), solution(device_params)), (
             f'hidden check: {k} replicas'
         )
+        device_params[-1][0][-1, -1] += 9
+        assert is_close(answer(device_params), solution(device_params)), (
+            f'hidden check: {k} replicas, their last numbers'
+        )
         device_params[-1][1][2] = float('nan')
         assert answer(device_params) != answer(device_params), (
             f'hidden check: {k} replicas, the last with NaN'

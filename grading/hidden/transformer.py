@@ -7,6 +7,7 @@ def hidden_loss_factors(rng, answer, solution):
     for k in (1, 2, 6):
         counts = [int(count) for count in rng.randint(1, 90, k)]
         assert_same(answer, solution, counts)
+    assert_same(answer, solution, [3, 0, 5])
 
 
 def hidden_compare(rng, answer, solution):

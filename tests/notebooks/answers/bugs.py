@@ -20,6 +20,7 @@ WRONG = [
         (LIMIT, LIMIT.replace('else None', 'else 0.0'), 'is no multiple'),
         (LIMIT, LIMIT.replace('<=', '<'), '0 times the right'),
         (LIMIT, 'return 1 / factor if factor else 0.0', 'times the right'),
+        ('abs(found - factor', '(found - factor', 'no multiple'),
     ],
     [
         ("X.astype('float64'), y)", 'X, y[::-1])', 'different orders'),
@@ -43,6 +44,12 @@ WRONG = [
         ('abs(result', '(result', 'orders:'),
         ('range(num_orders)', 'range(num_orders + 1)', 'orders:'),
         ('float(max(apart))', 'str(max(apart))', 'orders:'),
+        (
+            '- exact).max()',
+            '- exact).mean()',
+            '1 orders',
+        ),
+        ('- exact).max()', '- exact)[0]', 'orders'),
     ],
     [
         ('kind = convert(kind, collective)', 'convert(kind, collective)', ','),

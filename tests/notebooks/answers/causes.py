@@ -85,6 +85,7 @@ WRONG = [
             + '    return next((i for i in holds if holds[i]), 0)',
             'in order',
         ),
+        ('fixed > 0.2', 'fixed - exchange > 0.2', 'a fifth'),
     ],
 ]
 

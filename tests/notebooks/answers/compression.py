@@ -29,6 +29,12 @@ WRONG = [
             'def compress(gradient, residual, threshold):\n    return None\n',
             'return two arrays',
         ),
+        ('(abs(total) >= threshold)', '(abs(total) >= 0.5)', 'MXNet sends'),
+        (
+            '(abs(total) >= threshold)',
+            '(total**2 >= threshold / 2)',
+            'MXNet sends',
+        ),
     ],
     [
         ('m * n // (factor * (m + n))', 'm * n // (m + n)', 'should be 1'),
@@ -51,6 +57,12 @@ WRONG = [
         (
             'def largest_rank(m, n, factor):\n    return m[0]',
             'raises TypeError',
+        ),
+        (
+            'def largest_rank(m, n, factor):\n'
+            '    return max(r for r in range(65)\n'
+            '               if r * (m + n) * factor <= m * n)\n',
+            'should be 450, not 64',
         ),
     ],
     [

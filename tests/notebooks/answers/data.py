@@ -29,6 +29,12 @@ WRONG = [
             'the last is done after',
         ),
         (TIMES, f'[{TIMES}]', 'return seconds'),
+        (
+            TIMES,
+            'max(sizes[i] / speeds[i] for i in ('
+            'sizes.index(max(sizes)), speeds.index(min(speeds))))',
+            'the last is done after',
+        ),
     ],
     [
         (ENDS, '[i * (n // k) for i in range(k + 1)]', 'does not cover'),

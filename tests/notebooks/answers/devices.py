@@ -80,6 +80,15 @@ WRONG = [
             + '    return time.perf_counter() - start',
             'drained|waits for another|round took',
         ),
+        (
+            HEAD
+            + INPUTS
+            + CLOCK
+            + '    results = [twenty_layers(*arg) for arg in args]\n'
+            + '    results[-1].wait_to_read()\n'
+            + '    return time.perf_counter() - start',
+            'is the engine drained',
+        ),
     ],
     [
         (

@@ -120,6 +120,13 @@ def shares(rates, n):
             'numbers is needed',
         ),
         ('    return counts', '    return [233, 23]', 'should take|the sum'),
+        (
+            'def shares(rates, n):\n'
+            '    ends = [round(n * sum(rates[:i]) / sum(rates))\n'
+            '            for i in range(len(rates) + 1)]\n'
+            '    return [b - a for a, b in zip(ends, ends[1:])]\n',
+            'should take about 1.0',
+        ),
     ],
     [
         ('max_norm * len(X) /', 'max_norm /', 'the mean gradient must stay'),
@@ -252,7 +259,7 @@ RIGHT = [
         ('    return counts', '    return [float(c) for c in counts]'),
         """
 def shares(rates, n):
-    ends = [round(n * sum(rates[:i]) / sum(rates))
+    ends = [int(n * sum(rates[:i]) / sum(rates) + 0.5)
             for i in range(len(rates) + 1)]
     return [end - start for start, end in zip(ends, ends[1:])]
 """,

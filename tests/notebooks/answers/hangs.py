@@ -88,6 +88,21 @@ WRONG = [
             'where others do',
         ),
         ('return None', "return 'replaced'", 'where others do'),
+        (
+            'if all(a == b',
+            'if own[skip:] and all(a == b',
+            'replaced',
+        ),
+        (
+            'def kind_of(own, others):\n'
+            '    for kind, skip, skip_others in (\n'
+            "            ('left out', 0, 1), ('replaced', 1, 1), "
+            "('added', 1, 0)):\n"
+            "        a, b = ''.join(own[skip:]), ''.join(others[skip_others:])\n"
+            '        if a.startswith(b) or b.startswith(a):\n'
+            '            return kind\n',
+            "'replaced', not 'left out'",
+        ),
     ],
 ]
 

@@ -113,6 +113,12 @@ WRONG = [
             'seconds(speeds) > (speeds.append(new) or seconds(speeds))',
             'list of speeds has changed',
         ),
+        (
+            'def worth_adding(speeds, new, b, exchange):\n'
+            '    saved = b / sum(speeds) / (len(speeds) + 1)\n'
+            '    return saved > exchange and new > min(speeds) / 3\n',
+            'compare the times',
+        ),
     ],
 ]
 

@@ -36,6 +36,13 @@ WRONG = [
         ),
         ('for ranks in replica:', 'for ranks in replica[:1]:', 'the norm is'),
         ('return math.sqrt(total)', 'return [math.sqrt(total)]', 'the norm'),
+        (
+            'def mesh_norm(device_grads, splits, mesh):\n'
+            '    squares = {(j, (grad**2).sum()) for own in device_grads\n'
+            '               for j, grad in enumerate(own) if grad is not None}\n'
+            '    return math.sqrt(sum(square for _, square in squares))\n',
+            'the norm is',
+        ),
     ],
     [
         ('rank // node_size', 'rank % node_size', 'bytes, not'),

@@ -22,7 +22,11 @@ WRONG = [
         (RESULT, f'({RESULT}).mean()', 'one loss per example'),
         (RESULT, 'loss(y_hat, y)', 'without log_softmax'),
         ('- npx.pick(y_hat, y)', '- y_hat[:, 3]', 'not the cross-entropy'),
-        (SHIFT, 'y_hat -= y_hat.max(axis=1, keepdims=True)', 'been changed'),
+        (
+            SHIFT,
+            'y_hat -= y_hat.max(axis=1, keepdims=True)',
+            'y_hat was changed',
+        ),
         (RESULT, f'-({RESULT})', 'not the cross-entropy'),
         (SHIFT, 'y_hat = y_hat / abs(y_hat).max()', 'not the cross-entropy'),
         (
@@ -48,6 +52,11 @@ WRONG = [
             RESULT,
             'np.log(np.exp(y_hat).sum(axis=1)) - npx.pick(y_hat.detach(), y)',
             'the gradient is wrong',
+        ),
+        (
+            'y_hat.max(axis=1, keepdims=True)',
+            'np.maximum(y_hat.max(axis=1, keepdims=True), 0)',
+            'not finite',
         ),
     ],
     [

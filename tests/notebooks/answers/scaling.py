@@ -50,6 +50,11 @@ WRONG = [
             'def fastest(k, num_bytes, alpha, beta):\n    return "direct"\n',
             "return 'star', 'ring' or 'tree'",
         ),
+        (
+            'num_bytes, alpha, beta))',
+            'num_bytes, alpha, 8e-10))',
+            'is not the fastest',
+        ),
     ],
     [
         (' / k', '', 'of all k devices'),

@@ -26,6 +26,16 @@ WRONG = [
             '    return num_params[0]',
             'raises TypeError',
         ),
+        (
+            'def devices_needed(num_params, stage, room):\n'
+            '    for k in range(1, 1001):\n'
+            '        held = [4, 4, 8]\n'
+            '        for j in range(stage):\n'
+            '            held[2 - j] /= k\n'
+            '        if num_params * sum(held) <= room:\n'
+            '            return k\n',
+            'should be 5000, not None',
+        ),
     ],
     [
         (
@@ -133,6 +143,8 @@ WRONG = [
             '    return scale',
             'three values',
         ),
+        ('for grad in grads)', 'for grad in grads[::2])', 'is wrong'),
+        ('(grad).all()', '(grad.ravel()[-1])', 'is wrong'),
     ],
 ]
 

@@ -156,6 +156,16 @@ WRONG = [
             + '               for p in device_params for q in device_params)',
             'with the first',
         ),
+        (
+            'abs(param.asnumpy() - right).max()',
+            'abs(param.asnumpy() - right).ravel()[:-1].max()',
+            'every number',
+        ),
+        (
+            'abs(param.asnumpy() - right).max()',
+            'abs(param.asnumpy() - right).reshape(len(right), -1)[:, 0].max()',
+            'every number',
+        ),
     ],
 ]
 RIGHT = [

@@ -17,7 +17,12 @@ WRONG = [
         (FACTORS, '["none"] * len(num_tokens)', 'workers? need'),
         (FACTORS, 'None', 'workers? need'),
         ('sum(num_tokens)', 'max(num_tokens)', 'one word of each worker'),
-        (FACTORS, '[float("nan")] * len(num_tokens)', 'one word of each'),
+        (FACTORS, '[float("nan")] * len(num_tokens)', 'finite factors'),
+        (
+            '* count / total for',
+            '* count / total if count else float("nan") for',
+            'finite factors',
+        ),
     ],
     [
         ('2 * n * T * T * d', 'n * T * T * d', 'seconds of the attention'),
@@ -52,6 +57,15 @@ WRONG = [
             'return shards',
             'return [list(range(len(lengths)))] + [[]] * (k - 1)',
             'an empty shard',
+        ),
+        (
+            'def split_by_tokens(lengths, k):\n'
+            '    shards = [[] for _ in range(k)]\n'
+            '    for i in range(len(lengths)):\n'
+            '        turn, j = divmod(i, k)\n'
+            '        shards[k - 1 - j if turn % 2 else j].append(i)\n'
+            '    return shards\n',
+            'the largest above',
         ),
     ],
 ]
