@@ -28,7 +28,7 @@ tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \
 by_hand = d2lmulti/checks.py d2lmulti/check_rules.py \
 	d2lmulti/check_mesh.py d2lmulti/check_pipeline.py d2lmulti/check_planner.py \
 	d2lmulti/plots.py d2lmulti/checkpoint.py d2lmulti/resume.py \
-	d2lmulti/scores.py d2lmulti/__main__.py d2lmulti/prepare \
+	d2lmulti/budgets.py d2lmulti/__main__.py d2lmulti/prepare \
 	d2lmulti/datasets/*.py d2lrun samestep
 compile = pip compile -q --config-file requirements/uv.toml --universal \
 	--python-version 3.8 --generate-hashes

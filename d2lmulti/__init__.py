@@ -4,7 +4,7 @@ from .prepare import runtime
 
 runtime.prepare()  # before the first import of MXNet
 
-from . import scores
+from . import budgets
 from .causes import *
 from .checkpoint import *
 from .cluster import *

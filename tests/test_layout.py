@@ -46,7 +46,7 @@ FLOORS = [
         'mesh',
     },
     {'cluster', 'causes', 'resume', 'scaling', 'bugs'},
-    {'scores'},
+    {'budgets'},
     {'__init__', '__main__'},
 ]
 

@@ -12,13 +12,13 @@ import numpy as onp
 import pytest
 from mxnet import np
 
-from d2lmulti import scores
+from d2lmulti import budgets
 from grading.cells import code_before, code_cells, name_of, plain
 from grading.scores import SCORE, main
 
 NOTEBOOKS = pathlib.Path(__file__).parents[2] / 'notebooks'
 STEMS = {name_of(path.stem): path for path in NOTEBOOKS.glob('*.ipynb')}
-each_budget = pytest.mark.parametrize('key', scores.BUDGETS, ids=str)
+each_budget = pytest.mark.parametrize('key', budgets.BUDGETS, ids=str)
 
 
 def run(source, names, file='<cell>'):
@@ -47,8 +47,8 @@ def solved(key, monkeypatch):
 @pytest.mark.ci
 @each_budget
 def test_our_solution_costs_what_we_say(key, solved):
-    arguments, ours = scores.BUDGETS[key]
-    yours = scores.measure(solved, *arguments())
+    arguments, ours = budgets.BUDGETS[key]
+    yours = budgets.measure(solved, *arguments())
     assert {name: yours[name] for name in ours} == ours
 
 
@@ -60,11 +60,11 @@ def test_the_check_shows_the_score_after_it_has_passed(key):
     *_, passed, shown, _, _ = check.splitlines()
     assert passed == f"    print('Exercise {number}: passed')"
     assert shown.startswith(
-        f"    d2lmulti.scores.show('{chapter}', {number}, "
+        f"    d2lmulti.budgets.show('{chapter}', {number}, "
     )
     stored = code_cells(notebook, 'solution')[number - 1].outputs[0]
     found = SCORE.findall(stored.text)
-    assert [name for name, _, _ in found] == [*scores.BUDGETS[key][1]]
+    assert [name for name, _, _ in found] == [*budgets.BUDGETS[key][1]]
     assert all(yours == ours for _, yours, ours in found)
 
 
@@ -79,7 +79,7 @@ def add_up(data):
 
 def test_a_wasteful_answer_is_seen():
     arrays = [np.ones(10, ctx=mx.cpu(i)) for i in range(3)]
-    found = scores.measure(add_up, arrays)
+    found = budgets.measure(add_up, arrays)
     assert (found['bytes sent'], found['messages']) == (160, 4)
     assert found['waits'] == 2 and found['lines'] == 4
     assert found['memory'] is None
@@ -90,15 +90,15 @@ def test_memory_is_counted_in_arrays():
         return lambda x: len([x + i for i in range(count)])
 
     x = onp.ones(10_000)
-    assert [scores.measure(hold(k), x)['memory'] for k in (1, 3)] == [1, 3]
+    assert [budgets.measure(hold(k), x)['memory'] for k in (1, 3)] == [1, 3]
 
 
 def test_a_score_never_fails_a_check(capsys):
-    scores.show('compression', 1, lambda *arguments: 1 / 0)
+    budgets.show('compression', 1, lambda *arguments: 1 / 0)
     assert capsys.readouterr().out == (
         'no score: ZeroDivisionError: division by zero\n'
     )
-    scores.show('replicas', 1, len)  # has no source
+    budgets.show('replicas', 1, len)  # has no source
     shown = capsys.readouterr().out
     assert 'messages: yours 0, ours 6' in shown and 'lines' not in shown
 
@@ -157,6 +157,6 @@ def test_nothing_to_show_is_one_line_that_says_why(tmp_path):
 )
 def test_a_broken_count_is_noticed(bug, monkeypatch):
     for name, value in bug.items():
-        monkeypatch.setattr(scores, name, value)
+        monkeypatch.setattr(budgets, name, value)
     with pytest.raises((AssertionError, ZeroDivisionError)):
         test_a_wasteful_answer_is_seen()
