@@ -109,7 +109,7 @@ CONFRONTED = {
     },
     'model_parallel': {
         'We expect an idle fraction of at least': '24',
-        'We expect the ratio of the two times': 'more-stages',
+        'So we expect no more time than with the other cut': 'more-stages',
         'We expect each schedule to take what is predicted': (
             'zero-bubble-confront'
         ),
