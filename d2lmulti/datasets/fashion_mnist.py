@@ -6,7 +6,6 @@ from typing import Optional, Tuple
 import numpy as onp
 
 from d2lrun import data_files
-from d2lrun.data_files import find_file, read_idx
 
 __all__ = ['read_fashion_mnist']
 
@@ -30,7 +29,9 @@ def read_fashion_mnist(
     if full or folder is not None:
         source, files = data_files.find_full_set(folder), data_files.FULL
     X_train, y_train, X_test, y_test = [
-        read_idx(find_file(source, name) or source / name, sha256)
+        data_files.read_idx(
+            data_files.find_file(source, name) or source / name, sha256
+        )
         for name, sha256 in files.items()
     ]
     X_train, X_test = [X.astype('float32') / 255 for X in (X_train, X_test)]

@@ -45,9 +45,15 @@ def hidden_clipped_step(rng, answer, solution):
 
 
 def hidden_shares(rng, answer, solution):
-    drawn = [rng.uniform(10, 500, k).tolist() for k in (1, 2, 4, 30)]
-    for rates in ([1, 1, 1, 3], [3, 2, 3], *drawn):
-        n = 12 * int(rng.randint(70)) + (4 if rates == [3, 2, 3] else 2)
+    cases = [  # the exact shares of the first two invite rounding errors
+        ([1, 1, 1, 3], 6 * int(rng.randint(100)) + 2),
+        ([3, 2, 3], 8 * int(rng.randint(100)) + 4),
+        *(
+            (rng.uniform(10, 500, k).tolist(), int(rng.randint(2, 900)))
+            for k in (1, 2, 4, 30)
+        ),
+    ]
+    for rates, n in cases:
         counts = [float(count) for count in answer(list(rates), n)]
         exact = [n * rate / sum(rates) for rate in rates]
         assert sum(counts) == n and len(counts) == len(rates), (
