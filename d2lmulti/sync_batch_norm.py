@@ -41,7 +41,7 @@ BatchNormCache = collections.namedtuple('BatchNormCache', (
 # %% ../notebooks/12_sync_batch_norm.ipynb #8
 def batch_norm(shards, gammas, betas, sync=True, epsilon=1e-5):
     """Return (outputs, `BatchNormCache`): each channel normalized by the
-    mean and variance of all shards, or of its own shard without `sync`.
+    mean and variance of all shards, or of its shard without `sync`.
 
     `shards`: (n, c, ...), one on each device; `gammas`, `betas`: (c,). See
     Ioffe and Szegedy 2015, arXiv:1502.03167. Raises TypeError or ValueError
