@@ -151,7 +151,7 @@ CONFRONTED = {
     'hangs': {
         'we expect that a record, written twice': 'price',
         'We expect that the other two wait 0.6 s': 'waiting-run',
-        'We expect that ranks 0 and 1 wait half a second': 'waits-run',
+        'We expect that ranks 0 and 1 wait about half a second': 'waits-run',
     },
     'pytorch': {
         'We expect the same scores': 'scores',

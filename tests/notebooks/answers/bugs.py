@@ -21,6 +21,7 @@ WRONG = [
         (LIMIT, LIMIT.replace('<=', '<'), '0 times the right'),
         (LIMIT, 'return 1 / factor if factor else 0.0', 'times the right'),
         ('abs(found - factor', '(found - factor', 'no multiple'),
+        (REST, REST.replace('max', 'mean'), 'no multiple'),
     ],
     [
         ("X.astype('float64'), y)", 'X, y[::-1])', 'different orders'),

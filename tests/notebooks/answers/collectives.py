@@ -158,6 +158,7 @@ WRONG = [
 """,
             'train_batch',
         ),
+        ('sgd(params, lr', 'sgd(params, 0.2', 'is not that of'),
     ],
 ]
 

@@ -35,6 +35,7 @@ WRONG = [
             'sizes.index(max(sizes)), speeds.index(min(speeds))))',
             'the last is done after',
         ),
+        ('size / speed for', 'round(size / speed, 3) for', 'the last'),
     ],
     [
         (ENDS, '[i * (n // k) for i in range(k + 1)]', 'does not cover'),
@@ -48,6 +49,7 @@ WRONG = [
         (ENDS, '[0] * k + [n]', 'not balanced'),
         (ENDS, '[0, 4, 8]', 'need 5 numbers'),
         ('i * n // k', 'i * n // k + 1', 'does not cover'),
+        ('i * n // k', 'int(i * (n / k))', 'does not cover'),
     ],
     [
         (
@@ -63,6 +65,7 @@ WRONG = [
         (TOTAL, '0.5', 'does every example count'),
         (TOTAL, f'100 * {TOTAL}', 'does every example count'),
         (TOTAL, f'f"{{{TOTAL}}}"', 'a number'),
+        (TOTAL, f'round({TOTAL}, 4)', 'every example'),
     ],
 ]
 

@@ -50,6 +50,11 @@ WRONG = [
             'dict(enumerate(own.begun for own in owns))',
             'begun at',
         ),
+        (
+            'if table[number] == last',
+            'if table[number] > last - 1e-3',
+            'begun at',
+        ),
     ],
     [
         ("('left out', 0, 1)", "('left out', 1, 0)", 'where others do'),

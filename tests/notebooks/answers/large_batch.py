@@ -69,6 +69,11 @@ WRONG = [
             'def cosine_decay(step, lr, num_steps):\n    return 0.4',
             'should be 0.36',
         ),
+        (
+            'min(1, step / num_steps)',
+            'step / num_steps if step < num_steps - 1 else 1',
+            'should be',
+        ),
     ],
 ]
 

@@ -64,6 +64,7 @@ WRONG = [
             'bytes, not',
         ),
         ('for rank in order', 'for rank in sorted(order)', 'bytes, not'),
+        ('/ len(order) * num_bytes', '* num_bytes // len(order)', 'bytes'),
     ],
 ]
 

@@ -104,5 +104,6 @@ RIGHT = [
             'n = n - size + 1 if kind',
             'n = len(range(n - size + 1)) if kind',
         ),
+        ('n // size', 'n // 2'),
     ],
 ]

@@ -14,6 +14,11 @@ TRIED = """kept = a.copy()
     a[()] = kept  # adding and subtracting would round
 """
 
+SENTINEL = """kept, before = a.copy(), b.asnumpy().tobytes()
+    a[()] = -12345.0
+    changed = b.asnumpy().tobytes() != before
+    a[()] = kept
+"""
 WRONG = [
     [
         ('array /= len(data)', 'pass', 'array 0 of 2 .* not the mean'),
@@ -211,6 +216,7 @@ WRONG = [
             'changed = -1',
             ': False, not -1',
         ),
+        (TRIED, SENTINEL, 'and itself: True'),
     ],
 ]
 

@@ -145,6 +145,12 @@ WRONG = [
         ),
         ('for grad in grads)', 'for grad in grads[::2])', 'is wrong'),
         ('(grad).all()', '(grad.ravel()[-1])', 'is wrong'),
+        ('onp.isfinite(grad)', '(abs(grad) <= 65_504)', 'finite'),
+        (
+            'return 2 * scale',
+            'return min(2 * scale, 1 << 16)',
+            'scale is wrong',
+        ),
     ],
 ]
 

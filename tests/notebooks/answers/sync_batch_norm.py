@@ -41,6 +41,11 @@ WRONG = [
             "    return 'mean', 'variance'\n",
             'a mean and a variance',
         ),
+        (
+            'v + (m - mean) ** 2',
+            'onp.float32(v + m * m) - mean * mean',
+            'variance is',
+        ),
     ],
     [
         (' - mean * mean', '', 'look at the formula'),

@@ -89,6 +89,7 @@ WRONG = [
             ),
             'params changed',
         ),
+        ('lr / len(X)', '0.2 / len(X)', 'spreads from'),
     ],
     [
         (FACTORS + '    return [num_devices] * num_devices', 'divide by'),
