@@ -7,7 +7,12 @@ from compare import assert_same
 def hidden_factor_of(rng, answer, solution):
     for _ in range(8):
         right = rng.normal(size=(3, int(rng.randint(1, 5))))
+        one_off = onp.zeros(right.shape)
+        one_off[0, 0] = abs(right).max() / 1000
         for found in (
+            0 * right,
+            right + 0.9 * one_off,
+            right + 3 * one_off,
             rng.uniform(-3, 3) * right,
             2 * right * (1 + 1e-4 * rng.uniform(-1, 1, right.shape)),
             right + rng.normal(size=right.shape),
@@ -17,7 +22,7 @@ def hidden_factor_of(rng, answer, solution):
 
 def hidden_spread(rng, answer, solution):
     def added_up(params, X, y):
-        terms = (X[:, 0] * params[0] + params[1]) * (1 + y)
+        terms = X[:, 0] * params[0] + params[1] + y.astype(X.dtype)
         return onp.cumsum([terms, 3 + terms, X[:, 0]], axis=1)[:, -1]
 
     for _ in range(5):
@@ -38,12 +43,14 @@ def hidden_kind_after(rng, answer, solution):
     kinds = ['replicated', 'sharded', 'partial', 'local']
     fits = {'allreduce': 'partial', 'reduce-scatter': 'partial'}
     fits.update({'all-gather': 'sharded', 'broadcast': 'local'})
-    wrong = [(k, [n]) for n in fits for k in kinds if k != fits[n]]
-    for kind, names in (*wrong, ('partial', ['allreduce', 'allreduce'])):
+    wrong = [(k, [n], k) for n in fits for k in kinds if k != fits[n]]
+    wrong += [('partial', ['allreduce', 'allreduce'], 'replicated')]
+    for kind, names, at in wrong:
         try:
             found = answer(kind, list(names))
         except TypeError as error:
-            assert names[-1] in str(error), f'hidden check: {error}'
+            named = names[-1] in str(error) and at in str(error)
+            assert named, f'hidden check: {error}'
         else:
             raise AssertionError(
                 f'hidden check: {kind}, {names}: no TypeError, {found!r}'

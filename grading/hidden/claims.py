@@ -11,7 +11,7 @@ def hidden_implied_price(rng, answer, solution):
 
 def hidden_speedups(rng, answer, solution):
     for rows in (1, 3, 6):
-        devices = [int(k) for k in rng.choice([1, 2, 3, 8, 64], rows)]
+        devices = sorted(int(k) for k in rng.choice(64, rows, False) + 1)
         examples = [int(n) for n in rng.randint(1, 999, rows)]
         seconds = [*rng.uniform(0.1, 9, rows)]
         assert_same(answer, solution, devices, examples, seconds)
@@ -19,6 +19,7 @@ def hidden_speedups(rng, answer, solution):
 
 def hidden_hidden_fraction(rng, answer, solution):
     for _ in range(8):
-        compute, exchange = rng.uniform(0.1, 5, 2)
-        efficiency = rng.uniform(compute / (compute + exchange), 1)
+        compute, fraction = rng.uniform(0.1, 5), rng.uniform(0.1, 1)
+        exchange = fraction * compute
+        efficiency = rng.uniform(0.8 / (1 + fraction), 1)
         assert_same(answer, solution, compute, exchange, efficiency)

@@ -13,7 +13,7 @@ def hidden_smallest_shard(rng, answer, solution):
 
 def hidden_fastest(rng, answer, solution):
     for _ in range(12):
-        k, num_bytes = int(2 ** rng.randint(2, 11)), 10.0 ** rng.uniform(3, 9)
+        k, num_bytes = int(2 ** rng.uniform(1, 11)), 10.0 ** rng.uniform(3, 9)
         alpha, beta = 10.0 ** rng.uniform(-6, -3), 10.0 ** rng.uniform(-11, -8)
         assert_same(answer, solution, k, num_bytes, alpha, beta)
 

@@ -51,6 +51,7 @@ WRONG = [
             '1 orders',
         ),
         ('- exact).max()', '- exact)[0]', 'orders'),
+        ("[p.astype('float64') for p in params]", 'params', 'raises|orders'),
     ],
     [
         ('kind = convert(kind, collective)', 'convert(kind, collective)', ','),
@@ -103,6 +104,11 @@ WRONG = [
             '            raise TypeError("wrong")\n'
             '        kind = CONVERSIONS[collective][1]',
             'name',
+        ),
+        (
+            '        kind = convert(kind, collective)',
+            '        try:\n            kind = convert(kind, collective)\n        except TypeError as error:\n            return error',
+            'no TypeError',
         ),
     ],
 ]

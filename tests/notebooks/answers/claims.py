@@ -26,6 +26,11 @@ WRONG = [
         (PAIR, 'rate / rates[0]', 'a list of pairs'),
         ('zip(rates, devices)]', 'zip(rates, devices)][1:]', 'pairs, not'),
         (PAIR, "('fast', 'slow')", 'a list of pairs'),
+        (
+            '(rate / rates[0], rate / rates[0] *',
+            '(rate / min(rates), rate / min(rates) *',
+            'speedup',
+        ),
     ],
     [
         ('max(0, 1 - visible / exchange)', '1 - visible / exchange', 'right'),

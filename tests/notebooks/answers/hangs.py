@@ -55,6 +55,11 @@ WRONG = [
             'if table[number] > last - 1e-3',
             'begun at',
         ),
+        (
+            'own.number: own.begun',
+            'own.number: round(own.begun, 3)',
+            'begun at',
+        ),
     ],
     [
         ("('left out', 0, 1)", "('left out', 1, 0)", 'where others do'),
@@ -107,6 +112,11 @@ WRONG = [
             '        if a.startswith(b) or b.startswith(a):\n'
             '            return kind\n',
             "'replaced', not 'left out'",
+        ),
+        (
+            FOLLOWS,
+            'zip(own[skip:][:3], others[skip_others:][:3])',
+            'None, not',
         ),
     ],
 ]

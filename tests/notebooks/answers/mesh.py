@@ -43,6 +43,7 @@ WRONG = [
             '    return math.sqrt(sum(square for _, square in squares))\n',
             'the norm is',
         ),
+        ('owners = ranks if', 'owners = ranks[:2] if', 'the norm is'),
     ],
     [
         ('rank // node_size', 'rank % node_size', 'bytes, not'),

@@ -4,16 +4,20 @@ EXACT = 'exact = efficiency / (1 - efficiency) * fixed / per_example'
 
 WRONG = [
     [
-        ('math.ceil(exact)', 'int(exact)', 'the smallest'),
-        ('math.ceil(exact)', 'math.floor(exact) + 1', 'the smallest'),
+        ('math.ceil(round(exact, 9))', 'int(exact)', 'the smallest'),
+        (
+            'math.ceil(round(exact, 9))',
+            'math.floor(exact) + 1',
+            'the smallest',
+        ),
         (EXACT, 'exact = efficiency * fixed / per_example', 'the smallest'),
         (EXACT, 'exact = fixed / per_example', 'the smallest'),
-        ('math.ceil(exact)', 'exact', 'an integer|smallest'),
+        ('math.ceil(round(exact, 9))', 'exact', 'an integer|smallest'),
         ('fixed / per_example', 'per_example / fixed', 'the smallest'),
         (EXACT, 'exact = 1 / (1 - efficiency) * 15', 'the smallest'),
         ('return math', 'return str(fixed) or math', 'return an integer'),
-        ('math.ceil(exact)', 'float("nan")', 'an integer'),
-        ('math.ceil(exact)', '[15]', 'return an integer'),
+        ('math.ceil(round(exact, 9))', 'float("nan")', 'an integer'),
+        ('math.ceil(round(exact, 9))', '[15]', 'return an integer'),
     ],
     [
         ('return min', 'return max', 'not the fastest'),
@@ -89,13 +93,13 @@ WRONG = [
         ('math.ceil(', 'round(', 'of the step is bubble'),
         ('max(1, math', 'max(0, math', 'of the step is bubble'),
         (
-            'math.ceil(waits * (1 - bubble) / bubble)',
+            'math.ceil(round(waits * (1 - bubble) / bubble, 9))',
             'int(waits * (1 - bubble) / bubble) + 1',
             'of the step is bubble',
         ),
         ('max(1, math', 'max(2, math', 'of the step is bubble'),
         (
-            'math.ceil(waits * (1 - bubble) / bubble)',
+            'math.ceil(round(waits * (1 - bubble) / bubble, 9))',
             'waits * (1 - bubble) / bubble',
             'of the step is bubble',
         ),
@@ -120,13 +124,13 @@ RIGHT = [
             '    return n\n'
         ),
         (
-            'math.ceil(exact)',
-            'onp.int64(math.ceil(exact))',
+            'math.ceil(round(exact, 9))',
+            'onp.int64(math.ceil(round(exact, 9)))',
         ),
-        ('math.ceil(exact)', 'onp.ceil(exact)'),
+        ('math.ceil(round(exact, 9))', 'onp.ceil(exact)'),
         (
-            'math.ceil(exact)',
-            'onp.array(math.ceil(exact))',
+            'math.ceil(round(exact, 9))',
+            'onp.array(math.ceil(round(exact, 9)))',
         ),
     ],
     [

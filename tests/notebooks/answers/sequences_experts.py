@@ -18,6 +18,11 @@ WRONG = [
         ('return top, sum(totals), ', 'return ', 'three things'),
         ('top, sum(totals)', 'sum(totals), top', 'top should be'),
         ('parts if part[1] > 0', 'parts[:1]', 'should be'),
+        (
+            'max(part[0] for part in parts)',
+            'max(0, *[part[0] for part in parts])',
+            '',
+        ),
     ],
     [
         (WAIT, 'slowest += num_queries * num_keys', 'products, not'),
