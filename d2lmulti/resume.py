@@ -196,7 +196,7 @@ class Training:
             for i, param in enumerate(params)
             if not onp.isfinite(param.asnumpy()).all()
         ]
-        if before > 1000 * max(1, self.start_norm):
+        if not before <= 1000 * max(1, self.start_norm):  # also if it is nan
             cause = f'they had grown: the rate, {rate:g}, is too large'
         elif onp.isfinite(norm([param.grad for param in replicas[0]])):
             cause = f'the gradients are finite: the rate, {rate:g}, is far '

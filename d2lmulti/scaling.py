@@ -471,7 +471,7 @@ def run_seconds(work, mtbf, interval, checkpoint_seconds, restart_seconds):
     check_failures(work, mtbf, interval, checkpoint_seconds, restart_seconds)
     whole, rest = divmod(work, interval)  # the last part may be shorter
     growth = whole * math.expm1((interval + checkpoint_seconds) / mtbf)
-    if rest:
+    if rest > 1e-9 * interval:  # else rounding
         growth += math.expm1((rest + checkpoint_seconds) / mtbf)
     return mtbf * math.exp(restart_seconds / mtbf) * growth
 
@@ -482,7 +482,7 @@ def simulate_failures(work, mtbf, interval, checkpoint_seconds,
     check_failures(work, mtbf, interval, checkpoint_seconds, restart_seconds)
     rng = onp.random.RandomState(seed)
     now, saved, restart = 0.0, 0.0, 0.0
-    while saved < work:
+    while work - saved > 1e-9 * interval:  # else rounding
         segment = min(interval, work - saved)
         attempt = restart + segment + checkpoint_seconds
         failure = rng.exponential(mtbf)  # no memory: drawn for each attempt

@@ -348,7 +348,6 @@ OTHERS = {
             'is it above or below 1',
             'whose last bias is *k* times as large',
         ],
-        SHOWN: ['Types see more than half of the rooms'],
     },
     'claims': {
         DEFINED: ['Is its bandwidth why GPUs are faster'],
