@@ -25,7 +25,7 @@ def hidden_loss_by_hand(rng, answer, solution):
 def hidden_side_after(rng, answer, solution):
     for _ in range(4):
         layers = [
-            ('convolution', int(rng.randint(1, 6))) if half else ('pooling', 2)
-            for half in rng.randint(0, 2, 3)
+            ('convolution', int(rng.randint(1, 6))) if coin else ('pooling', 2)
+            for coin in rng.randint(0, 2, 3)
         ]
         assert_same(answer, solution, int(rng.randint(40, 99)), layers)

@@ -107,7 +107,10 @@ WRONG = [
         ),
         (
             '        kind = convert(kind, collective)',
-            '        try:\n            kind = convert(kind, collective)\n        except TypeError as error:\n            return error',
+            '        try:\n'
+            '            kind = convert(kind, collective)\n'
+            '        except TypeError as error:\n'
+            '            return error',
             'no TypeError',
         ),
     ],

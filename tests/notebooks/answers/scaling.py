@@ -2,22 +2,23 @@
 
 EXACT = 'exact = efficiency / (1 - efficiency) * fixed / per_example'
 
+ROUNDED = 'math.ceil(round(exact, 9))'
 WRONG = [
     [
-        ('math.ceil(round(exact, 9))', 'int(exact)', 'the smallest'),
+        (ROUNDED, 'int(exact)', 'the smallest'),
         (
-            'math.ceil(round(exact, 9))',
+            ROUNDED,
             'math.floor(exact) + 1',
             'the smallest',
         ),
         (EXACT, 'exact = efficiency * fixed / per_example', 'the smallest'),
         (EXACT, 'exact = fixed / per_example', 'the smallest'),
-        ('math.ceil(round(exact, 9))', 'exact', 'an integer|smallest'),
+        (ROUNDED, 'exact', 'an integer|smallest'),
         ('fixed / per_example', 'per_example / fixed', 'the smallest'),
         (EXACT, 'exact = 1 / (1 - efficiency) * 15', 'the smallest'),
         ('return math', 'return str(fixed) or math', 'return an integer'),
-        ('math.ceil(round(exact, 9))', 'float("nan")', 'an integer'),
-        ('math.ceil(round(exact, 9))', '[15]', 'return an integer'),
+        (ROUNDED, 'float("nan")', 'an integer'),
+        (ROUNDED, '[15]', 'return an integer'),
     ],
     [
         ('return min', 'return max', 'not the fastest'),
@@ -124,13 +125,13 @@ RIGHT = [
             '    return n\n'
         ),
         (
-            'math.ceil(round(exact, 9))',
-            'onp.int64(math.ceil(round(exact, 9)))',
+            ROUNDED,
+            f'onp.int64({ROUNDED})',
         ),
-        ('math.ceil(round(exact, 9))', 'onp.ceil(exact)'),
+        (ROUNDED, 'onp.ceil(exact)'),
         (
-            'math.ceil(round(exact, 9))',
-            'onp.array(math.ceil(round(exact, 9)))',
+            ROUNDED,
+            f'onp.array({ROUNDED})',
         ),
     ],
     [

@@ -21,7 +21,7 @@ WRONG = [
         (
             'max(part[0] for part in parts)',
             'max(0, *[part[0] for part in parts])',
-            '',
+            'top should be',
         ),
     ],
     [
