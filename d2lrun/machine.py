@@ -16,7 +16,9 @@ from .settings import EXIT_HOOK, SETTINGS
 MALLOC = [
     (-4, 0, 'MALLOC_MMAP_MAX_'),  # never from mmap
     (-1, 2**31 - 1, 'MALLOC_TRIM_THRESHOLD_'),  # keep what was freed
-    (-8, 1, 'MALLOC_ARENA_MAX'),  # one heap for all threads
+    # One heap for all threads. In a Jupyter kernel, whose threads have theirs
+    # before it can be set here, the variable does it (requirements/install.sh).
+    (-8, 1, 'MALLOC_ARENA_MAX'),
 ]
 NOT_LIMITED = (
     "MXNet's threads cannot be limited here, so two CPU devices may hang: "

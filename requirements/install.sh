@@ -271,6 +271,11 @@ with_uv || with_pip || {
     fail "MXNet does not start: see the end of $log"
 }
 
+# A kernel has threads before it imports MXNet, each with its own heap, and
+# `d2lrun/machine.py` comes too late to give all the same one.
+$venv/bin/python -m ipykernel install --sys-prefix --env MALLOC_ARENA_MAX 1 ||
+    fail "could not install Jupyter's kernel: see the end of $log"
+
 # The notebooks name no kernel: let JupyterLab start the only one there is
 # without asking, show the list of the chapters (notebooks/README.md) as a
 # page, and ask nothing about news either. The server's settings let a

@@ -108,6 +108,7 @@ def test_the_conda_files_take_all_versions_from_the_extras(name, extra, mxnet):
     ]
     packages = [line[2:] for line in lines[lines.index('- pip:') + 1 :]]
     assert '- python=3.11' in lines
+    assert "MALLOC_ARENA_MAX: '1'" in lines
     assert packages == [
         f'-e .[{extra},dev]',
         mxnet,
