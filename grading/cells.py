@@ -1,6 +1,7 @@
 """The code cells of a notebook: which define the names that others use."""
 
 import ast
+import builtins
 import functools
 import re
 import symtable
@@ -178,8 +179,32 @@ def needed_for(sources, others):
     return kept
 
 
+def is_quick(source):
+    """Return whether a cell only imports and defines, or is exported."""
+    kinds = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+    return source.startswith('#| export') or (
+        is_python(plain(source))
+        and all(
+            isinstance(one, kinds) for one in ast.parse(plain(source)).body
+        )
+    )
+
+
+def used_at_once(source):
+    """Return the names that a cell uses when it runs, not when its functions
+    are called."""
+    table = symtable.symtable(plain(source), 'cell', 'exec')
+    return {
+        symbol.get_name()
+        for symbol in table.get_symbols()
+        if symbol.is_referenced()
+        and not (symbol.is_assigned() or symbol.is_imported())
+    }
+
+
 def code_before(notebook):
-    """Return the sources of the cells whose names the exercises use."""
+    """Return the sources of the cells whose names the exercises use, and of
+    those that cost nothing: answers may use their names."""
     exercises = [
         cell
         for tag in ('exercise', 'solution', 'check')
@@ -189,7 +214,16 @@ def code_before(notebook):
     others = [
         cell['source']
         for cell in code_cells(notebook)
-        if cell not in exercises + slow
+        if cell not in exercises
+        and (cell not in slow or is_quick(cell['source']))
         and not cell['source'].startswith('%%')  # writes a file
     ]
-    return needed_for([cell['source'] for cell in exercises], others)
+    needed = needed_for([cell['source'] for cell in exercises], others)
+    kept, known = [], set(dir(builtins))
+    for source in others:
+        if source in needed or (
+            is_quick(source) and used_at_once(source) <= known
+        ):
+            kept.append(source)
+            known |= names_in(source)[0]
+    return kept

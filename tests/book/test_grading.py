@@ -913,6 +913,14 @@ def test_a_chapter_of_the_book_is_graded(chapters):
     assert all(result.chapter == '02_network' for result in results)
 
 
+def test_an_answer_may_use_whatever_its_chapter_exports(chapters):
+    for chapter in chapters:
+        known = set().union(*(cells.names_in(s)[0] for s in chapter.before))
+        for source in chapter.ours:
+            if source.startswith('#| export'):
+                assert cells.names_in(source)[0] <= known, chapter.stem
+
+
 def test_our_solutions_in_a_submission_are_not_answers(chapters):
     notebook = nbformat.read(NOTEBOOKS / '02_network.ipynb', 4)
     chapter, answers = submissions.match(notebook, chapters)
