@@ -16,8 +16,8 @@ from .settings import EXIT_HOOK, SETTINGS
 MALLOC = [
     (-4, 0, 'MALLOC_MMAP_MAX_'),  # never from mmap
     (-1, 2**31 - 1, 'MALLOC_TRIM_THRESHOLD_'),  # keep what was freed
-    # One heap for all threads. In a Jupyter kernel, whose threads have theirs
-    # before it can be set here, the variable does it (requirements/install.sh).
+    # One heap for all threads. Those of a Jupyter kernel have theirs before it
+    # can be set here: there the variable does it (requirements/install.sh).
     (-8, 1, 'MALLOC_ARENA_MAX'),
 ]
 NOT_LIMITED = (
