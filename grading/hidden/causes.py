@@ -26,3 +26,6 @@ def hidden_first_cause(rng, answer, solution):
             assert_same(
                 answer, solution, load, step, slowdown, waited, exchange, fixed
             )
+    for i in range(4):  # exactly a fifth, and exactly 1.35: not too much
+        load, waited, exchange, fixed = (float(i == j) for j in range(4))
+        assert_same(answer, solution, load, 5.0, 1.35, waited, exchange, fixed)
