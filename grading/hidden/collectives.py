@@ -5,16 +5,28 @@ import numpy as onp
 from compare import is_close
 
 import d2lmulti
+from d2lmulti.devices import record_copies
 
 
 def hidden_ring_reduce_scatter(rng, answer, solution):
-    for k in (1, 2, 3, 4):
-        values = rng.randn(k, 10).astype('float32')
-        data = [mx.np.array(v, ctx=mx.cpu(i)) for i, v in enumerate(values)]
-        parts = [part.asnumpy().ravel() for part in answer(data)]
+    for k in (1, 2, 3, 4, 6):
+        values = rng.randn(k, int(rng.randint(k, 25))).astype('float32')
+        devices = [mx.cpu(int(i)) for i in rng.permutation(9)[:k]]
+        data = [mx.np.array(v, ctx=d) for v, d in zip(values, devices)]
+        parts = []
+        copies = record_copies(
+            lambda: parts.extend(answer(data))  # noqa: B023
+        )
         assert len(parts) == k and is_close(
-            onp.concatenate(parts), values.sum(axis=0)
+            onp.concatenate([part.asnumpy().ravel() for part in parts]),
+            values.sum(axis=0),
         ), f'hidden check: the sum of {k} arrays is not in the slices'
+        pairs = zip(devices, devices[1:] + devices[:1])
+        links = [pair for pair in pairs for _ in range(k - 1)]
+        found = [(sender, receiver) for sender, receiver, _ in copies]
+        assert [part.ctx for part in parts] == devices and (
+            sorted(map(str, found)) == sorted(map(str, links))
+        ), f'hidden check: {k} devices, {devices}: slices or copies elsewhere'
 
 
 def hidden_halving_steps(rng, answer, solution):
@@ -33,11 +45,17 @@ def hidden_train_batch_bucketed(rng, answer, solution):
     n, lr = int(rng.randint(5, 40)), float(rng.uniform(0.05, 0.5))
     X = mx.np.array(rng.randn(n, 1, 28, 28).astype('float32'))
     y = mx.np.array(rng.randint(0, 10, n))
-    devices = [mx.cpu(i) for i in range(3)]
-    results = []
+    devices = [mx.cpu(int(i)) for i in rng.permutation(5)[:3]]
+    results, sent = [], []
     for step in (answer, solution):
         params = [10 * param for param in d2lmulti.init_params(1)]
         replicas = [d2lmulti.get_params(params, d) for d in devices]
-        step(X, y, replicas, devices, lr)
+        arguments = X, y, replicas, devices, lr
+        copies = record_copies(lambda: step(*arguments))  # noqa: B023
         results.append(replicas)
+        sent.append(sum(num_bytes for _, _, num_bytes in copies))
     assert is_close(*results), f'hidden check: {n} images on 3 devices'
+    assert sent[0] <= sent[1], (
+        f'hidden check: {n} images on 3 devices: {sent[0]:,} bytes are sent, '
+        f'where {sent[1]:,} are enough'
+    )

@@ -51,3 +51,12 @@ def assert_same(answer, solution, *arguments):
         same = False
     name = answer.__name__
     assert same, f'hidden check: {name}{arguments} is not {value!r}'[:400]
+
+
+def assert_unchanged(answer, *arguments):
+    """Assert that an answer leaves its arguments, and what they hold."""
+    given = copy.deepcopy(arguments)
+    answer(*arguments)
+    assert is_close(arguments, given), (
+        f'hidden check: {answer.__name__} changes its arguments'
+    )

@@ -1,6 +1,7 @@
 """Hidden checks of chapter 7."""
 
 import mxnet as mx
+import numpy as onp
 from compare import assert_same
 
 
@@ -42,12 +43,65 @@ def hidden_clipped_step(rng, answer, solution):
                     f'hidden check: clipped_step on {k} devices, {n} images, '
                     f'max_norm {part:.3g} of the norm: other parameters'
                 )
+    for momentum in (0, float(rng.uniform(0.5, 0.95))):
+        for max_norm in (1e9, float(rng.uniform(0.01, 0.1))):
+            same_on_small_net(rng, answer, solution, momentum, max_norm)
+
+
+def same_on_small_net(rng, answer, solution, momentum, max_norm):
+    """Compare steps of a network with batch normalization, the first of
+    which has a gradient of zero."""
+    devices = [mx.cpu(i) for i in range(int(rng.randint(1, 4)))]
+    n, seed = int(rng.randint(4, 12)), int(rng.randint(1000))
+    X = mx.np.array(rng.rand(n, 1, 28, 28), dtype='float32')
+    y = mx.np.array(rng.randint(0, 10, n), dtype='int32')
+    found = []
+    for step in (answer, solution):
+        net = mx.gluon.nn.HybridSequential()
+        net.add(
+            mx.gluon.nn.BatchNorm(),
+            mx.gluon.nn.Dense(
+                5,
+                activation='relu',
+                bias_initializer=mx.init.Constant(-0.1),
+            ),
+            mx.gluon.nn.Dense(10, use_bias=False),
+        )
+        mx.random.seed(seed)
+        net.initialize(init=mx.init.Xavier(), ctx=devices)
+        for device in devices:
+            net(mx.np.zeros((1, 1, 28, 28), ctx=device))
+        trainer = mx.gluon.Trainer(
+            net.collect_params(),
+            'sgd',
+            {'learning_rate': 0.1, 'momentum': momentum},
+            update_on_kvstore=False,
+        )
+        for images in (0 * X, X, X):
+            step(images, y, net, trainer, devices, max_norm)
+        found.append(
+            [
+                param.data(device).asnumpy()
+                for param in net.collect_params().values()
+                for device in devices
+                if param.grad_req != 'null'
+            ]
+        )
+    assert all(map(almost_equal, *found)), (
+        f'hidden check: clipped_step with batch normalization, momentum '
+        f'{momentum:.2g}, max_norm {max_norm:.2g}: other parameters'
+    )
+
+
+def almost_equal(value, right):
+    return onp.allclose(value, right, rtol=1e-4, atol=1e-5)
 
 
 def hidden_shares(rng, answer, solution):
     cases = [  # the exact shares of the first two invite rounding errors
         ([1, 1, 1, 3], 6 * int(rng.randint(100)) + 2),
         ([3, 2, 3], 8 * int(rng.randint(100)) + 4),
+        ([2, 1, 1], 4 * int(rng.randint(100)) + 2),
         *(
             (rng.uniform(10, 500, k).tolist(), int(rng.randint(2, 900)))
             for k in (1, 2, 4, 30)
@@ -70,3 +124,6 @@ def hidden_step_argument(rng, answer, solution):
         n = int(rng.randint(2, 90))
         assert_same(answer, solution, [n] * k)
         assert_same(answer, solution, [n] * k + [n - 1])
+        assert_same(answer, solution, [n - 1] + [n] * k)
+        assert_same(answer, solution, [n, *[n + 1] * k, n])
+        assert_same(answer, solution, [n - 1, n, n + 1])

@@ -1,6 +1,6 @@
 """Hidden checks of chapter 12."""
 
-from compare import assert_same
+from compare import assert_same, is_close
 
 
 def hidden_join(rng, answer, solution):
@@ -8,11 +8,17 @@ def hidden_join(rng, answer, solution):
         counts = [int(n) for n in rng.randint(1, 50, k)]
         means, variances = [*rng.randn(k)], [*rng.uniform(0, 3, k)]
         assert_same(answer, solution, counts, means, variances)
+        shift = float(rng.uniform(2e7, 5e7))
+        moved = [shift + mean for mean in means]
+        _, variance = answer(counts, moved, variances)
+        assert is_close(variance, solution(counts, moved, variances)[1]), (
+            f'hidden check: join{(counts, moved, variances)}: not {variance!r}'
+        )
 
 
 def hidden_from_sums(rng, answer, solution):
-    for n in (1, 4, 30):
-        values = rng.randn(n)
+    for n in (1, 2, 4, 30, 1000):
+        values = rng.randn(n) * 10 ** float(rng.uniform(-3, 3))
         total, squares = float(values.sum()), float((values**2).sum())
         assert_same(answer, solution, n, total, squares)
 

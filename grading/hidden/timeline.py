@@ -6,8 +6,9 @@ from d2lmulti.timeline import Operator
 
 
 def hidden_idle_fractions(rng, answer, solution):
-    for num in (1, 4, 13):
-        names = [f'cpu({i})' for i in range(int(rng.randint(2, 5)))]
+    for num in (1, 4, 13, 60):
+        names = ['cpu(1)', 'cpu(10)', 'gpu(1)', 'cpu(2)', 'cpu(12)']
+        names = [names[i] for i in rng.permutation(5)[: rng.randint(2, 6)]]
         operators = []
         for _ in range(num):
             start, length = rng.uniform(0, 20), rng.uniform(0.1, 9)
@@ -23,17 +24,21 @@ def hidden_idle_fractions(rng, answer, solution):
 
 
 def hidden_train_prefetched(rng, answer, solution):
-    def load(count, events):
-        for i in range(count):
-            events.append(f'load {i}')
-            yield i + 1
+    class Load:  # to iterate over, not an iterator
+        def __init__(self, count, events):
+            self.count, self.events = count, events
+
+        def __iter__(self):
+            for i in range(self.count):
+                self.events.append(f'load {i}')
+                yield i + 1
 
     for count in (0, 1, 2, int(rng.randint(4, 20))):
         logs = []
         for train in (answer, solution):
             log = []
             train(
-                load(count, log), log.append, lambda log=log: log.append('w')
+                Load(count, log), log.append, lambda log=log: log.append('w')
             )
             logs.append(log)
         assert logs[0] == logs[1], f'hidden check: {count} minibatches'
@@ -42,6 +47,8 @@ def hidden_train_prefetched(rng, answer, solution):
 def hidden_overlapped_seconds(rng, answer, solution):
     for _ in range(6):
         times = [float(seconds) for seconds in rng.uniform(0, 9, 3)]
+        assert_same(answer, solution, *times, float(rng.rand()))
+        times = [seconds / 1000 for seconds in times]  # not to be rounded
         assert_same(answer, solution, *times, float(rng.rand()))
 
 

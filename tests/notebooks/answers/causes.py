@@ -43,6 +43,25 @@ WRONG = [
             + '        fixed * (wanted - 1) / per_image * factor))',
             '5 images, not 3',
         ),
+        # never enough: loops that do not end
+        ('n * per_image / k) <', 'n * per_image / 2) <', 'does its loop end'),
+        ('n += 1\n', 'k += 0\n', 'does its loop end'),
+        ('n * per_image / k) <', 'n * per_image) <', 'does its loop end'),
+        (
+            BATCH
+            + '    import itertools\n'
+            + '    return next(n for n in itertools.count(1)\n'
+            + '                if (fixed + n * per_image) >= wanted\n'
+            + '                * (fixed + n * per_image / min(k, 2)))',
+            'does its loop end',
+        ),
+        (
+            BATCH
+            + '    if fixed + per_image >= wanted * (fixed + per_image / 2):\n'
+            + '        return 1\n'
+            + '    return 1 + smallest_batch(fixed, per_image, k, wanted)\n',
+            'calls itself too often',
+        ),
     ],
     [
         ('.index(True) + 1', '.index(True)', 'in order'),
@@ -113,6 +132,13 @@ RIGHT = [
         + '    return next(n for n in range(1, 10 ** 6)\n'
         + '                if fixed + n * per_image\n'
         + '                >= wanted * (fixed + n * per_image / k))',
+        BATCH
+        + '    n = onp.arange(1, 10**5)\n'
+        + '    speedups = (fixed + n * per_image) / (fixed + n * per_image / k)\n'
+        + '    return n[speedups >= wanted][0]',
+        BATCH
+        + '    return min(n for n in range(1, 10**5) if fixed + n * per_image\n'
+        + '               >= wanted * (fixed + n * per_image / k))',
     ],
     [
         CAUSE

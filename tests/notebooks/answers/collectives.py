@@ -2,10 +2,31 @@
 
 WRONG = [
     [
+        (  # cpu(i) instead of the device of data[i]
+            'copyto(data[(i + 1) % k].ctx)',
+            'copyto(mx.cpu((i + 1) % k))',
+            r'on \[cpu\(2\), cpu\(0\), cpu\(1\)\]: 2 copies',
+        ),
+        (
+            'return [slices[i][i] for i in range(k)]',
+            'return [slices[i][i].copyto(mx.cpu(i)) for i in range(k)]',
+            'the first on the device of data',
+        ),
+        (  # the size of the example
+            'split_views(array, k)',
+            '[array[part] for part in split_slices(10, k)]',
+            'is a remainder left out',
+        ),
+        (
+            'split_views(array, k)',
+            '[array[j * (len(array) // k):(j + 1) * (len(array) // k)]\n'
+            '               for j in range(k)]',
+            'is a remainder left out',
+        ),
         (
             '(i - 1 - step) % k].copyto',
             '(i - step) % k].copyto',
-            'does each slice visit every device once',
+            'does each slice visit all devices',
         ),
         # The ring of the chapter: slice i + 1 ends on device i.
         (
@@ -24,7 +45,7 @@ WRONG = [
         (
             'range(k - 1)',
             'range(k)',
-            'does each slice visit every device once',
+            'does each slice visit all devices',
         ),
         ('range(k - 1)', 'range(k - 2)', 'copies leave each device'),
         ('[slices[i][i] for i', '[slices[0][i] for i', 'return 2 arrays'),
@@ -159,6 +180,31 @@ WRONG = [
             'train_batch',
         ),
         ('sgd(params, lr', 'sgd(params, 0.2', 'is not that of'),
+        (  # parameters travel in the bucket, too
+            '[[param.grad for param in params]',
+            '[[a for p in params for a in (p.grad, p.copy())]',
+            'what else is in the bucket',
+        ),
+        (  # padded to twice its size
+            '[[param.grad for param in params]',
+            '[[param.grad for param in params] + [np.zeros(\n'
+            '                          129_068, ctx=params[0].ctx)]',
+            'what else is in the bucket',
+        ),
+        (  # the whole minibatch on each device
+            """def train_batch_bucketed(X, y, device_params, devices, lr):
+    with autograd.record():
+        losses = [loss(lenet(X.copyto(device), params), y.copyto(device)).sum()
+                  for device, params in zip(devices, device_params)]
+    for total in losses:
+        total.backward()
+    bucket_allreduce([[param.grad for param in params]
+                      for params in device_params], ring_allreduce)
+    for params in device_params:
+        sgd(params, lr, len(devices) * len(X))
+""",
+            'of a minibatch of 61',
+        ),
     ],
 ]
 
@@ -166,7 +212,7 @@ RIGHT = [
     [
         (
             'split_views(array, k)',
-            '[array.reshape(-1)[part] for part in split_slices(10, k)]',
+            '[array.reshape(-1)[part] for part in split_slices(array.size, k)]',
         ),
         (
             'return [slices[i][i] for i in range(k)]',
@@ -188,7 +234,7 @@ RIGHT = [
         # Other slices, in two dimensions.
         """def ring_reduce_scatter(data):
     k = len(data)
-    ends = [j if j < k else 10 for j in range(k + 1)]
+    ends = [j if j < k else data[0].size for j in range(k + 1)]
     for step in range(1, k):
         for j in range(k):
             mine, other = data[(j + step) % k], data[(j + step + 1) % k]

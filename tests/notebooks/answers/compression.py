@@ -1,5 +1,15 @@
 """Answers to the exercises of 10_compression, right and wrong, in order."""
 
+ONE_DIMENSION = """def compress(gradient, residual, threshold):
+    sent, left = [], []
+    for g, r in zip(gradient, residual):
+        total = g + r
+        value = int(total >= threshold) - int(total <= -threshold)
+        sent.append(value * threshold)
+        left.append(total - value * threshold)
+    return sent, left
+"""
+
 WRONG = [
     [
         ('gradient + residual', 'gradient', 'MXNet sends other numbers'),
@@ -35,6 +45,17 @@ WRONG = [
             '(total**2 >= threshold / 2)',
             'MXNet sends',
         ),
+        (ONE_DIMENSION, r'shape \(5, 8\), push 1: your answer raises'),
+        (  # as the whole vector, not number by number
+            'return sent, total - sent',
+            'return sent.ravel(), (total - sent).ravel()',
+            r'shape \(5, 8\).*of the shape of the gradient',
+        ),
+        (
+            '(abs(total) >= threshold)',
+            '(abs(total) >= 0.25)',
+            r'shape \(5, 8\).*MXNet sends other numbers',
+        ),
     ],
     [
         ('m * n // (factor * (m + n))', 'm * n // (m + n)', 'should be 1'),
@@ -63,6 +84,23 @@ WRONG = [
             '    return max(r for r in range(65)\n'
             '               if r * (m + n) * factor <= m * n)\n',
             'should be 450, not 64',
+        ),
+        # quotients of floats, just below a whole number
+        (
+            'm * n // (factor * (m + n))',
+            'int(1 / (factor * (1 / m + 1 / n)))',
+            'largest_rank.15, 10, 2. should be 3',
+        ),
+        (
+            'm * n // (factor * (m + n))',
+            'int(1 / factor / (1 / m + 1 / n))',
+            'largest_rank.10, 15, 3. should be 2',
+        ),
+        (
+            'def largest_rank(m, n, factor):\n'
+            '    return max(r for r in range(min(m, n) + 1)\n'
+            '               if r * (1 / m + 1 / n) <= 1 / factor)\n',
+            'largest_rank.10, 15, 3. should be 2',
         ),
     ],
     [
@@ -108,6 +146,22 @@ WRONG = [
             'arguments were changed',
         ),
         ('velocity), velocity', 'velocity)', 'return two arrays'),
+        (  # right for one dimension
+            'onp.mean(arrived, axis=0)',
+            'onp.mean(onp.vstack(arrived), axis=0)',
+            r'shape \(2, 3\)',
+        ),
+        (
+            'onp.mean(arrived, axis=0)',
+            'onp.transpose(arrived).mean(-1)',
+            r'shape \(2, 3\)',
+        ),
+        (
+            'onp.mean(arrived, axis=0)',
+            'onp.array(arrived).T.mean(axis=1)',
+            r'shape \(',
+        ),
+        ('onp.mean(arrived, axis=0)', 'onp.mean(arrived)', 'velocity is'),
     ],
 ]
 
@@ -115,12 +169,13 @@ RIGHT = [
     [
         """def compress(gradient, residual, threshold):
     sent, left = [], []
-    for g, r in zip(gradient, residual):
+    for g, r in zip(gradient.ravel(), residual.ravel()):
         total = g + r
         value = int(total >= threshold) - int(total <= -threshold)
         sent.append(value * threshold)
         left.append(total - value * threshold)
-    return sent, left
+    shape = gradient.shape
+    return onp.reshape(sent, shape), onp.reshape(left, shape)
 """,
         """import numpy
 def compress(gradient, residual, threshold):
@@ -146,6 +201,11 @@ def compress(gradient, residual, threshold):
     [
         ('velocity), velocity', 'velocity), velocity.copy()'),
         ('onp.mean(arrived, axis=0)', 'sum(arrived) / len(arrived)'),
+        (
+            'onp.mean(arrived, axis=0)',
+            'onp.array([sum(column) / len(arrived)\n'
+            '                               for column in zip(*arrived)])',
+        ),
         """def outer_step(start, arrived, velocity, outer_lr, momentum):
     moved = sum(start - params for params in arrived) / len(arrived)
     new = moved + momentum * velocity

@@ -218,6 +218,57 @@ def clipped_step(X, y, net, trainer, devices, max_norm):
             '            gradient = gradient * scale',
             'after clipping',
         ),
+        (  # running statistics have no gradient
+            """values()
+              if param.grad_req != 'null']""",
+            'values()]',
+            'batch normalization.*your answer raises',
+        ),
+        (  # only layers that LeNet has
+            "if param.grad_req != 'null'",
+            "if param.name.endswith(('weight', 'bias'))",
+            'batch normalization.*max_norm 0.2',
+        ),
+        (  # divides by a norm of zero
+            'max(squares ** 0.5, 1e-12)',
+            'squares ** 0.5',
+            'step 1: your answer raises ZeroDivisionError',
+        ),
+        (  # 0 / 0, in NumPy
+            'scale = min(1, max_norm * len(X) / max(squares ** 0.5, 1e-12))',
+            'norm = onp.float64(squares) ** 0.5\n'
+            '    scale = onp.minimum(norm, max_norm * len(X)) / norm',
+            'step 1: gradient 0',
+        ),
+        (  # its own update, without momentum
+            """
+    for param in params:
+        for device in devices:
+            param.grad(device)[:] *= scale
+    trainer.update(len(X))
+""",
+            """
+    rate = trainer.learning_rate * scale / len(X)
+    for param in params:
+        for data, grad in zip(param.list_data(), param.list_grad()):
+            data -= rate * grad
+""",
+            'momentum 0.9, step 3',
+        ),
+        (  # the fixed learning rate, and a step in NumPy
+            """
+    for param in params:
+        for device in devices:
+            param.grad(device)[:] *= scale
+    trainer.update(len(X))
+""",
+            """
+    for param in params:
+        step = 0.1 * scale / len(X) * param.grad(devices[0]).asnumpy()
+        param.set_data(np.array(param.data(devices[0]).asnumpy() - step))
+""",
+            'momentum 0.9, step 3',
+        ),
     ],
     [
         ('return len(lengths)', 'return sum(lengths)', 'how many times'),
@@ -296,13 +347,27 @@ def shares(rates, n):
 def clipped_step(X, y, net, trainer, devices, max_norm):
     backward_on_all(X, y, net, devices)
     trainer.allreduce_grads()
-    params = net.collect_params().values()
+    params = [p for p in net.collect_params().values() if p.grad_req != 'null']
     norm = onp.linalg.norm(onp.concatenate(
         [p.grad(devices[-1]).asnumpy().ravel() for p in params])) / len(X)
     if norm > max_norm:
         for p in params:
             for device in devices:
                 p.grad(device)[:] = p.grad(device) * float(max_norm / norm)
+    trainer.update(len(X))
+""",
+        """
+def clipped_step(X, y, net, trainer, devices, max_norm):
+    backward_on_all(X, y, net, devices)
+    trainer.allreduce_grads()
+    grads = [p.list_grad() for p in net.collect_params().values()
+             if p.grad_req == 'write']
+    norm = float(sum((g[0] ** 2).sum() for g in grads)) ** 0.5 / len(X)
+    while norm > max_norm:
+        for replicas in grads:
+            for g in replicas:
+                g *= max_norm / norm
+        norm = max_norm
     trainer.update(len(X))
 """,
     ],

@@ -23,6 +23,8 @@ WRONG = [
             'which one ends',
         ),
         ('/ len(speeds)', '/ (len(speeds) + 1)', 'which one ends'),
+        ('/ min(speeds)', '// min(speeds)', 'which one ends'),
+        ('/ min(speeds)', '/ max(1, min(speeds))', 'which one ends'),
         ('def gain(speeds):\n    return speeds\n', 'return a number'),
         ('min(speeds)', 'min(speeds[0], speeds[-1])', 'which one ends'),
         (
@@ -73,6 +75,31 @@ WRONG = [
         (
             'def join_means(gradients, sizes):\n'
             "    return ['none'] * len(gradients[0])\n",
+            'an array of shape',
+        ),
+        # right for one dimension
+        (
+            'def join_means(gradients, sizes):\n'
+            '    return onp.array(sizes) @ onp.stack(gradients) / sum(sizes)\n',
+            'like each gradient|answer raises|count the same',
+        ),
+        (
+            'def join_means(gradients, sizes):\n'
+            '    mean = [sum(g[i] * n for g, n in zip(gradients, sizes))\n'
+            '            for i in range(gradients[0].size)]\n'
+            '    return onp.array(mean) / sum(sizes)\n',
+            'answer raises IndexError',
+        ),
+        (
+            'def join_means(gradients, sizes):\n'
+            '    n = onp.array(sizes).reshape(-1, 1)\n'
+            '    return (n * gradients).sum(axis=0) / n.sum()\n',
+            'answer raises ValueError|each gradient',
+        ),
+        (
+            'sum(g * n for g, n in zip(gradients, sizes)) / sum(sizes)',
+            'onp.ravel(sum(g * n for g, n in zip(gradients, sizes)))'
+            ' / sum(sizes)',
             'an array of shape',
         ),
     ],
@@ -154,9 +181,14 @@ RIGHT = [
             'return sum(np.array(g) * n for g, n in zip(gradients, sizes))',
         ),
         (
-            'return sum(g * n for g, n in zip(gradients, sizes)) / sum(sizes)',
-            'return (onp.array(sizes) @ onp.stack(gradients)'
-            ' / sum(sizes)).tolist()',
+            'def join_means(gradients, sizes):\n'
+            '    return (onp.tensordot(sizes, gradients, 1)\n'
+            '            / sum(sizes)).tolist()\n'
+        ),
+        (
+            'def join_means(gradients, sizes):\n'
+            '    n = onp.array(sizes).reshape(-1, *[1] * gradients[0].ndim)\n'
+            '    return (n * gradients).sum(axis=0) / n.sum()\n'
         ),
     ],
     [

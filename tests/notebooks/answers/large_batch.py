@@ -31,6 +31,16 @@ WRONG = [
             'should be 2',
         ),
         (
+            'steps * (fixed + b / (k * speed))',
+            'round(steps * (fixed + b / (k * speed)), 2)',
+            'should be 0.0329',
+        ),
+        (
+            'steps * (fixed + b / (k * speed))',
+            'steps * round(fixed + b / (k * speed), 4)',
+            'should be',
+        ),
+        (
             "def seconds_to(steps, b, k, fixed, speed):\n    return '10'",
             "should be 10, not '10'",
         ),
@@ -74,6 +84,15 @@ WRONG = [
             'step / num_steps if step < num_steps - 1 else 1',
             'should be',
         ),
+        (
+            'return lr * (1 + onp.cos(onp.pi * min(1, step / num_steps))) / 2',
+            'return round(\n'
+            '        lr * (1 + onp.cos(onp.pi * min(1, step / num_steps))) / 2, 4)',
+            'should be',
+        ),
+        ('onp.pi *', '3.14 *', 'should be'),
+        ('onp.pi *', '3.14159 *', 'should be'),
+        ('return lr * (1', 'return 1e-4 + lr * (1', 'should be'),
     ],
 ]
 

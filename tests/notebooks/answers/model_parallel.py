@@ -15,6 +15,30 @@ WRONG = [
         ('(p - 1) / (m + p - 1) >', '1 / (m + 1) >', 'p = 1'),
         ('> max_fraction', '> 0.3', '1, not 3'),
         ('return m', 'return float("nan")', 'not nan'),
+        # where the limit is met exactly: one too many, and rounding
+        (
+            'def micro_batches_needed(p, max_fraction):\n'
+            '    m = (p - 1) / max_fraction - (p - 1)\n'
+            '    return max(1, int(m) + 1)\n',
+            'not 2|not 90',
+        ),
+        (
+            'def micro_batches_needed(p, max_fraction):\n'
+            '    m = (p - 1) * (1 - max_fraction) / max_fraction\n'
+            '    return max(1, int(onp.ceil(m)))\n',
+            '0.11: 89, not 90',
+        ),
+        (
+            'def micro_batches_needed(p, max_fraction):\n'
+            '    return max(1, int(onp.ceil((p - 1) * (1 / max_fraction - 1))))',
+            '0.11: 89, not 90',
+        ),
+        (
+            'def micro_batches_needed(p, max_fraction):\n'
+            '    return max(1, round((p - 1) / max_fraction - (p - 1)))\n',
+            'the smallest m',
+        ),
+        ('> max_fraction:', '> max_fraction and m < 1000:', 'not 1000'),
     ],
     [
         (
@@ -61,19 +85,19 @@ WRONG = [
         (
             'np.dot(h, W) for h, W in zip(units, weights)) + b',
             'np.dot(h, W) + b for h, W in zip(units, weights))',
-            'k = 2: b was added 2 times',
+            'k = 2, .*: b was added 2 times',
         ),
-        (' + b\n', '\n', 'k = 1: b was added 0 times'),
+        (' + b\n', '\n', 'k = 1, .*: b was added 0 times'),
         (' + b\n', ' + 1\n', 'is every part in the sum'),
         (
             'zip(units, weights)) + b',
             'zip(units, weights)) / len(units) + b',
-            'k = 2: is every part',
+            'k = 2, .*: is every part',
         ),
         (
             'zip(units, weights)) + b',
             'zip(units[:1], weights)) + b',
-            'k = 2: is every part',
+            'k = 2, .*: is every part',
         ),
         (
             'zip(units, weights)) + b',
@@ -82,6 +106,40 @@ WRONG = [
         ),
         (') + b\n', ').sum(axis=0) + b\n', 'a row of three scores'),
         ('    return sum', '    sum', 'a row of three scores'),
+        # all parts as wide as the first, or the first the widest
+        (
+            'np.dot(h, W) for h, W in zip(units, weights)) + b',
+            'np.dot(h[:, :len(weights[0])], W[:len(weights[0])])\n'
+            '               for h, W in zip(units, weights)) + b',
+            r'parts with \[2, 5\] columns: is every part',
+        ),
+        (
+            'def scores_from(units, weights, b):\n'
+            '    h, W = np.concatenate(units, 1), np.concatenate(weights)\n'
+            '    pieces = split_slices(len(W), len(units))\n'
+            '    return sum(np.dot(h[:, :units[0].shape[1] * len(units)][:, p],'
+            '\n                      W[p]) for p in pieces) + b\n',
+            r'columns',
+        ),
+        (
+            'def scores_from(units, weights, b):\n'
+            '    W = np.zeros((len(units), len(weights[0]), len(b)))\n'
+            '    h = np.zeros((len(units), len(units[0]), len(weights[0])))\n'
+            '    for i, (part, rows) in enumerate(zip(units, weights)):\n'
+            '        h[i, :, :part.shape[1]], W[i, :len(rows)] = part, rows\n'
+            '    return np.matmul(h, W).sum(axis=0) + b\n',
+            r'parts with \[2, 5\] columns: your answer raises',
+        ),
+        (
+            ' + b\n',
+            '[:2] + b\n',
+            'a row of three scores for each of 3 examples',
+        ),
+        (
+            ') + b\n',
+            ') + b if len(units) > 1 else np.dot(units[0], weights[0]) + 0\n',
+            'b was added 0 times',
+        ),
     ],
 ]
 

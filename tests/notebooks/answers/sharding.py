@@ -36,6 +36,40 @@ WRONG = [
             '            return k\n',
             'should be 5000, not None',
         ),
+        (
+            'def devices_needed(num_params, stage, room):\n'
+            '    for k in range(1, 10**5):\n'
+            '        part = -(-num_params // k)\n'  # whole numbers
+            '        held = [num_params] * (3 - stage) + [part] * stage\n'
+            '        if 4 * (held[0] + held[1] + 2 * held[2]) <= room:\n'
+            '            return k\n',
+            'should be 16000, not 16130',
+        ),  # shards of whole numbers
+        # sums of floats, a little above the limit
+        (
+            'def devices_needed(num_params, stage, room):\n'
+            '    for k in range(1, 10**5):\n'
+            '        held = [4, 4, 8]\n'
+            '        for i in range(stage):\n'
+            '            held[2 - i] /= k\n'
+            '        if num_params * sum(held) <= room:\n'
+            '            return k\n',
+            'should be 30, not 31|16001',
+        ),
+        (
+            'def devices_needed(num_params, stage, room):\n'
+            '    sharded = [0, 8, 12, 16][stage]\n'
+            '    for k in range(1, 10**5):\n'
+            '        if num_params * (16 - sharded + sharded / k) <= room:\n'
+            '            return k\n',
+            'should be 30, not 31|16001',
+        ),
+        ('return max(', 'return min(10**4, ', 'should be'),
+        (
+            'max(1, -(-sharded // left))',
+            'max(1, round(sharded / left))',
+            'should be',
+        ),
     ],
     [
         (
@@ -120,6 +154,27 @@ WRONG = [
             'nothing moved',
         ),
         (', state, lr)', ', [], lr)', 'states'),
+        (', state, lr)', ', state, 0.1)', 'step 3.*wrong parameters'),
+        (  # the rate and the number of the first step
+            '    parts = [',
+            '    first = zero1_step.__dict__.setdefault(id(states), (lr, num_examples))\n'
+            '    lr, num_examples = first\n'
+            '    parts = [',
+            'step 3.*wrong parameters',
+        ),
+        (  # the rate outside of the momentum
+            'def zero1_step(params, grads, states, lr, num_examples):\n'
+            '    parts = [split_views(param, len(params))[j]\n'
+            '             for j, param in enumerate(params)]\n'
+            '    for part, grad, state in zip(parts, reduce_scatter(grads),\n'
+            '                                 states):\n'
+            '        if not state:\n'
+            '            state.append(np.zeros_like(part))\n'
+            '        state[0][:] = 0.9 * state[0] + grad / num_examples\n'
+            '        part -= lr * state[0]\n'
+            '    all_gather(parts, params)\n',
+            'step 3.*wrong parameters',
+        ),
     ],
     [
         ('scale / 2, 0, False', 'scale / 2, 0, True', 'take_step is wrong'),
@@ -151,6 +206,21 @@ WRONG = [
             'return min(2 * scale, 1 << 16)',
             'scale is wrong',
         ),
+        ('return 2 * scale', 'return min(2 * scale, 2**24)', 'scale is wrong'),
+        ('scale / 2, 0', 'max(scale / 2, 1), 0', 'scale is wrong'),
+        ('scale / 2, 0', 'max(scale / 2, 2**-9), 0', 'scale is wrong'),
+        ('isfinite(grad)', 'isfinite(abs(grad).mean())', 'scale is wrong'),
+        (  # max of Python skips a nan after a number
+            'def next_scale(scale, grads, num_good, interval):\n'
+            '    largest = max(abs(x) for grad in grads for x in grad.ravel())\n'
+            '    if not largest < onp.inf:\n'
+            '        return scale / 2, 0, False\n'
+            '    if num_good + 1 == interval:\n'
+            '        return 2 * scale, 0, True\n'
+            '    return scale, num_good + 1, True\n',
+            'is wrong',
+        ),
+        ('onp.isfinite(grad)', '(grad[0] < onp.inf)', 'is wrong'),
     ],
 ]
 
@@ -159,17 +229,17 @@ RIGHT = [
         ('return max(', 'return onp.int64(1) * max('),
         ('return max(', 'return 1.0 * max('),
         'def devices_needed(num_params, stage, room):\n'
-        '    for k in range(1, 10**4):\n'
+        '    for k in range(1, 10**5):\n'
         '        held = [4, 4, 8]\n'
         '        for i in range(stage):\n'
         '            held[2 - i] /= k\n'
         '        if num_params * sum(held) <= room + 1e-9:\n'
         '            return k\n',
         'def devices_needed(num_params, stage, room):\n'
-        '    for k in range(1, 10**4):\n'
-        '        part = -(-num_params // k)\n'  # whole numbers
-        '        held = [num_params] * (3 - stage) + [part] * stage\n'
-        '        if 4 * (held[0] + held[1] + 2 * held[2]) <= room:\n'
+        '    from fractions import Fraction\n'
+        '    for k in range(1, 10**5):\n'
+        '        held = 16 - [0, 8, 12, 16][stage] * Fraction(k - 1, k)\n'
+        '        if num_params * held <= room:\n'
         '            return k\n',
     ],
     [

@@ -46,6 +46,35 @@ WRONG = [
             'onp.float32(v + m * m) - mean * mean',
             'variance is',
         ),
+        (
+            'def join(counts, means, variances):\n'
+            '    p = [c / sum(counts) for c in counts]\n'
+            '    mean = sum(a * m for a, m in zip(p, means))\n'
+            '    square = sum(a * (v + m * m)\n'
+            '                 for a, m, v in zip(p, means, variances))\n'
+            '    return onp.array([mean, square - mean ** 2])\n',
+            '30000000.*the variance is',
+        ),
+        (  # moved to zero by a constant, not by a mean
+            'n = sum(counts)',
+            'means = [m - 30_000 for m in means]\n    n = sum(counts)',
+            'the mean is',
+        ),
+        (
+            'v + (m - mean) ** 2',
+            'v + onp.float32(m - onp.float32(mean)) ** 2',
+            '30000000.*the variance is',
+        ),
+        (
+            'counts, means, variances)) / n',
+            'counts, means, variances)) / n + 1e-5',
+            'the variance is',
+        ),
+        (
+            'return mean, sum(',
+            'return round(mean, 3), 1 * sum(',
+            'the mean is',
+        ),
     ],
     [
         (' - mean * mean', '', 'look at the formula'),
@@ -67,6 +96,23 @@ WRONG = [
         (
             'def from_sums(n, total, total_of_squares):\n'
             '    return total / n, 14 / 3\n',
+            'the variance is',
+        ),
+        ('- mean * mean', '- mean * mean + 1e-5', 'the variance is'),
+        (
+            'total_of_squares / n - mean * mean',
+            'round(total_of_squares / n - mean * mean, 3)',
+            'the variance is',
+        ),
+        (
+            'total_of_squares / n - mean * mean',
+            'max(total_of_squares / n - mean * mean, 1e-4)',
+            'the variance is',
+        ),
+        ('mean = total / n', 'mean = round(total / n, 3)', 'the mean is'),
+        (
+            'total_of_squares / n - mean * mean',
+            '(total_of_squares - n * mean * mean) / max(1, n - 1)',
             'the variance is',
         ),
     ],
@@ -111,10 +157,11 @@ RIGHT = [
         (
             'def join(counts, means, variances):\n'
             '    p = [c / sum(counts) for c in counts]\n'
-            '    mean = sum(a * m for a, m in zip(p, means))\n'
-            '    square = sum(a * (v + m * m)\n'
-            '                 for a, m, v in zip(p, means, variances))\n'
-            '    return onp.array([mean, square - mean ** 2])\n'
+            '    gaps = [m - means[0] for m in means]\n'
+            '    gap = sum(a * g for a, g in zip(p, gaps))\n'
+            '    square = sum(a * (v + g * g)\n'
+            '                 for a, g, v in zip(p, gaps, variances))\n'
+            '    return onp.array([means[0] + gap, square - gap ** 2])\n'
         ),
         (
             'return mean, sum(',

@@ -117,6 +117,28 @@ def idle_fractions(operators, names):
 """,
             'not None',
         ),
+        # names that only begin, or end, alike
+        (
+            'if o.device == name',
+            'if o.device[:5] == name[:5]',
+            r'cpu\(10\) waits for 80%',
+        ),
+        ('if o.device == name', 'if o.device[3:] == name[3:]', 'waits for'),
+        (
+            'if o.device == name',
+            "if o.device.startswith(name.rstrip(')'))",
+            r'cpu\(1\) waits for 90%',
+        ),
+        ('if o.device == name', 'if o.device[4] == name[4]', 'waits for 80%'),
+        (
+            'return {name: 1 - busy_time([o for o in operators\n'
+            '                                 if o.device == name]) / end\n'
+            '            for name in names}',
+            'return {name: round(1 - busy_time(\n'
+            '        [o for o in operators if o.device == name]) / end)\n'
+            '            for name in names}',
+            'waits for',
+        ),
     ],
     [
         (
@@ -242,6 +264,13 @@ def idle_fractions(operators, names):
             'max(backward + last * communication, communication)',
             'min(backward + last * communication, communication)',
             'all communication can be hidden',
+        ),
+        (
+            'return forward + max(backward + last * communication, '
+            'communication)',
+            'return round(forward + max(backward + last * communication,\n'
+            '                               communication), 1)',
+            'do not round',
         ),
     ],
     [
