@@ -76,3 +76,9 @@ def check_plan(plan, network, batch_size):
         raise ValueError(
             f'chunks need micro_batches to be a multiple of pp, {plan.pp}'
         )
+    num_experts = network.limits[2]
+    if (num_experts % onp.array(plan.ep)).any():
+        raise ValueError(
+            f'{num_experts} experts cannot be shared out evenly with ep = '
+            f'{plan.ep}: ep must divide the number of experts, limits[2]'
+        )
