@@ -147,6 +147,11 @@ def check_allreduce_arrays(data):
         )
     check_alike('shape', shapes_of(data))
     check_alike('dtype', dtypes_of(data))
+    if dtypes_of(data)[0] == 'bool':
+        raise TypeError(
+            'a sum of bool arrays would be bool again, not a count: convert '
+            "them with astype('int32')"
+        )
 
 
 # Chapter 4: examples and minibatches
@@ -752,16 +757,46 @@ def check_recomputed(X, y, params, num_segments, layers):
 # Chapter 17: long sequences and experts
 
 
-def check_sequence(X, y, device_params, devices, num_heads):
+def check_places(places, length, k):
+    """Raise TypeError or ValueError unless `split` gives every position to
+    one device, in ascending order."""
+    if not is_list_of(onp.ndarray, places) or any(
+        own.ndim != 1 or len(own) and own.dtype.kind not in 'iu'
+        for own in places
+    ):
+        raise TypeError(
+            'split must return a list of NumPy arrays of integers, the '
+            f'positions of each device, not {places!r:.60}'
+        )
+    check_count(f'{k} devices', k, **{'arrays from split': places})
+    if any((own[1:] <= own[:-1]).any() for own in places):
+        raise ValueError(
+            'split must return the positions of each device in ascending '
+            f'order, each once, not {[own.tolist() for own in places]}'
+        )
+    found = onp.sort(onp.concatenate(places))
+    if not onp.array_equal(found, onp.arange(length)):
+        raise ValueError(
+            f'split must give each position from 0 to {length - 1} to one '
+            f'device, not {[own.tolist() for own in places]}'
+        )
+
+
+def check_sequence(X, y, device_params, devices, num_heads, split):
     """Raise TypeError or ValueError unless gradients can be computed."""
     check_replicas(device_params, devices)
     check_transformer(X, device_params[0], num_heads)
     if y.shape != X.shape or not (y != 0).any():
         raise ValueError(f'y must be {X.shape} like X, with words to predict')
+    check_places(split(X.shape[1], len(devices)), X.shape[1], len(devices))
 
 
-def check_experts(device_params, experts, devices, num_choices):
+def check_experts(
+    device_params, experts, devices, num_choices, capacity, alpha
+):
     """Raise TypeError or ValueError unless gradients can be computed."""
+    check_positive_int(**given(capacity=capacity))
+    check_not_negative(alpha=alpha)
     check_replicas(device_params, devices)
     check_positive_int(num_choices=num_choices)
     check_enough(len(experts), 'expert', num_choices, 'choice')
