@@ -310,9 +310,8 @@ def expert_gradients(X, y, device_params, experts, devices, num_choices=1,
     Raises TypeError or ValueError for invalid arguments."""
     check_experts(device_params, experts, devices, num_choices, capacity,
                   alpha)
-    for params in (*device_params, *experts):
-        for param in params:
-            param.attach_grad('add')
+    for param in [p for params in (*device_params, *experts) for p in params]:
+        param.attach_grad('add')
     (Xs, ys), tape = split_batch(X, y, devices), []
     hs = record(tape, lambda x, params: params[0][x], Xs, device_params)
     probs = record(tape, route, hs, device_params)
