@@ -195,8 +195,7 @@ def sequence_gradients(X, y, device_params, devices, num_heads=4,
     `X`, `y`: tokens, (n, length), int32, 0 where there is none or none to
     predict; `device_params`: replicas of `init_transformer`'s parameters
     (`attach_grad` again before another kind of step); `split(length, k)`:
-    ascending positions of each of k devices, NumPy, each position once.
-    Raises TypeError or ValueError for invalid arguments."""
+    ascending positions of each device. Raises TypeError or ValueError."""
     check_sequence(X, y, device_params, devices, num_heads, split)
     for param in [param for params in device_params for param in params]:
         param.attach_grad('add')  # several graphs use E

@@ -1138,9 +1138,7 @@ def test_a_bug_in_the_failures_is_found(monkeypatch, old, new):
             scaling.list_plans,
             'network.limits[2] % degrees[4]',
             'False',
-            lambda: test_the_search_finds_what_brute_force_finds(
-                12, 12, True
-            ),
+            lambda: test_the_search_finds_what_brute_force_finds(12, 12, True),
         ),
         (  # ZeRO 3 for the price of ZeRO 1
             scaling.data_bytes,

@@ -588,7 +588,7 @@ def test_invalid_arguments_are_refused(change, error, message):
         ([[0, 1], [2, 3], [4]], ValueError, '2 devices'),
         ([[0, 1.0], [2, 3, 4]], TypeError, 'integers'),
         ([[[0, 1]], [2, 3, 4]], TypeError, 'integers'),
-        (None, TypeError, 'list of NumPy arrays'),
+        (None, TypeError, 'NumPy arrays'),
     ],
 )
 @pytest.mark.parametrize('causal', [False, True])
