@@ -424,12 +424,13 @@ def add_kinds(a, b):
     return a
 
 def multiply_kinds(a, b):
-    if {a, b} <= {SHARDED, REPLICATED, LOCAL}:
-        both = {a, b} == {SHARDED}  # rows of one, columns of the other
-        return PARTIAL if both else a if b == REPLICATED else SHARDED
-    if (a, b) == (PARTIAL, REPLICATED):
-        return PARTIAL
-    raise TypeMismatch(f'a product of what is {a} and {b}')
+    if REPLICATED in (a, b):  # each device multiplies by the same
+        return b if a == REPLICATED else a
+    if PARTIAL in (a, b):
+        raise TypeMismatch(f'a product of what is {a} and {b}')
+    if a == b:  # sharded: columns of the first, rows of the second
+        return PARTIAL if a == SHARDED else LOCAL
+    return SHARDED  # examples, each device's by its own weights
 
 def divide_kind(a, by):
     if by != REPLICATED:
@@ -475,7 +476,8 @@ def update_kind(param, grad):
 GRADIENTS = {  # (an input, its output): the input's gradient
     (SHARDED, SHARDED): SHARDED, (REPLICATED, SHARDED): PARTIAL,
     (LOCAL, SHARDED): LOCAL, (SHARDED, PARTIAL): SHARDED,
-    (PARTIAL, PARTIAL): REPLICATED, (REPLICATED, PARTIAL): PARTIAL}
+    (PARTIAL, PARTIAL): REPLICATED, (REPLICATED, PARTIAL): PARTIAL,
+    (REPLICATED, LOCAL): LOCAL, (LOCAL, LOCAL): LOCAL}
 
 def gradient_kind(array, out):
     """Return the kind of gradient that an array gets from its output."""

@@ -8,6 +8,7 @@ from .checks import (
     check_allreduce_arrays,
     check_count,
     check_devices,
+    check_divides,
     check_elementwise,
     check_enough,
     check_learning_rate,
@@ -67,8 +68,4 @@ def check_nodes(data, node_size):
     """Raise TypeError or ValueError unless nodes are whole."""
     check_allreduce_arrays(data)
     check_positive_int(node_size=node_size)
-    if len(data) % node_size:
-        raise ValueError(
-            f'{len(data)} arrays cannot be divided into nodes of {node_size}: '
-            'node_size must divide their number'
-        )
+    check_divides('arrays', len(data), node_size=node_size)

@@ -4,6 +4,7 @@ import numpy as onp
 
 from .checks import (
     check_at_least_one,
+    check_divides,
     check_not_empty,
     check_not_negative,
     check_number,
@@ -76,3 +77,5 @@ def check_plan(plan, network, batch_size):
         raise ValueError(
             f'chunks need micro_batches to be a multiple of pp, {plan.pp}'
         )
+    for ep in onp.ravel(plan.ep).tolist():
+        check_divides('experts', network.limits[2], ep=ep)

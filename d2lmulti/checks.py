@@ -19,12 +19,15 @@ from d2lrun.basics import (
     check_alike,
     check_at_least_one,
     check_count,
+    check_divides,
     check_enough,
     check_fraction,
     check_integer,
     check_learning_rate,
+    check_no_bool,
     check_not_negative,
     check_number,
+    check_partition,
     check_positive_int,
     check_positive_number,
     check_share,  # noqa: F401
@@ -147,6 +150,7 @@ def check_allreduce_arrays(data):
         )
     check_alike('shape', shapes_of(data))
     check_alike('dtype', dtypes_of(data))
+    check_no_bool(dtypes_of(data)[0])
 
 
 # Chapter 4: examples and minibatches
@@ -607,11 +611,7 @@ def check_transformer(X, params, num_heads):
             f'positions, not {X.shape}: cut the rows, or give '
             'init_transformer a larger max_length'
         )
-    if width % num_heads:
-        raise ValueError(
-            f'{num_heads} heads cannot share a width of {width}: choose '
-            'num_heads that divides it'
-        )
+    check_divides('numbers (the width)', width, num_heads=num_heads)
 
 
 # Chapter 15: pipelines and tensor parallelism
@@ -752,20 +752,26 @@ def check_recomputed(X, y, params, num_segments, layers):
 # Chapter 17: long sequences and experts
 
 
-def check_sequence(X, y, device_params, devices, num_heads):
+def check_sequence(X, y, device_params, devices, num_heads, split):
     """Raise TypeError or ValueError unless gradients can be computed."""
     check_replicas(device_params, devices)
     check_transformer(X, device_params[0], num_heads)
     if y.shape != X.shape or not (y != 0).any():
         raise ValueError(f'y must be {X.shape} like X, with words to predict')
+    places = split(X.shape[1], len(devices))
+    if not is_list_of(onp.ndarray, places):
+        raise TypeError(f'split must return NumPy arrays, not {places!r:.60}')
+    positions = [own.tolist() for own in places]
+    check_partition('split', positions, X.shape[1], len(devices))
 
 
-def check_experts(device_params, experts, devices, num_choices):
+def check_experts(replicas, experts, devices, num_choices, capacity, alpha):
     """Raise TypeError or ValueError unless gradients can be computed."""
-    check_replicas(device_params, devices)
-    check_positive_int(num_choices=num_choices)
+    check_replicas(replicas, devices)
+    check_positive_int(num_choices=num_choices, **given(capacity=capacity))
+    check_not_negative(alpha=alpha)
     check_enough(len(experts), 'expert', num_choices, 'choice')
-    routed = {'rows of the router, one for each expert': device_params[0][1]}
+    routed = {'rows of the router, one for each expert': replicas[0][1]}
     check_count(f'{len(experts)} experts', len(experts), **routed)
 
 
@@ -846,11 +852,7 @@ def check_exchange(
         )
     check_positive_int(k=k, num_servers=num_servers, group=group)
     check_not_negative(num_bytes=num_bytes, alpha=alpha, beta=beta)
-    if k % group:
-        raise ValueError(
-            f'{k} devices cannot be divided into groups of {group}: group '
-            'must divide k'
-        )
+    check_divides('devices', k, group=group)
 
 
 def check_simulated(algorithm, k):

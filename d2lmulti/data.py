@@ -64,8 +64,9 @@ class Minibatches:
                 for start in range(0, len(order), self.batch_size)]
 
     def load(self, rows):
-        return tuple(np.array(data[rows], dtype=data.dtype, ctx=mx.cpu())
-                     for data in (self.X, self.y))
+        return tuple(
+            np.array(data[rows], dtype=data.dtype.name, ctx=mx.cpu())
+            for data in (self.X, self.y))
 
 # %% ../notebooks/04_data.ipynb #34
 def shuffled(num_rows, seed, epoch):

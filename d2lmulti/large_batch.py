@@ -125,7 +125,8 @@ def decay_weights(params, grads, state, lr, update=sgd_momentum,
 # %% ../notebooks/11_large_batch.ipynb #norm
 def norm(arrays):
     """Return the norm of all numbers in several arrays, a float."""
-    return sum(float((array ** 2).sum()) for array in arrays) ** 0.5
+    return sum(float((array.astype('float64') ** 2).sum())  # may be large
+               for array in arrays) ** 0.5
 
 # %% ../notebooks/11_large_batch.ipynb #29
 def lars(params, grads, state, lr, momentum=0.9, trust_coefficient=0.02,

@@ -76,7 +76,8 @@ def to_numpy(array):
 def loss(y_hat, y):
     """Return the cross-entropy of each example, shape (n,).
 
-    `y_hat`: scores, (n, 10); `y`: labels 0 to 9, (n,), of any dtype.
+    `y_hat`: scores, (n, 10); `y`: labels 0 to 9, (n,), of any dtype
+    but bool.
     """
     return -npx.pick(npx.log_softmax(y_hat), y)
 

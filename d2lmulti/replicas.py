@@ -26,8 +26,9 @@ def allreduce(data):
     summed on the device of the first, which sends and receives
     `len(data) - 1` arrays.
 
-    Raises TypeError for anything other than arrays, ValueError if there is
-    none, if one object appears twice, or if shapes or dtypes differ.
+    Raises TypeError for anything other than arrays, and for bool, ValueError
+    if there is none, if one object appears twice, or if shapes or dtypes
+    differ.
     """
     check_allreduce_arrays(data)
     total = data[0]

@@ -205,7 +205,7 @@ class Network(typing.NamedTuple):
     first: Layer = Layer(calls=0)
     last: Layer = Layer(calls=0)
     tied: Layer = Layer(calls=0)
-    limits: tuple = (math.inf, 1, 1)  # the largest tp, cp and ep
+    limits: tuple = (math.inf, 1, 1)  # largest tp, cp; number of experts
     each: tuple = (2, 2, 12)  # bytes of a parameter, its gradient and state
 
 # %% ../notebooks/23_scaling.ipynb #gpt-layer
@@ -315,7 +315,8 @@ def examples_of(plan, batch_size):
 def memory_bytes(stage, s, plan, network, batch_size):
     """Return the bytes that a device of stage s holds."""
     p, v = plan.pp, plan.chunks
-    live = onp.minimum(plan.micro_batches, p - s + (v > 1) * (p - 1) / v)
+    live = onp.where(v > 1, p + (p - 1 - 2 * s) / v, p - s)
+    live = onp.minimum(plan.micro_batches, live)
     kept = (onp.array(stage.kept)[plan.recompute] / plan.tp
             * examples_of(plan, batch_size))
     return live * kept * network.each[0] + sum(
@@ -417,6 +418,8 @@ def list_plans(network, num_devices, batch_size, recompute, chunks):
         own, rest = divmod(batch_size, degrees[0] * degrees[4])
         if rest or any(d > limit for d, limit in zip(degrees, most)):
             continue
+        if network.limits[2] % degrees[4]:  # equally many on each device
+            continue
         p = degrees[2]
         allowed = [v for v in chunks
                    if v == 1 or 1 < p <= len(network.layers) // v]
@@ -430,9 +433,9 @@ def list_plans(network, num_devices, batch_size, recompute, chunks):
 def find_plans(network, cluster, num_devices, batch_size,
                recompute=(0, 1, 2), chunks=(1,), most=10):
     """Return the `most` fastest plans that fit (None: all), as a list of
-    `Found`; of equally fast ones, those with less memory first.
-    `recompute`, `chunks`: what may be tried. Raises TypeError or ValueError
-    for invalid arguments."""
+    `Found`; of equally fast ones, up to rounding, those with less memory
+    first, then those with smaller degrees. `recompute`, `chunks`: what may
+    be tried. Raises TypeError or ValueError for invalid arguments."""
     check_search(network, cluster, num_devices, batch_size, recompute,
                  chunks, most)
     found = []
@@ -442,12 +445,14 @@ def find_plans(network, cluster, num_devices, batch_size,
         costs = plan_costs(network, cluster, plans, batch_size)
         seconds, memory, *sent = [onp.broadcast_to(array, len(rows)) for array
                                   in (*costs[:2], *costs[2].values())]
-        order = onp.lexsort((memory, seconds))
+        order = onp.lexsort((*rows.T[::-1], onp.float32(memory),
+                             onp.float32(seconds)))  # without rounding
         for i in order[memory[order] <= cluster.memory][:most]:
             own = [float(array[i]) for array in (seconds, memory, *sent)]
             found.append(Found(*own[:2], Degrees(*rows[i].tolist()),
                                dict(zip(costs[2], own[2:]))))
-    return sorted(found, key=lambda each: each[:3])[:most]
+    return sorted(found, key=lambda each: (
+        *onp.float32(each[:2]), each.plan))[:most]
 
 # %% ../notebooks/23_scaling.ipynb #checkpoint-interval
 def checkpoint_interval(mtbf, checkpoint_seconds):

@@ -195,8 +195,8 @@ def sequence_gradients(X, y, device_params, devices, num_heads=4,
     `X`, `y`: tokens, (n, length), int32, 0 where there is none or none to
     predict; `device_params`: replicas of `init_transformer`'s parameters
     (`attach_grad` again before another kind of step); `split(length, k)`:
-    the positions of each of k devices. Raises TypeError or ValueError."""
-    check_sequence(X, y, device_params, devices, num_heads)
+    ascending positions of each device. Raises TypeError or ValueError."""
+    check_sequence(X, y, device_params, devices, num_heads, split)
     for param in [param for params in device_params for param in params]:
         param.attach_grad('add')  # several graphs use E
     places = [own for own in split(X.shape[1], len(devices)) if len(own)]
@@ -307,10 +307,10 @@ def expert_gradients(X, y, device_params, experts, devices, num_choices=1,
     `X`, `y`: words and the next ones, (n,), int32; `device_params`: replicas
     of E, W, b of the router, and a bias; `experts`: see `run_experts`.
     Raises TypeError or ValueError for invalid arguments."""
-    check_experts(device_params, experts, devices, num_choices)
-    for params in (*device_params, *experts):
-        for param in params:
-            param.attach_grad('add')
+    check_experts(device_params, experts, devices, num_choices, capacity,
+                  alpha)
+    for param in [p for params in (*device_params, *experts) for p in params]:
+        param.attach_grad('add')
     (Xs, ys), tape = split_batch(X, y, devices), []
     hs = record(tape, lambda x, params: params[0][x], Xs, device_params)
     probs = record(tape, route, hs, device_params)

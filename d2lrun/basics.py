@@ -4,7 +4,7 @@ lists, and words such as '2 devices'. Imports nothing of ours."""
 import functools
 import math
 import numbers
-from typing import Any, Callable, Collection, Dict, Iterable
+from typing import Any, Callable, Collection, Dict, Iterable, List
 
 
 def is_integer(value: Any) -> bool:
@@ -111,6 +111,47 @@ def check_alike(what: str, kinds: Collection[Any]) -> None:
         raise ValueError(
             f'arrays of more than one {what}, {kinds}: they must be alike on '
             'all devices'
+        )
+
+
+def check_no_bool(dtype: str) -> None:
+    """Raise TypeError for arrays of bool."""
+    if dtype == 'bool':
+        raise TypeError(
+            'a sum of bool arrays would be bool again, not a count: convert '
+            "them with astype('int32')"
+        )
+
+
+def check_divides(what: str, n: int, **values: int) -> None:
+    """Raise ValueError unless each divides a number of things evenly."""
+    for name, value in values.items():
+        if n % value:
+            raise ValueError(
+                f'{n} {what} cannot be divided evenly by {value}: {name} '
+                'must divide their number'
+            )
+
+
+def check_partition(
+    source: str, parts: List[List[int]], n: int, k: int
+) -> None:
+    """Raise TypeError or ValueError unless `source` gives each position
+    below `n` to one of `k` devices, in ascending order."""
+    if not is_list_of(list, parts) or not all(
+        is_integer(i) for part in parts for i in part
+    ):
+        raise TypeError(f'{source} must return integers, not {parts!r:.60}')
+    check_count(f'{k} devices', k, **{f'arrays from {source}': parts})
+    if any(part != sorted({*part}) for part in parts):
+        raise ValueError(
+            f'{source} must return the positions of each device in ascending '
+            f'order, each once, not {parts!r:.60}'
+        )
+    if sorted(i for part in parts for i in part) != [*range(n)]:
+        raise ValueError(
+            f'{source} must give each position from 0 to {n - 1} to one '
+            f'device, not {parts!r:.60}'
         )
 
 

@@ -1,7 +1,9 @@
 """The museum: each bug is found, each fix is not, and types tell which."""
 
+import itertools
 import re
 
+import numpy as onp
 import pytest
 from helpers import put_in
 
@@ -93,6 +95,54 @@ def test_a_mismatch_is_a_type_error_that_names_the_kinds():
     with pytest.raises(bugs.TypeMismatch, match='product of what is partial'):
         bugs.Typed('partial') @ bugs.Typed('sharded')
     assert issubclass(bugs.TypeMismatch, TypeError)
+
+
+def pieces(whole, kind, axis):
+    """Return what each of two devices has of a matrix."""
+    if kind == 'replicated':
+        return [whole, whole]
+    if kind == 'sharded':
+        return onp.split(whole, 2, axis)
+    return [3 * whole, -2 * whole]  # two terms
+
+
+def kinds_of(parts, whole):
+    """Return all kinds of which these parts of a whole can be."""
+    found = {
+        'replicated': all(onp.array_equal(part, whole) for part in parts),
+        'partial': onp.array_equal(sum(parts), whole),
+        'sharded': any(
+            onp.array_equal(onp.concatenate(parts, axis), whole)
+            for axis in (0, 1)
+        ),
+    }
+    return {kind for kind in found if found[kind]}
+
+
+@pytest.mark.parametrize('a', ['replicated', 'sharded', 'partial'])
+@pytest.mark.parametrize('b', ['replicated', 'sharded', 'partial'])
+def test_a_product_has_the_kind_that_its_numbers_have(a, b):
+    A, B = onp.arange(16).reshape(4, 4), onp.arange(3, 19).reshape(4, 4)
+    found = set()
+    for axes in itertools.product((0, 1), repeat=2):
+        lefts, rights = pieces(A, a, axes[0]), pieces(B, b, axes[1])
+        if lefts[0].shape[1] == rights[0].shape[0]:
+            parts = [left @ right for left, right in zip(lefts, rights)]
+            found |= kinds_of(parts, A @ B)
+    if found:
+        assert {bugs.multiply_kinds(a, b)} == found
+    else:
+        with pytest.raises(bugs.TypeMismatch):
+            bugs.multiply_kinds(a, b)
+
+
+@pytest.mark.parametrize('other', ['replicated', 'local'])
+def test_a_product_with_what_is_local_is_local(other):
+    assert bugs.multiply_kinds('local', other) == 'local'
+    assert bugs.multiply_kinds(other, 'local') == 'local'
+    array = bugs.Typed(other)
+    bugs.backward_kinds(bugs.Typed('local') @ array)
+    assert array.grad.kind == 'local'
 
 
 def gradient_through(kind, *collectives, use=None):

@@ -102,6 +102,7 @@ def test_several_arrays_on_one_device(name):
     [
         ([], ValueError),
         ([onp.ones(3), onp.ones(3)], TypeError),
+        ([np.ones(3, dtype='bool'), np.ones(3, dtype='bool')], TypeError),
         (np.ones((2, 3)), TypeError),
         ((np.ones(3) for _ in range(2)), TypeError),
         ([np.ones(3), np.ones(4, ctx=mx.cpu(1))], ValueError),

@@ -231,6 +231,14 @@ def test_data_that_are_not_numpy_arrays_of_numbers(X):
             d2lmulti.Minibatches(*data, 2)
 
 
+@pytest.mark.parametrize('dtype', ['>f4', '>i4', 'longlong'])
+def test_minibatches_of_other_layouts_become_those_of_the_same_name(dtype):
+    X = onp.arange(12).reshape(6, 2).astype(dtype)
+    ((batch, labels),) = d2lmulti.Minibatches(X, X[:, 0], 6)
+    assert batch.dtype == labels.dtype == onp.dtype(X.dtype.name)
+    assert (batch.asnumpy() == X).all() and (labels.asnumpy() == X[:, 0]).all()
+
+
 @pytest.mark.parametrize(
     'dtype', ['float16', 'float32', 'uint8', 'int8', 'int32', 'int64', 'bool']
 )
@@ -316,7 +324,7 @@ def test_bytes_that_become_floats_too_early_are_caught(monkeypatch):
         monkeypatch,
         d2lmulti.Minibatches,
         'load',
-        'dtype=data.dtype',
+        'dtype=data.dtype.name',
         "dtype='float32'",
     )
     with pytest.raises(AssertionError):

@@ -28,6 +28,7 @@ from d2lmulti.large_batch import (
     adam,
     lars,
     linear_scaling,
+    norm,
     polynomial_decay,
     sgd_momentum,
     train_batch_accumulated,
@@ -283,6 +284,14 @@ def assert_lars_is_the_formula(as_array):
 @pytest.mark.parametrize('as_array', KINDS)
 def test_lars_is_the_formula(as_array):
     assert_lars_is_the_formula(as_array)
+
+
+@pytest.mark.parametrize('as_array', [np.array, onp.array])
+@pytest.mark.parametrize('size', [1e-25, 1, 1e25])
+def test_the_norm_is_right_where_squares_leave_float32(as_array, size):
+    values = onp.array([3 * size, 0, 4 * size], dtype='float32')
+    arrays = [as_array(values, dtype='float32')] * 2
+    assert norm(arrays) == pytest.approx(50**0.5 * size, rel=1e-6)
 
 
 def test_only_the_product_of_rate_and_trust_coefficient_counts():

@@ -35,7 +35,7 @@ from d2lmulti import (
 from d2lmulti.checks import ALGORITHMS
 from d2lmulti.devices import record_copies
 from d2lmulti.mesh import mesh_gradients, shard_mesh
-from d2lmulti.model_parallel import LENET
+from d2lmulti.model_parallel import LENET, interleaved_schedule
 from d2lmulti.scaling import (
     Cluster,
     Degrees,
@@ -553,7 +553,7 @@ def by_hand(plan, batch_size, layers, cluster):
             data += 2 * count * (sums + gathers) * (k - 1) / k
             for size, first in ((2, 3), (2, 2), (12, 1)):
                 held += size * count / (k if zero >= first else 1)
-        live = pp - s if v == 1 else pp - s + (pp - 1) / v
+        live = pp - s if v == 1 else pp + (pp - 1 - 2 * s) / v
         held += 2 * own * kept * micro / tp * min(m, live)
         times.append(seconds)
         ends.append(data / rate(dp * tp * pp * cp * ep))
@@ -590,7 +590,7 @@ def test_the_search_finds_what_brute_force_finds(
             tp > 4
             or pp * v > depth
             or (v == 2 and (pp == 1 or m % pp))  # as chapter 15's schedule
-            or ep > (4 if experts else 1)
+            or (4 if experts else 1) % ep
             or batch_size % (dp * ep * m)
         ):
             continue
@@ -605,9 +605,23 @@ def test_the_search_finds_what_brute_force_finds(
     assert found or num_devices == 1
     for each in found:
         assert each[:2] == pytest.approx(right[tuple(each.plan)])
-    assert [each.seconds for each in found] == sorted(
-        each.seconds for each in found
+    assert [each.seconds for each in found] == pytest.approx(
+        sorted(each.seconds for each in found), rel=1e-6
     )
+
+
+@pytest.mark.parametrize(
+    'num_devices, batch_size', [(1, 6), (1, 10), (2, 12), (4, 12)]
+)
+def test_of_equally_fast_plans_the_smallest_is_first(num_devices, batch_size):
+    found = find_plans(GPT, BIG, num_devices, batch_size, most=None)
+    for first, second in zip(found, found[1:]):
+        if first.seconds == pytest.approx(second.seconds, rel=1e-12):
+            assert first.memory <= second.memory * (1 + 1e-6)
+    for most in (1, 3):  # cut in the same order
+        assert found[:most] == find_plans(
+            GPT, BIG, num_devices, batch_size, (2, 1, 0), (1,), most
+        )
 
 
 @pytest.mark.parametrize('num_devices', [1, 6, 8, 60])
@@ -668,6 +682,26 @@ def test_stages_keep_as_many_micro_batches_as_the_schedule(p, m):
         stage = scaling.make_stages(network, p)[s]
         found = scaling.memory_bytes(stage, s, plan, network, m)
         assert found == max(held)
+
+
+@pytest.mark.parametrize('p', [2, 3, 4])
+@pytest.mark.parametrize('v', [1, 2, 3])
+def test_devices_keep_as_many_chunks_as_the_interleaved_schedule(p, v):
+    network = Network((Layer(kept=(1, 1, 1)),) * (p * v), each=(1, 0, 0))
+    for m in (p, 2 * p, 5 * p):
+        plan = Degrees(pp=p, micro_batches=m, chunks=v)
+        orders = (
+            one_f_one_b_schedule(p, m)
+            if v == 1
+            else interleaved_schedule(p * v, m, p)
+        )
+        for s, order in enumerate(orders):
+            held = itertools.accumulate(
+                1 if phase == 'forward' else -1 for phase, *_ in order
+            )
+            stage = scaling.make_stages(network, p)[s]
+            found = scaling.memory_bytes(stage, s, plan, network, m)
+            assert found == pytest.approx(max(held))
 
 
 def test_chunks_shrink_the_bubble_and_send_and_keep_more():
@@ -952,6 +986,11 @@ def test_devices_that_share_cores_do_all_work_one_after_the_other():
             'at_once must',
         ),
         (lambda: plan_costs(GPT, BIG, Degrees(pp=7), 4), 'split into 7'),
+        (lambda: plan_costs(EXPERTS, BIG, Degrees(ep=3), 3), '4 experts'),
+        (
+            lambda: plan_costs(GPT, BIG, Degrees(ep=onp.array([1, 2])), 4),
+            '1 experts',
+        ),
         (
             lambda: plan_costs(
                 GPT, BIG, Degrees(pp=2, micro_batches=3, chunks=2), 6
@@ -1073,11 +1112,33 @@ def test_a_bug_in_the_failures_is_found(monkeypatch, old, new):
         ),
         (  # the last stage keeps as much as the first
             scaling.memory_bytes,
-            'p - s +',
-            'p +',
+            'p - s)',
+            'p)',
             lambda: test_stages_keep_as_many_micro_batches_as_the_schedule(
                 4, 8
             ),
+        ),
+        (  # the last device keeps less, by as much as without chunks
+            scaling.memory_bytes,
+            'p + (p - 1 - 2 * s) / v',
+            'p - s + (p - 1) / v',
+            lambda: (
+                test_devices_keep_as_many_chunks_as_the_interleaved_schedule(
+                    4, 3
+                )
+            ),
+        ),
+        (  # of ties, the one that rounding prefers
+            scaling.find_plans,
+            'onp.float32(seconds)',
+            'seconds',
+            lambda: test_of_equally_fast_plans_the_smallest_is_first(1, 6),
+        ),
+        (  # three devices for four experts
+            scaling.list_plans,
+            'network.limits[2] % degrees[4]',
+            'False',
+            lambda: test_the_search_finds_what_brute_force_finds(12, 12, True),
         ),
         (  # ZeRO 3 for the price of ZeRO 1
             scaling.data_bytes,

@@ -574,6 +574,40 @@ def test_invalid_arguments_are_refused(change, error, message):
         sequence_gradients(*change(X, y, replicas, devices))
 
 
+@pytest.mark.parametrize(
+    'places, error, message',
+    [
+        ([[0, 1, 2], [4, 3]], ValueError, 'ascending'),
+        ([[0, 1, 1], [2, 3, 4]], ValueError, 'ascending'),
+        ([[0, 1, 2], [2, 3, 4]], ValueError, 'each position from 0 to 4'),
+        ([[0, 1, 2], [4]], ValueError, 'each position'),
+        ([[0, 1, 2], [3, 4, 5]], ValueError, 'each position'),
+        ([[-1, 0, 1], [2, 3]], ValueError, 'each position'),
+        ([[], []], ValueError, 'each position'),
+        ([[0, 1, 2, 3, 4]], ValueError, '2 devices'),
+        ([[0, 1], [2, 3], [4]], ValueError, '2 devices'),
+        ([[0, 1.0], [2, 3, 4]], TypeError, 'integers'),
+        ([[[0, 1]], [2, 3, 4]], TypeError, 'integers'),
+        (None, TypeError, 'NumPy arrays'),
+    ],
+)
+@pytest.mark.parametrize('causal', [False, True])
+def test_a_split_that_loses_or_doubles_positions_is_refused(
+    causal, places, error, message
+):
+    X, y = minibatch(2, 5)
+    devices = [mx.cpu(0), mx.cpu(1)]
+    replicas = [get_params(start(5), device) for device in devices]
+
+    def split(length, k):
+        return places and [onp.array(own) for own in places]
+
+    with pytest.raises(error, match=message):
+        sequence_gradients(
+            X, y, replicas, devices, 2, causal=causal, split=split
+        )
+
+
 # Experts
 
 WIDTH, WORDS = 5, 11
@@ -780,6 +814,13 @@ def test_bytes_of_the_all_to_alls(k, num_choices):
         (lambda a: a.update(num_choices=4), ValueError, 'choice'),
         (lambda a: a.update(num_choices=0), ValueError, 'num_choices'),
         (lambda a: a.update(num_choices=1.5), TypeError, 'num_choices'),
+        (lambda a: a.update(capacity=0), ValueError, 'capacity'),
+        (lambda a: a.update(capacity=-1), ValueError, 'capacity'),
+        (lambda a: a.update(capacity=2.5), TypeError, 'capacity'),
+        (lambda a: a.update(alpha=math.nan), ValueError, 'alpha'),
+        (lambda a: a.update(alpha=-0.1), ValueError, 'alpha'),
+        (lambda a: a.update(alpha=math.inf), ValueError, 'alpha'),
+        (lambda a: a.update(alpha='0.1'), TypeError, 'alpha'),
         (lambda a: a.update(experts=a['experts'][:2]), ValueError, 'router'),
         (lambda a: a.update(y=a['y'][:2]), ValueError, 'labels'),
         (lambda a: a.update(devices=[mx.cpu(0)]), ValueError, 'replicas'),

@@ -260,7 +260,7 @@ def test_the_seed_determines_the_parameters():
         (np.zeros((2, 10)), init(), 4, 'at most 9 positions'),
         (np.zeros(9), init(), 4, 'shape'),
         (np.zeros((2, 9)), init()[:-1], 4, 'init_transformer'),
-        (np.zeros((2, 9)), init(), 3, 'divides'),
+        (np.zeros((2, 9)), init(), 3, 'num_heads must divide'),
         (np.zeros((2, 9)), init(), 0, 'at least 1'),
     ],
 )
