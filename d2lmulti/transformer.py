@@ -92,8 +92,9 @@ def init_transformer(seed, vocab_size, max_length=20, width=64,
                      num_layers=1):
     """Return parameters of `transformer_scores`: float32 arrays on cpu(0).
 
-    E and P, twelve arrays per layer, and three for the output. Biases are 0,
-    weights normal with standard deviation sqrt(1 / number of inputs).
+    E and P, standard normal; twelve arrays per layer, three for the output:
+    biases of 0, gains of 1, and weights that are normal with standard
+    deviation sqrt(1 / number of inputs).
     """
     rng = onp.random.RandomState(seed)
 

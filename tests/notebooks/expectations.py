@@ -85,7 +85,7 @@ CONFRONTED = {
     },
     'large_batch': {
         'We expect that to take between half': '17',
-        'we expect them within 0.05': '17',
+        'we expect two devices to be lower after two epochs': '17',
         'At the same rate we expect them to fall behind': '13',
         'So we expect nearly **perfect scaling**': '24',
     },
