@@ -137,7 +137,7 @@ def test_no_exception_is_left_over(path):
     'sentence',
     [
         'Two devices are 73,100,000,000 times as fast.',
-        'It takes 0.000123 ms.',
+        'It takes 0.000000123 ms.',
         'Only 98.7 % of them arrive.',
         'Each device holds 77.7 MB.',
         'The loss falls to 0.0371.',
