@@ -26,6 +26,7 @@ import d2lmulti
 from d2lmulti import cluster
 from d2lmulti.prepare import runtime
 from d2lrun import Limits, newer_python
+from d2lrun.job import NOTICE
 
 # Chapters 21 and 22 need PyTorch and TensorFlow, so `make test` leaves them
 # out; `make test BUILD=frameworks` runs them, in an environment that has both.
@@ -36,6 +37,12 @@ HAS_FRAMEWORKS = importlib.util.find_spec('torch') is not None
 SUPPORT_NEWER_PYTHON = (
     f'import runpy; runpy.run_path({newer_python.__file__!r})["install"]()\n'
 )
+
+
+def without_notice(printed):
+    """Return the lines but the one that MXNet 2 prints in each process."""
+    lines = printed.splitlines(keepends=True)
+    return ''.join(line for line in lines if not NOTICE.match(line))
 
 
 def needs_frameworks(path):

@@ -456,7 +456,7 @@ def broadcasts(store):
     array = np.array(onp.random.RandomState(store.rank).normal(size=10_000),
                      dtype='float32')
     for turn in range(2):  # can be called again
-        params = [array + turn, np.full(3, store.rank)]
+        params = [array + turn, np.full(3, float(store.rank))]
         before = [float(param.sum()) for param in params]
         broadcast_params(params, store)
         print(turn, 'before', before)
@@ -1122,6 +1122,7 @@ def test_functions_that_fail_with_eight_examples_are_warned_of(tmp_path):
 def test_functions_that_work_are_not_warned_of(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter('error')
+        warnings.filterwarnings('ignore', 'ndarray.ctx has been renamed')
         train_little(tmp_path, update=Momentum(0.9))
 
 

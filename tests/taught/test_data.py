@@ -291,7 +291,7 @@ def test_training_on_bytes_is_bit_identical(k):
 
 def test_every_byte_becomes_the_float_of_the_data_set():
     every = onp.arange(256, dtype='uint8')
-    found = on_bytes(lambda X, params: X)(np.array(every), None)
+    found = on_bytes(lambda X, params: X)(np.array(every, dtype='uint8'), None)
     assert found.dtype == onp.float32
     assert (found.asnumpy() == every.astype('float32') / 255).all()
     X, _, _, _ = d2lmulti.read_fashion_mnist()

@@ -388,7 +388,10 @@ def assert_is_mxnets(name):
             optimizer.epsilon = 1e-8 * (1 - beta2**t) ** 0.5
         for i, grad in enumerate(grads):
             grad = mx.nd.array(grad, dtype='float64')
-            optimizer.update(i, params[i], grad, states[i])
+            arguments = i, params[i], grad, states[i]
+            if not mx.__version__.startswith('1.9'):  # MXNet 2 takes lists
+                arguments = [[one] for one in arguments]
+            optimizer.update(*arguments)
     assert roundings(found, params) <= 8  # its rates are float32 numbers
 
 

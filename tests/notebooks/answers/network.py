@@ -93,7 +93,7 @@ RIGHT = [
         (
             RESULT,
             'np.log(np.exp(y_hat).sum(axis=1)) - y_hat[\n'
-            '        np.arange(len(y), dtype="int64"), y]',
+            '        np.arange(len(y), dtype=y.dtype), y]',
         ),
     ],
     [

@@ -257,7 +257,7 @@ RIGHT = [
             '    a[()] = onp.nan_to_num(2 * kept + 1, nan=0)\n'
             '    changed = not onp.array_equal(\n'
             '        b.asnumpy(), before, equal_nan=True)\n'
-            '    a[()] = np.array(kept)\n',
+            '    a[()] = np.array(kept, dtype=kept.dtype)\n',
         ),
         (
             TRIED,
