@@ -24,21 +24,17 @@ def hidden_idle_fractions(rng, answer, solution):
 
 
 def hidden_train_prefetched(rng, answer, solution):
-    class Load:  # to iterate over, not an iterator
-        def __init__(self, count, events):
-            self.count, self.events = count, events
-
-        def __iter__(self):
-            for i in range(self.count):
-                self.events.append(f'load {i}')
-                yield i + 1
+    def load(count, events):
+        for i in range(count):
+            events.append(f'load {i}')
+            yield i + 1
 
     for count in (0, 1, 2, int(rng.randint(4, 20))):
         logs = []
         for train in (answer, solution):
             log = []
             train(
-                Load(count, log), log.append, lambda log=log: log.append('w')
+                load(count, log), log.append, lambda log=log: log.append('w')
             )
             logs.append(log)
         assert logs[0] == logs[1], f'hidden check: {count} minibatches'

@@ -251,6 +251,7 @@ OTHERS = {
         ],
         SHOWN: ['less than half of the work pays off', 'far below *b*'],
     },
+    'sync_batch_norm': {SHOWN: ['At 2 it is about twice as large']},
     'heterogeneous': {
         DEFINED: [
             'Leave out a device that should get nothing',
