@@ -578,7 +578,7 @@ def typed_bias_share(fixed):
 def type_error(name, fixed=False):
     """Return what the types say of a room, or ''."""
     try:
-        globals().get(f'typed_{name}', bool)(fixed)
+        globals().get(f'typed_{ROOMS[name].make.__name__}', bool)(fixed)
     except TypeMismatch as error:
         return str(error)
     return ''

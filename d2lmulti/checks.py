@@ -118,6 +118,7 @@ def check_replicas(device_params, devices):
             f'{len(devices)}: make one replica on each device with get_params'
         )
     for params, device in zip(device_params, devices):
+        check_count('replicas', len(device_params[0]), parameters=params)
         for param in params:
             if param.ctx != device:
                 raise ValueError(
@@ -125,9 +126,7 @@ def check_replicas(device_params, devices):
                     f'belongs on {device}: make it with get_params'
                 )
             if param.grad is None:
-                raise ValueError(
-                    'a parameter has no gradient: make it with get_params'
-                )
+                raise ValueError('no gradient: make it with get_params')
 
 
 def check_allreduce_arrays(data):
@@ -214,12 +213,12 @@ def check_examples(X, y):
 def check_labels(y, num_classes):
     """Raise TypeError or ValueError unless each label names a class."""
     check_positive_int(num_classes=num_classes)
-    valid = onp.isin(y, range(num_classes))
+    valid = onp.isin(y, range(num_classes)) & (y.ndim == 1)
     if not valid.all():
         raise ValueError(
             f'labels must be integers from 0 to {num_classes - 1}, but '
-            f'example {first_index(~valid)} has {y[~valid][0]}: renumber the '
-            'classes'
+            f'example {first_index(~valid)} has {y[first_index(~valid)]}: '
+            'renumber the classes, one for each example'
         )
 
 

@@ -150,7 +150,7 @@ def cluster_allreduce(params, store, deterministic=False):
     """Return the `allreduce` of `cluster_step`, which sums one array."""
     size = sum(param.size for param in params) + 1 + store.num_workers
     kind = RankOrderAllreduce if deterministic else KVStoreAllreduce
-    return kind(store, [np.zeros(size)])
+    return kind(store, [np.zeros(size, dtype=params[0].dtype)])
 
 # %% ../notebooks/19_cluster.ipynb #broadcast
 def broadcast_params(params, store):

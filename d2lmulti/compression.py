@@ -6,7 +6,8 @@ __all__ = []
 # %% ../notebooks/10_compression.ipynb #exported-imports
 import numpy as onp
 from mxnet import np, npx
-from .checks import (check_averaging, check_compressed, check_share,
+from .checks import (check_averaging, check_compressed,
+                             check_count, check_share,
                              check_positive_int, check_positive_number)
 from .collectives import direct_allreduce
 from .data import split_batch
@@ -197,10 +198,9 @@ def train_batch_compressed(X, y, device_params, devices, lr, states,
 
 # %% ../notebooks/10_compression.ipynb #average
 def average_params(device_params, weights, allreduce=direct_allreduce):
-    """Replace parameters, in place, by their mean over all devices.
-
-    `weights`: a number for each device, such as its number of examples.
-    """
+    """Replace parameters, in place, by their mean over devices; `weights`: a
+    number for each device, such as its number of examples."""
+    check_count('replicas', len(device_params), weights=weights)
     for params in zip(*device_params):
         for param, weight in zip(params, weights):
             param *= weight / sum(weights)

@@ -202,7 +202,8 @@ def find_places(split, shapes, devices):
 def reshard(device_arrays, old, new, devices):
     """Return the same numbers in a new layout, on its `devices`.
     `device_arrays`: on each device parameters, or an optimizer's state.
-    `old`, `new`: from `find_places`. Raises ValueError unless they fit."""
+    `old`, `new`: from `find_places`, for the same shapes. Raises ValueError
+    unless the arrays fit `old`."""
     num_kinds = check_layout(device_arrays, old)
     places = onp.concatenate([place.ravel() for own in old for place in own])
     found = [[] for _ in devices]

@@ -89,7 +89,8 @@ def evaluate_accuracy(device_params, data_iter, devices, net=lenet):
         shards = split_batch(X, y, devices[:len(X)] or devices)
         for X_shard, y_shard, params in zip(*shards, device_params):
             guesses = net(X_shard, params).argmax(axis=1)
-            num_correct.append((guesses == y_shard.astype('int64')).sum())
+            labels = y_shard.reshape(-1).astype('int64')
+            num_correct.append((guesses == labels).sum())
         num_examples += len(X)
     check_not_empty(num_examples, 'examples to evaluate')
     return sum(int(count) for count in num_correct) / num_examples

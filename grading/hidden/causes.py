@@ -6,12 +6,16 @@ from compare import assert_same
 def hidden_speedup_with_load(rng, answer, solution):
     for k in (1, 2, 8):
         assert_same(answer, solution, *rng.uniform(0.01, 5, 2), k)
+        assert_same(answer, solution, 5 + rng.rand(), 1 + rng.rand(), k)
 
 
 def hidden_smallest_batch(rng, answer, solution):
     for k, wanted in ((2, 1.3), (2, 1.7), (4, 3.1), (8, 5.3)):
         fixed, per_image = rng.uniform(1, 9), rng.uniform(0.1, 1)
         assert_same(answer, solution, fixed, per_image, k, wanted)
+    assert_same(answer, solution, 1, 9, 4, 2)
+    assert_same(answer, solution, 5, 1, 4, 0.5)
+    assert_same(answer, solution, 40_000, 1, 2, 1.5)
     assert_same(answer, solution, 0, 1, 2, float(rng.uniform(1.1, 1.9)))
     assert_same(answer, solution, int(rng.randint(1, 50)), 1, 2, 1.5)
 

@@ -11,6 +11,8 @@ def hidden_compress(rng, answer, solution):
             gradient.flat[0], residual.flat[0] = total, 0
             assert_same(answer, solution, gradient, residual, threshold)
         assert_unchanged(answer, gradient, residual, threshold)
+        small = gradient / 99, residual / 99  # nothing is sent
+        assert_same(answer, solution, *small, threshold)
 
 
 def hidden_largest_rank(rng, answer, solution):

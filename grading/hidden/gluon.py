@@ -127,3 +127,4 @@ def hidden_step_argument(rng, answer, solution):
         assert_same(answer, solution, [n - 1] + [n] * k)
         assert_same(answer, solution, [n, *[n + 1] * k, n])
         assert_same(answer, solution, [n - 1, n, n + 1])
+        assert_same(answer, solution, [n, n - 1, n + 1])

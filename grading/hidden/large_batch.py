@@ -22,3 +22,4 @@ def hidden_cosine_decay(rng, answer, solution):
         step, lr = int(rng.randint(0, 2 * num_steps)), rng.uniform(0.01, 2)
         assert_same(answer, solution, step, lr, num_steps)
         assert_same(answer, solution, step, lr / 1e4, num_steps)
+        assert_same(answer, solution, num_steps + 1, lr, num_steps)

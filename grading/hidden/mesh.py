@@ -17,7 +17,7 @@ def hidden_mesh_norm(rng, answer, solution):
     for _ in range(6):
         D, P, T = (int(n) for n in rng.randint(1, 4, 3))
         splits = [bool(n) for n in rng.randint(2, size=5)]
-        homes = [{0, P - 1}] + [{int(n)} for n in rng.randint(P, size=4)]
+        homes = [{*rng.randint(P, size=2).tolist()} for _ in splits]
         wholes = [rng.normal(size=(int(rng.randint(T, 9)), 3)) for _ in splits]
         wholes[1] = onp.ones((6, 3))
         device_grads = [

@@ -4,6 +4,7 @@ from compare import assert_same
 
 
 def hidden_smallest_shard(rng, answer, solution):
+    assert_same(answer, solution, 0.07, 3e-5, 0.95)
     for _ in range(6):
         fixed, per_example = rng.uniform(1e-3, 1e-1), rng.uniform(1e-4, 1e-2)
         assert_same(
@@ -26,6 +27,8 @@ def hidden_interval_for(rng, answer, solution):
 
 def hidden_enough_micro_batches(rng, answer, solution):
     assert_same(answer, solution, 1, int(rng.randint(1, 9)), 0.1)
+    assert_same(answer, solution, 80, 1, 0.0013)
+    assert_same(answer, solution, 4, 1, 0.2)
     v = int(rng.randint(1, 9))
     assert_same(answer, solution, int(rng.randint(1, 9)) * v + 1, v, 0.25)
     for _ in range(8):

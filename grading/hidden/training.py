@@ -39,6 +39,11 @@ def hidden_disagreement(rng, answer, solution):
         assert is_close(answer(device_params), solution(device_params)), (
             f'hidden check: {k} replicas'
         )
+        device_params[-1][1][0] += 1e-5
+        small = answer(device_params), solution(device_params)
+        assert abs(small[0] - small[1]) <= 1e-6 * small[1], (
+            f'hidden check: {k} replicas, a difference of {small[1]:.3g}'
+        )
         device_params[-1][0][-1, -1] += 9
         assert is_close(answer(device_params), solution(device_params)), (
             f'hidden check: {k} replicas, their last numbers'

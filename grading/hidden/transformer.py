@@ -7,7 +7,12 @@ def hidden_loss_factors(rng, answer, solution):
     for k in (1, 2, 6):
         counts = [int(count) for count in rng.randint(1, 90, k)]
         assert_same(answer, solution, counts)
-    assert_same(answer, solution, [3, 0, 5])
+    assert_same(answer, solution, [300, 100])
+    # Any factor is right for a worker without words: its gradient is zero.
+    for factors in (answer([3, 0, 5]), solution([3, 0, 5])):
+        assert [round(factors[i], 9) for i in (0, 2)] == [1.125, 1.875], (
+            'hidden check: a worker without words'
+        )
 
 
 def hidden_compare(rng, answer, solution):

@@ -65,7 +65,9 @@ CONFRONTED = {
         'We expect the first copy of a gradient, above': 'overlap-figure',
         'so we expect an overlapped time of at least': '20',
         'by this count we expect overlap to leave at most': 'early-and-late',
-        'We expect at least a third to be left': 'early-and-late',
+        'Two cores that share all three passes would leave half': (
+            'early-and-late'
+        ),
         'there we expect at least four fifths to be left': 'early-and-late',
         'but we expect the sums of one bucket only after': 'buckets-figure',
         'What the link hides is at most the time': 'buckets-model',

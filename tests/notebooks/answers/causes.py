@@ -157,3 +157,53 @@ RIGHT = [
         ),
     ],
 ]
+
+# What other readers wrote.
+WRONG[0] += [
+    (
+        """def speedup_with_load(load, compute, k):
+    if load > compute:
+        return 1
+    return (load + compute) / (load + compute / k)
+""",
+        r'1\.11 times as fast, not 1',
+    ),
+]
+WRONG[1] += [
+    (
+        """def smallest_batch(fixed, per_image, k, wanted):
+    n = k if fixed else 1
+    while (fixed + n * per_image) / (fixed + n * per_image / k) < wanted:
+        n += 1
+    return n
+""",
+        '1 images, not 4',
+    ),
+    (
+        """def smallest_batch(fixed, per_image, k, wanted):
+    import math
+    n = fixed * (wanted - 1) / (per_image * (1 - wanted / k))
+    return math.ceil(n) or 1
+""",
+        '1 images, not -',
+    ),
+    (
+        """def smallest_batch(fixed, per_image, k, wanted):
+    for n in range(1, 10_001):
+        if (fixed + n * per_image) / (fixed + n * per_image / k) >= wanted:
+            return n
+""",
+        'images, not nan|60000',
+    ),
+]
+WRONG[2] += [
+    (
+        """def first_cause(load, step, slowdown, waited, exchange, fixed):
+    for i, part in enumerate((load, 0, waited, exchange, fixed), 1):
+        if i == 2 and slowdown > 1.35 or round(part / step, 2) > 0.2:
+            return i
+    return 0
+""",
+        '1, not 0',
+    ),
+]

@@ -12,7 +12,7 @@ ONE_DIMENSION = """def compress(gradient, residual, threshold):
 
 WRONG = [
     [
-        ('gradient + residual', 'gradient', 'MXNet sends other numbers'),
+        ('gradient + residual', 'gradient', 'all that there was to send'),
         ('total - sent', '0 * total', 'all that there was'),
         ('total - sent', 'gradient - sent', 'all that there was'),
         ('total - sent', 'residual', 'all that there was'),
@@ -212,4 +212,26 @@ def compress(gradient, residual, threshold):
     return [start - outer_lr * moved - outer_lr * momentum * new, new]
 """,
     ],
+]
+
+# What other readers wrote.
+WRONG[0] += [
+    (
+        """def compress(gradient, residual, threshold):
+    total = gradient + residual
+    if abs(total).max() < threshold:
+        return onp.zeros_like(total), residual
+    sent = threshold * onp.sign(total) * (abs(total) >= threshold)
+    return sent, total - sent
+""",
+        'push 1: ',
+    ),
+]
+WRONG[1] += [
+    (
+        """def largest_rank(m, n, factor):
+    return int(m / (m + n) * n / factor)
+""",
+        r'\(66, 55, 1\) should be 30',
+    ),
 ]

@@ -108,3 +108,13 @@ RIGHT = [
         '    return onp.average(rates, weights=sizes)',
     ],
 ]
+
+# What other readers wrote.
+WRONG[1] += [
+    (
+        """def shard_ends(n, k):
+    return [int(i / k * n) for i in range(k + 1)]
+""",
+        'not balanced',
+    ),
+]

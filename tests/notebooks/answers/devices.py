@@ -94,7 +94,7 @@ WRONG = [
         (
             'def copy_batched(arrays, device):\n'
             '    return [x.copyto(device) for x in arrays]',
-            'one copy between devices, not 3',
+            'one copy between devices, not 4',
         ),
         (
             'def copy_batched(arrays, device):\n'
@@ -104,7 +104,7 @@ WRONG = [
         (  # from the first CPU device, where the arrays need not be
             'x.reshape(-1) for x',
             'x.reshape(-1).as_in_ctx(mx.cpu(0)) for x',
-            'one copy between devices, not 4',
+            'one copy between devices, not 5',
         ),
         (
             'np.concatenate([x.reshape(-1) for x in arrays])',
@@ -120,7 +120,7 @@ WRONG = [
         (
             'x.reshape(-1) for x in arrays',
             'x.reshape(-1) for x in arrays * 2',
-            '12 numbers of 4',
+            '13 numbers of 4',
         ),
         ('return parts', 'return parts[:-1]', 'as many arrays'),
         (

@@ -379,3 +379,14 @@ def clipped_step(X, y, net, trainer, devices, max_norm):
         ('return len(lengths)', 'return sum(lengths) / lengths[0]'),
     ],
 ]
+
+# What other readers wrote.
+WRONG[2] += [
+    (
+        """def step_argument(lengths):
+    mean = sum(lengths) / len(lengths)
+    return len(lengths) if mean == lengths[0] else None
+""",
+        r'\[2, 1, 3\]: 3 makes nothing right',
+    ),
+]

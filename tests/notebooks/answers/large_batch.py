@@ -128,3 +128,15 @@ RIGHT = [
         'def cosine_decay(step, lr, num_steps):\n    return mx.np.array(lr / 2 * (1 + onp.cos(onp.pi * min(step, num_steps) / num_steps)))',
     ],
 ]
+
+# What other readers wrote.
+WRONG[2] += [
+    (
+        """def cosine_decay(step, lr, num_steps):
+    if step > num_steps + 1:
+        return 0
+    return lr * (1 + onp.cos(onp.pi * step / num_steps)) / 2
+""",
+        r'\(7, 3, 6\) should be 0',
+    ),
+]

@@ -122,3 +122,22 @@ RIGHT = [
         ),
     ],
 ]
+
+# What other readers wrote.
+WRONG[1] += [
+    (
+        """def mesh_norm(device_grads, splits, mesh):
+    P, T = mesh['pipeline'], mesh['tensor']
+    total = 0
+    for j, split in enumerate(splits):
+        for rank, grads in enumerate(device_grads[:P * T]):
+            last = rank // T == P - 1 > 0
+            if grads[j] is None or rank % T and not split or (
+                    last and device_grads[0][j] is not None):
+                continue
+            total += (grads[j] ** 2).sum()
+    return total ** 0.5
+""",
+        "'pipeline': 3.*the norm is",
+    ),
+]

@@ -188,3 +188,23 @@ RIGHT = [
         '    return (sum(parts) + b.asnumpy()).tolist()\n',
     ],
 ]
+
+# What other readers wrote.
+WRONG[0] += [
+    (
+        """def micro_batches_needed(p, max_fraction):
+    return max(1, -int(-((p - 1) * (1 / max_fraction - 1) - 1e-2) // 1))
+""",
+        '0.4999: 2, not 1',
+    ),
+]
+WRONG[2] += [
+    (
+        """def scores_from(units, weights, b):
+    b /= len(units)
+    return sum((np.dot(h, W) + b).as_in_ctx(units[0].ctx)
+               for h, W in zip(units, weights))
+""",
+        'b was changed',
+    ),
+]

@@ -178,3 +178,43 @@ RIGHT = [
         ('waits * (1 - bubble) / bubble', 'waits / bubble - waits'),
     ],
 ]
+
+# What other readers wrote.
+WRONG[0] += [
+    (
+        """def smallest_shard(fixed, per_example, efficiency):
+    n = fixed * efficiency / (per_example * (1 - efficiency))
+    return math.ceil(n - 1e-3)
+""",
+        'a shard of 4',
+    ),
+    (
+        """def smallest_shard(fixed, per_example, efficiency):
+    for n in range(1, 1000):
+        if n * per_example / (fixed + n * per_example) >= efficiency:
+            return n
+    return 1000
+""",
+        'a shard of 1000',
+    ),
+]
+WRONG[3] += [
+    (
+        """def enough_micro_batches(p, v, bubble):
+    step = p if v > 1 else 1
+    m = math.ceil((p - 1) * (1 - bubble) / bubble / v)
+    return max(1, step * math.ceil(m / step))
+""",
+        'with 13 micro-batches',
+    ),
+    (
+        """def enough_micro_batches(p, v, bubble):
+    step = p if v > 1 else 1
+    for m in range(step, 5000, step):
+        if (p - 1) / (v * m + p - 1) <= bubble:
+            return m
+    return 5000
+""",
+        'with 5000 micro-batches',
+    ),
+]

@@ -120,10 +120,27 @@ RIGHT = [
             '    joined = onp.concatenate([onp.array(own, dtype=int) '
             'for own in choices])\n'
             '    kept = onp.zeros(len(joined), bool)\n'
-            '    for e in range(10):\n'
+            '    for e in {*joined.tolist()} - {-1}:\n'
             '        kept[onp.flatnonzero(joined == e)[:capacity]] = True\n'
             '    ends = onp.cumsum([len(own) for own in choices])\n'
             '    return onp.split(kept, ends)[:-1]\n',
         ),
     ],
+]
+
+# What other readers wrote.
+WRONG[2] += [
+    (
+        """def kept_words(choices, capacity):
+    taken, kept = [0] * 4, []
+    for own in choices:
+        kept.append([])
+        for e in own:
+            if e >= 0:
+                taken[e] += 1
+            kept[-1].append(e >= 0 and taken[e] <= capacity)
+    return kept
+""",
+        '',
+    ),
 ]

@@ -225,3 +225,16 @@ RIGHT = [
         + '    return largest',
     ],
 ]
+
+# What other readers wrote.
+WRONG[2] += [
+    (
+        """def disagreement(device_params):
+    first, *others = [[p.asnumpy() for p in own] for own in device_params]
+    return round(float(onp.max([
+        abs(a - b).max() for own in [first, *others]
+        for a, b in zip(first, own)])), 6)
+""",
+        '1e-09, not 0',
+    ),
+]
