@@ -108,7 +108,8 @@ def decay_weights(params, grads, state, lr, update=sgd_momentum,
     """Update parameters in place by the rule `update`, with weight decay.
 
     By default it is decoupled (Loshchilov and Hutter 2019,
-    arXiv:1711.05101): each parameter first shrinks by 1 - lr * weight_decay.
+    arXiv:1711.05101): each parameter first shrinks by 1 - lr * weight_decay,
+    also if `update` then raises.
     `l2`: weight_decay times the parameter is added to its gradient instead.
     `state`, `lr` are for `update`; raises what it raises, and TypeError or
     ValueError unless weight_decay is at least 0 and below 1 / lr.

@@ -8,7 +8,8 @@ __all__ = ['split_layers', 'gpipe_schedule', 'pipeline_gradients', 'one_f_one_b_
 import functools
 from mxnet import autograd, np, npx
 from .check_pipeline import check_interleaved, check_schedule
-from .checks import check_costs, check_layers, check_micro_batches
+from .checks import (check_batch, check_costs, check_layers,
+                             check_micro_batches)
 from .checks import check_outputs, check_positive_int
 from .devices import split_slices
 from .network import loss
@@ -123,6 +124,7 @@ def pipeline_gradients(X, y, stages, num_micro_batches=1,
     device's instructions. Waits after each time step. Raises TypeError or
     ValueError unless each part has an example and the schedule can end.
     """
+    check_batch(X, y)
     check_micro_batches(len(X), num_micro_batches)
     orders = [list(map(tuple, order)) for order in schedule(
         len(stages), num_micro_batches)]
