@@ -218,7 +218,7 @@ def check_labels(y, num_classes):
         raise ValueError(
             f'labels must be integers from 0 to {num_classes - 1}, but '
             f'example {first_index(~valid)} has {y[first_index(~valid)]}: '
-            'renumber the classes, one for each example'
+            'renumber the classes'
         )
 
 
