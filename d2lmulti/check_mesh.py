@@ -16,6 +16,7 @@ from .checks import (
     check_positive_int,
     check_positive_number,
     check_rule,
+    check_tokens,
     check_transformer,
     given,
 )
@@ -51,6 +52,7 @@ def check_mesh_step(X, y, device_params, mesh, num_micro_batches):
         )
     if y.shape != X.shape or not (y != 0).any():
         raise ValueError(f'y must be {X.shape} like X, with words to predict')
+    check_tokens(len(device_params[0][0]), 'the rows of params[0]', X=X, y=y)
     check_micro_batches(len(X) // mesh['data'], num_micro_batches)
 
 

@@ -48,11 +48,15 @@ def check_update(params, grads, state, lr, shapes=()):
         )
 
 
-def check_momentum(params, grads, state, lr, momentum, trust_coefficient=1):
+def check_momentum(
+    params, grads, state, lr, momentum, trust_coefficient=1, norms=()
+):
     """Raise TypeError or ValueError unless momentum can update anything."""
     check_update(params, grads, state, lr, shapes_of(params))
     check_fraction(momentum=momentum)
     check_positive_number(trust_coefficient=trust_coefficient)
+    for each in norms or ():
+        check_count(f'{len(params)} parameters', len(params), norms=each)
 
 
 def check_adam(params, grads, state, lr, beta1, beta2, epsilon):

@@ -31,6 +31,7 @@ from d2lrun.basics import (
     check_positive_int,
     check_positive_number,
     check_share,  # noqa: F401
+    check_tokens,
     counted,
     given,
     has_twice,
@@ -587,11 +588,7 @@ def check_mask_words(tokens, vocab_size, fraction):
             'tokens must have the shape (n, length), and a word in every row'
         )
     check_integer(4, vocab_size=vocab_size)
-    if tokens.size and not 0 <= tokens.min() <= tokens.max() < vocab_size:
-        raise ValueError(
-            f'tokens must be from 0 to {vocab_size - 1}, below vocab_size, '
-            f'not {tokens.min()} to {tokens.max()}'
-        )
+    check_tokens(vocab_size, 'vocab_size', tokens=tokens)
     check_fraction(fraction=fraction)
 
 
@@ -757,6 +754,7 @@ def check_sequence(X, y, device_params, devices, num_heads, split):
     check_transformer(X, device_params[0], num_heads)
     if y.shape != X.shape or not (y != 0).any():
         raise ValueError(f'y must be {X.shape} like X, with words to predict')
+    check_tokens(len(device_params[0][0]), 'the rows of params[0]', X=X, y=y)
     places = split(X.shape[1], len(devices))
     if not is_list_of(onp.ndarray, places):
         raise TypeError(f'split must return NumPy arrays, not {places!r:.60}')

@@ -139,7 +139,8 @@ def lars(params, grads, state, lr, momentum=0.9, trust_coefficient=0.02,
     parameters and those of the gradients, two lists of floats, where each
     array is only a part of a parameter; by default those of the arrays.
     """
-    check_momentum(params, grads, state, lr, momentum, trust_coefficient)
+    check_momentum(params, grads, state, lr, momentum, trust_coefficient,
+                   norms)
     if not state:
         state += [onp.zeros_like(param) for param in params]
     if norms is None:

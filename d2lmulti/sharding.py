@@ -9,8 +9,9 @@ import inspect
 import math
 import numpy as onp
 from mxnet import autograd, np
-from .checks import (check_layout, check_recomputed, check_replicated,
-                             check_shards, check_zero2, check_zero3)
+from .checks import (check_layout, check_positive_number,
+                             check_recomputed, check_replicated, check_shards,
+                             check_zero2, check_zero3)
 from .collectives import all_gather, reduce_scatter, split_views
 from .data import split_batch
 from .devices import split_slices
@@ -224,7 +225,9 @@ def reshard(device_arrays, old, new, devices):
 # %% ../notebooks/16_sharding.ipynb #clip
 def clip_gradients(device_grads, places, max_norm):
     """Scale gradients in place, so that the norm of all of them is at most
-    `max_norm`; return what it was. `places`: from `find_places`."""
+    `max_norm`; return what it was. `places`: from `find_places`. Raises
+    TypeError or ValueError unless `max_norm` is a number above 0."""
+    check_positive_number(max_norm=max_norm)
     counts = onp.bincount(onp.hstack([
         place.ravel() for own in places for place in own]))
     squares = [np.array([sum(

@@ -123,6 +123,16 @@ def check_no_bool(dtype: str) -> None:
         )
 
 
+def check_tokens(num_words: int, limit: str, **tokens: Any) -> None:
+    """Raise ValueError unless arrays have tokens of a vocabulary only."""
+    for name, array in tokens.items():
+        if array.size and not 0 <= array.min() <= array.max() < num_words:
+            raise ValueError(
+                f'{name} must be from 0 to {num_words - 1}, below {limit}, '
+                f'not {array.min()} to {array.max()}'
+            )
+
+
 def check_divides(what: str, n: int, **values: int) -> None:
     """Raise ValueError unless each divides a number of things evenly."""
     for name, value in values.items():

@@ -133,6 +133,7 @@ def test_schedules_equal_those_of_gluon(num_warmup, num_steps):
         (lambda: lars([], [], [], 0.1, momentum='0.9'), TypeError),
         (lambda: lars([], [], [], 0.1, trust_coefficient=0), ValueError),
         (lambda: lars([], [], [], -1), ValueError),
+        (lambda: lars([], [], [], 0.1, norms=[[], [1.0]]), ValueError),
     ],
 )
 def test_invalid_arguments_are_refused(call, error):

@@ -497,6 +497,8 @@ def test_invalid_meshes_are_refused(mesh, n, error, message):
         (lambda a: a.update(mesh=mesh_of(2, 2, 1)), ValueError, '4 ranks'),
         (lambda a: a.update(y=a['y'][:, :2]), ValueError, 'y must be'),
         (lambda a: a.update(y=0 * a['y']), ValueError, 'words to predict'),
+        (lambda a: a.update(y=a['y'] + 99), ValueError, 'y must be from 0'),
+        (lambda a: a.update(X=a['X'] - 99), ValueError, 'X must be from 0'),
         (lambda a: a.update(X=np.ones((4, 14))), ValueError, '13 positions'),
         (lambda a: a.update(X=np.ones(4)), ValueError, 'shape'),
         (lambda a: a.update(num_micro_batches=3), ValueError, '2 examples'),

@@ -556,6 +556,7 @@ def test_more_numbers_than_needed_are_caught():
         (lambda X, y, r, d: (X, y, r, d[:1] * 2), ValueError, 'device'),
         (lambda X, y, r, d: (X, y[:, :2], r, d), ValueError, 'y must be'),
         (lambda X, y, r, d: (X, 0 * y, r, d), ValueError, 'words to predict'),
+        (lambda X, y, r, d: (X + 99, y, r, d), ValueError, 'X must be from'),
         (lambda X, y, r, d: (X, y, r, d, 3), ValueError, 'heads'),
         (lambda X, y, r, d: (X, y, r, d, 0), ValueError, 'num_heads'),
         (lambda X, y, r, d: (X, y, r, d, 2.0), TypeError, 'num_heads'),

@@ -413,6 +413,14 @@ def test_gradients_of_zero_stay_zero():
     assert all((grad == 0).all() for grad in grads)
 
 
+@pytest.mark.parametrize(
+    'max_norm, error', [(0, ValueError), (-1, ValueError), ('1', TypeError)]
+)
+def test_an_invalid_norm_is_refused(max_norm, error):
+    with pytest.raises(error, match='max_norm'):
+        clip_gradients([], [], max_norm)
+
+
 CLIPPING_BUGS = {
     'replicated numbers that count once per device': (
         '/ counts[place]',
