@@ -36,7 +36,7 @@ UNFOLD = """() => {
     s.textContent = label.startsWith('Show our solution') ? 'Our solution'
                   : label.startsWith('Show our answer') ? 'Our answer'
                   : label.startsWith('Show the check') ? 'The check'
-                  : 'Supporting code';
+                  : label.startsWith('Show') ? 'Supporting code' : label;
   });
   document.querySelectorAll('article span[id]:empty').forEach(target => {
     let next = target.nextElementSibling;
