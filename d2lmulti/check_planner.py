@@ -1,10 +1,13 @@
 """Checks of the planner of chapter 23."""
 
+import math
+
 import numpy as onp
 
 from .checks import (
     check_at_least_one,
     check_divides,
+    check_integers,
     check_not_empty,
     check_not_negative,
     check_number,
@@ -67,6 +70,12 @@ def check_search(
 def check_plan(plan, network, batch_size):
     """Raise TypeError or ValueError unless a plan can be computed."""
     check_positive_int(batch_size=batch_size, pp=plan.pp)
+    most = {'dp': batch_size, 'micro_batches': batch_size, 'chunks': math.inf}
+    most.update(zip(('tp', 'cp', 'ep'), network.limits))
+    for least, limits in ((1, most), (0, {'zero': 3, 'recompute': 2})):
+        for name, limit in limits.items():
+            values = onp.ravel(getattr(plan, name))
+            check_integers(least, limit, **{name: values})
     if plan.pp > len(network.layers):
         raise ValueError(
             f'{len(network.layers)} layers cannot be split into {plan.pp} '

@@ -2,7 +2,8 @@
 
 TypeError for a value of the wrong type, ValueError for one that cannot work;
 the message names the argument, what came, and what is needed. No check waits
-for a device, unless it tries an update rule that takes MXNet's arrays only.
+for a device, unless it reads tokens, or tries an update rule that takes
+MXNet's arrays only.
 Arguments have no types here: anything may come, and that is checked.
 """
 
@@ -16,21 +17,29 @@ import numpy as onp
 from mxnet import np
 
 from d2lrun.basics import (
+    as_limits,
     check_alike,
     check_at_least_one,
+    check_batch,
     check_count,
     check_divides,
     check_enough,
     check_fraction,
     check_integer,
+    check_integers,  # noqa: F401
     check_learning_rate,
     check_no_bool,
+    check_not_empty,  # noqa: F401
     check_not_negative,
+    check_num_rows,
     check_number,
     check_partition,
     check_positive_int,
     check_positive_number,
+    check_rate,
     check_share,  # noqa: F401
+    check_simulated,  # noqa: F401
+    check_slices,
     check_tokens,
     counted,
     given,
@@ -62,12 +71,6 @@ def dtypes_of(arrays) -> List[str]:
 
 
 # Chapter 1: devices
-
-
-def check_slices(n, k):
-    """Raise TypeError or ValueError unless n items can be cut for k."""
-    check_integer(0, n=n)
-    check_integer(1, k=k)
 
 
 def check_num_devices(k, gpus, faults):
@@ -120,6 +123,11 @@ def check_replicas(device_params, devices):
         )
     for params, device in zip(device_params, devices):
         check_count('replicas', len(device_params[0]), parameters=params)
+        if has_twice(params):
+            raise ValueError(
+                'an array is two parameters of a replica, so it would be '
+                'summed and updated twice: give it once'
+            )
         for param in params:
             if param.ctx != device:
                 raise ValueError(
@@ -156,12 +164,6 @@ def check_allreduce_arrays(data):
 # Chapter 4: examples and minibatches
 
 
-def check_num_rows(num_rows, num_owners, who='device'):
-    """Raise ValueError unless everyone can get a row."""
-    remedy = ' or a larger minibatch'
-    check_enough(num_rows, 'example', num_owners, who, remedy)
-
-
 def check_split(data, devices):
     """Raise TypeError or ValueError unless each device can get a shard."""
     if not isinstance(data, np.ndarray) or data.ndim == 0:
@@ -171,15 +173,6 @@ def check_split(data, devices):
         )
     check_devices(devices)
     check_num_rows(len(data), len(devices))
-
-
-def check_batch(X, y):
-    """Raise ValueError unless there are as many labels as examples."""
-    if len(X) != len(y):
-        raise ValueError(
-            f'{len(X)} examples but {len(y)} labels: X and y must have the '
-            'same length'
-        )
 
 
 def check_examples(X, y):
@@ -289,12 +282,6 @@ def check_finite(params, lr):
         )
 
 
-def check_not_empty(count, what):
-    """Raise ValueError if an iterator gave nothing."""
-    if not count:
-        raise ValueError(f'no {what}: data_iter is empty')
-
-
 # Chapter 6: causes
 
 
@@ -363,6 +350,8 @@ def check_parts(parts, data):
             f'numbers have {len(data)} flat parts of sizes {sizes}'
         )
     check_alike('dtype (parts, then sums)', dtypes_of([*parts, data[0]]))
+    for part, array in zip(parts, data):
+        check_alike('device (a part, then its array)', [part.ctx, array.ctx])
 
 
 # Chapter 9: time
@@ -393,6 +382,9 @@ def check_compressed(X, y, device_params, devices, lr, states, compress):
     check_count(
         f'{num_params} parameters', len(states) and num_params, states=states
     )
+    for state in states:  # of a parameter
+        residuals = state.get('residuals', devices)
+        check_count(f'{len(devices)} devices', len(devices), states=residuals)
 
 
 def check_averaging(
@@ -412,20 +404,12 @@ def check_averaging(
     check_rule(update, states, device_params)
     if outer:
         check_states(outer['outer_states'], devices)
+        check_alike('outer state', [*map(len, outer['outer_states'])])
         check_positive_number(outer_lr=outer['outer_lr'])
         check_fraction(momentum=outer['momentum'])
 
 
 # Chapter 11: schedules
-
-
-def check_rate(lr, step=0, power=1, **counts):
-    """Raise TypeError or ValueError unless a learning rate can be computed;
-    `counts` are from 1."""
-    check_learning_rate(lr)
-    check_positive_int(**counts)
-    check_integer(0, step=step)
-    check_positive_number(power=power)
 
 
 def check_warmup(lr, step, num_warmup, start):
@@ -459,8 +443,9 @@ def check_accumulation(X, y, device_params, devices, lr, num_micro_batches):
 # Chapter 12: batch normalization
 
 
-def check_batch_norm(shards, gammas, betas, sync):
+def check_batch_norm(shards, gammas, betas, sync, epsilon):
     """Raise TypeError or ValueError unless all shards can be normalized."""
+    check_positive_number(epsilon=epsilon)
     lengths = [len(shards), len(gammas), len(betas)]
     if not shards or len(set(lengths)) > 1:
         raise ValueError(
@@ -530,20 +515,6 @@ def check_split_by_shares(X, y, devices, shares):
     check_split(X, devices)
     check_split(y, devices)
     check_shares(shares, len(X), len(devices))
-
-
-def as_limits(limits, num_devices, name, default=None) -> list:
-    """Return a limit for each device; without `limits`, `default` for all.
-
-    Raises TypeError or ValueError unless each is an integer >= 1; None is
-    allowed where it is the default.
-    """
-    if limits is None:
-        return [default] * num_devices
-    check_count(f'{num_devices} devices', num_devices, **{name: limits})
-    entries = numbered(name, limits)
-    check_positive_int(**(given(**entries) if default is None else entries))
-    return list(limits)
 
 
 def as_capacities(capacities, batch_size, num_devices) -> Tuple[float, ...]:
@@ -636,6 +607,14 @@ def check_micro_batches(num_examples, num_micro_batches):
     check_enough(num_examples, 'example', num_micro_batches, 'micro-batch')
 
 
+def check_tensor_parts(X, y, device_parts, layers):
+    """Raise ValueError unless all layers have parameters, images a label."""
+    check_batch(X, y)
+    needed = 2 * len(layers) + 2
+    for parts in device_parts:
+        check_count(f'{len(layers)} layers and the last', needed, arrays=parts)
+
+
 def check_outputs(num_outputs, devices):
     """Raise ValueError unless each device gets an output of every layer."""
     check_devices(devices)
@@ -712,10 +691,18 @@ def check_zero3(
     check_step(X, y, device_shards, devices, lr, states, update)
 
 
-def check_layout(device_arrays, layout):
+def places_of(layout) -> onp.ndarray:
+    """Return the places that a layout has, sorted, each once."""
+    return onp.unique(
+        onp.concatenate([p.ravel() for own in layout for p in own])
+    )
+
+
+def check_layout(device_arrays, layout, new):
     """Return how often the arrays of each device have the shapes of its part
     of `layout`, one after the other. Raise ValueError unless they do, but for
-    one more array that is the same everywhere, and every place is there."""
+    one more array that is the same everywhere, and every place is there, as
+    in the `new` layout."""
     held = [[place.shape for place in own] for own in layout]
     times, more = divmod(len(device_arrays[0]), len(layout[0]))
     if len(layout[0]) == 1 and times > 2:  # is the last one Adam's count?
@@ -726,13 +713,14 @@ def check_layout(device_arrays, layout):
         )
         times -= more
     found = [shapes_of(a)[: len(a) - more] for a in device_arrays]
-    row = onp.concatenate([p.ravel() for own in layout for p in own])
-    whole = len(onp.unique(row)) > row.max(initial=-1)
+    row = places_of(layout)
+    whole = len(row) > row.max(initial=-1)
     if not whole or more > 1 or found != [times * own for own in held]:
         raise ValueError(
             f'arrays of shapes {found} do not fit the layout, which has '
             f'{held}: give find_places the function and devices of the split'
         )
+    check_count('layouts of the same shapes', len(row), places=places_of(new))
     return times
 
 
@@ -762,9 +750,13 @@ def check_sequence(X, y, device_params, devices, num_heads, split):
     check_partition('split', positions, X.shape[1], len(devices))
 
 
-def check_experts(replicas, experts, devices, num_choices, capacity, alpha):
+def check_experts(
+    X, y, replicas, experts, devices, num_choices, capacity, alpha
+):
     """Raise TypeError or ValueError unless gradients can be computed."""
     check_replicas(replicas, devices)
+    check_batch(X, y)
+    check_tokens(len(replicas[0][0]), 'the rows of params[0]', X=X, y=y)
     check_positive_int(num_choices=num_choices, **given(capacity=capacity))
     check_not_negative(alpha=alpha)
     check_enough(len(experts), 'expert', num_choices, 'choice')
@@ -852,21 +844,16 @@ def check_exchange(
     check_divides('devices', k, group=group)
 
 
-def check_simulated(algorithm, k):
-    """Raise ValueError unless an allreduce of `k` devices can be simulated."""
-    if algorithm == 'halving-doubling' and k & (k - 1):
-        raise ValueError(
-            'the simulation of halving-doubling needs a power of two, not '
-            f'{k} devices: take another k, or another algorithm'
-        )
-
-
 def check_machine(batch_size, k, machine):
     """Raise TypeError or ValueError unless a step can be predicted."""
     check_positive_int(batch_size=batch_size, k=k)
     check_num_rows(batch_size, k)
     check_not_negative(
-        fixed=machine.fixed, per_example=machine.per_example, load=machine.load
+        fixed=machine.fixed,
+        per_example=machine.per_example,
+        per_sum=machine.per_sum,
+        load=machine.load,
+        **numbered('times', machine.times),
     )
     check_at_least_one(at_once=machine.at_once)
     check_number(lambda f: 0 <= f <= 1, 'from 0 to 1', overlap=machine.overlap)

@@ -111,8 +111,8 @@ def two_bit(arrays, state, threshold=0.5):
     """Send +threshold where a number reaches it, -threshold where it
     reaches that, else 0, as MXNet's key-value store does.
 
-    For `exchange_compressed`; raises TypeError or ValueError unless the
-    threshold is above 0.
+    For `exchange_compressed`; nan is not sent. Raises TypeError or
+    ValueError unless the threshold is above 0.
     """
     check_positive_number(threshold=threshold)
 

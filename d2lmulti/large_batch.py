@@ -7,8 +7,9 @@ __all__ = ['gradient_descent', 'sgd_momentum', 'adam', 'decay_weights', 'lars', 
 import numpy as onp
 from mxnet import np
 from .checks import (
-    check_accumulation, check_adam, check_momentum, check_rate, check_rule,
-    check_update, check_warmup, check_warmup_and_decay, check_weight_decay)
+    check_accumulation, check_adam, check_momentum, check_positive_number,
+    check_rate, check_rule, check_update, check_warmup,
+    check_warmup_and_decay, check_weight_decay)
 from .data import split_batch
 from .devices import split_slices
 from .network import lenet, loss
@@ -182,6 +183,7 @@ def update_replicas(device_params, batch_size, lr, update=None, states=None):
     the first step. Raises TypeError or ValueError for an invalid rule.
     """
     check_rule(update, states, device_params)
+    check_positive_number(batch_size=batch_size)
     if update is None:
         for params in device_params:
             sgd(params, lr, batch_size)

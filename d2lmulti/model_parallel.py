@@ -11,6 +11,7 @@ from .check_pipeline import check_interleaved, check_schedule
 from .checks import (check_batch, check_costs, check_layers,
                              check_micro_batches)
 from .checks import check_outputs, check_positive_int
+from .checks import check_tensor_parts
 from .devices import split_slices
 from .network import loss
 
@@ -300,8 +301,9 @@ def tensor_parallel_gradients(X, y, device_parts, layers):
     """Return for each device the gradients of its shards (or None).
 
     `device_parts`: from `shard_params`. `layers`: all but the last, which
-    is a matrix product. Returns without waiting.
-    """
+    is a matrix product. Returns without waiting. Raises ValueError if
+    labels or parameters are missing."""
+    check_tensor_parts(X, y, device_parts, layers)
     wholes = [X.as_in_ctx(parts[0].ctx) for parts in device_parts]
     gathered = []
     for i, layer in enumerate(layers):

@@ -54,16 +54,18 @@ def rounding_ratio(found, results):
     `in_several_orders`, or once in float64. The spread of an array is how
     far they are from the first, and at least one rounding of its largest
     number. Returns the largest ratio of all arrays, a float; up to 8 is
-    rounding. nan if one of the numbers is nan.
+    rounding. nan if one of the numbers is not finite.
     """
-    assert len(found) == len(results[0]), 'as many arrays in both'
+    assert {len(found)} == set(map(len, results)), 'as many arrays in each'
     ratios = []
     for array, right, *others in zip(found, *results):
         array, right, *others = map(to_numpy, (array, right, *others))
         spreads = [abs(other - right).max(initial=0) for other in others]
+        assert array.shape == right.shape, 'the same shapes'
         floor = onp.finfo(array.dtype).eps * abs(right).max(initial=1e-30)
-        ratios.append(abs(array - right).max(initial=0)
-                      / onp.max([floor, *spreads]))
+        spread = onp.max([floor, *spreads])
+        ratios.append(abs(array - right).max(initial=0) / spread
+                      if onp.isfinite(spread) else onp.nan)
     return float(onp.max(ratios))
 
 # %% ../notebooks/02_network.ipynb #to-numpy

@@ -204,8 +204,8 @@ def reshard(device_arrays, old, new, devices):
     """Return the same numbers in a new layout, on its `devices`.
     `device_arrays`: on each device parameters, or an optimizer's state.
     `old`, `new`: from `find_places`, for the same shapes. Raises ValueError
-    unless the arrays fit `old`."""
-    num_kinds = check_layout(device_arrays, old)
+    unless the arrays fit `old`, and `new` has as many numbers."""
+    num_kinds = check_layout(device_arrays, old, new)
     places = onp.concatenate([place.ravel() for own in old for place in own])
     found = [[] for _ in devices]
     for kind in range(num_kinds):  # 1 for parameters, 2 for Adam's state

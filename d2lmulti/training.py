@@ -72,7 +72,7 @@ def max_difference(params, others):
 
     nan if one of the numbers is nan.
     """
-    assert len(params) == len(others), 'as many arrays in both lists'
+    assert [p.shape for p in params] == [q.shape for q in others], 'shapes'
     return float(onp.max([abs(p.asnumpy() - q.asnumpy()).max()
                           for p, q in zip(params, others)]))
 

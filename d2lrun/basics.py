@@ -4,7 +4,7 @@ lists, and words such as '2 devices'. Imports nothing of ours."""
 import functools
 import math
 import numbers
-from typing import Any, Callable, Collection, Dict, Iterable, List
+from typing import Any, Callable, Collection, Dict, Iterable, List, Sized
 
 
 def is_integer(value: Any) -> bool:
@@ -27,6 +27,16 @@ def check_integer(least: int, **values: Any) -> None:
 
 
 check_positive_int = functools.partial(check_integer, 1)
+
+
+def check_integers(least: int, most: float, **arrays: Any) -> None:
+    """Raise TypeError or ValueError unless NumPy arrays have integers from
+    `least` to `most` only."""
+    for name, values in arrays.items():
+        if values.dtype.kind not in 'iu':
+            raise TypeError(f'{name} must be an integer, not {values.dtype}')
+        if not least <= values.min() <= values.max() <= most:
+            raise ValueError(f'{name} must be from {least} to {most}')
 
 
 def check_number(
@@ -173,3 +183,66 @@ def counted(n: int, noun: str) -> str:
 def plural(noun: str) -> str:
     """Return 'layers' for 'layer', 'batches' for 'batch'."""
     return f'{noun}es' if noun.endswith('ch') else f'{noun}s'
+
+
+def check_slices(n: Any, k: Any) -> None:
+    """Raise TypeError or ValueError unless n items can be cut for k."""
+    check_integer(0, n=n)
+    check_integer(1, k=k)
+
+
+def check_num_rows(
+    num_rows: int, num_owners: int, who: str = 'device'
+) -> None:
+    """Raise ValueError unless everyone can get a row."""
+    remedy = ' or a larger minibatch'
+    check_enough(num_rows, 'example', num_owners, who, remedy)
+
+
+def check_batch(X: Sized, y: Sized) -> None:
+    """Raise ValueError unless there are as many labels as examples."""
+    if len(X) != len(y):
+        raise ValueError(
+            f'{len(X)} examples but {len(y)} labels: X and y must have the '
+            'same length'
+        )
+
+
+def check_not_empty(count: int, what: str) -> None:
+    """Raise ValueError if an iterator gave nothing."""
+    if not count:
+        raise ValueError(f'no {what}: data_iter is empty')
+
+
+def as_limits(
+    limits: Any, num_devices: int, name: str, default: Any = None
+) -> List[Any]:
+    """Return a limit for each device; without `limits`, `default` for all.
+
+    Raises TypeError or ValueError unless each is an integer >= 1; None is
+    allowed where it is the default.
+    """
+    if limits is None:
+        return [default] * num_devices
+    check_count(f'{num_devices} devices', num_devices, **{name: limits})
+    entries = numbered(name, limits)
+    check_positive_int(**(given(**entries) if default is None else entries))
+    return list(limits)
+
+
+def check_rate(lr: Any, step: Any = 0, power: Any = 1, **counts: Any) -> None:
+    """Raise TypeError or ValueError unless a learning rate can be computed;
+    `counts` are from 1."""
+    check_learning_rate(lr)
+    check_positive_int(**counts)
+    check_integer(0, step=step)
+    check_positive_number(power=power)
+
+
+def check_simulated(algorithm: str, k: int) -> None:
+    """Raise ValueError unless an allreduce of `k` devices can be simulated."""
+    if algorithm == 'halving-doubling' and k & (k - 1):
+        raise ValueError(
+            'the simulation of halving-doubling needs a power of two, not '
+            f'{k} devices: take another k, or another algorithm'
+        )

@@ -348,9 +348,17 @@ def guard(names, report, trusted):
         return guarded
 
     def iterate(iterator):
-        """Yield what an iterator yields, which works while the check does."""
+        """Return an iterator of the same values; it works while the check
+        does, and closes a generator even if nobody asks for a value."""
+        values = values_of(iterator)
+        next(values)
+        return values
+
+    def values_of(iterator):
+        """Yield None, then what an iterator yields."""
         done = object()
         try:
+            yield
             while True:
                 value = call(lambda: next(iterator, done))
                 if value is done:

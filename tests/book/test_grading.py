@@ -681,6 +681,13 @@ def test_the_message_says_where():
     )
 
 
+def test_a_generator_that_a_check_refuses_unread_is_no_cheat():
+    source = 'def f():\n    return (i for i in range(3))'
+    check = "assert isinstance(f(), list), 'a list'"
+    found = run_answers([], [answer(source, check)], 5, 1500)[source]
+    assert found[:2] == ('wrong', 'a list')
+
+
 NASTY_FILES = {
     'garbage.ipynb': (bytes(range(256)) * 99, 'not a notebook'),
     'empty.ipynb': (b'', 'not a notebook'),

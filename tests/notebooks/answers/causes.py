@@ -27,6 +27,13 @@ WRONG = [
         ('< wanted', '<= wanted', 'put your number into'),
         (BATCH + '    return 12', 'put your number into'),
         ('< wanted', '< 1.5', 'put your number into'),
+        (  # rounded up: 3.0000000000000004
+            BATCH
+            + '    import math\n'
+            + '    return max(1, math.ceil(fixed * (wanted - 1)\n'
+            + '        / per_image / (1 - wanted / k)))',
+            '3 images, not 4',
+        ),
         ('n * per_image / k) <', 'n * per_image / 8) <', 'both times'),
         (
             BATCH
@@ -126,8 +133,8 @@ RIGHT = [
         ('return n\n', 'return onp.int64(n)\n'),
         BATCH
         + '    import math\n'
-        + '    return max(1, math.ceil(fixed * (wanted - 1)\n'
-        + '        / per_image / (1 - wanted / k)))',
+        + '    return max(1, math.ceil(round(fixed * (wanted - 1)\n'
+        + '        / per_image / (1 - wanted / k), 6)))',
         BATCH
         + '    return next(n for n in range(1, 10 ** 6)\n'
         + '                if fixed + n * per_image\n'

@@ -12,6 +12,7 @@ WRONG = [
         ('return m', 'return m - 1', 'at least 1'),
         ('m += 1', 'm += 2', 'the smallest m'),
         ('> max_fraction:', '> max_fraction and m < 100:', '295, not 100'),
+        ('> max_fraction:', '> max_fraction and m < 10_000:', 'not 10000'),
         ('(p - 1) / (m + p - 1) >', '1 / (m + 1) >', 'p = 1'),
         ('> max_fraction', '> 0.3', '1, not 3'),
         ('return m', 'return float("nan")', 'not nan'),

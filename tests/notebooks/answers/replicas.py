@@ -204,7 +204,7 @@ WRONG = [
             '    a[()] = 5\n'
             '    changed = bool((b.asnumpy() != before).any())\n'
             '    a[()] = kept\n',
-            'another one with NaN: False',
+            'another one with NaN and infinity: False',
         ),
         (
             'def share_memory(a, b):\n'

@@ -6,6 +6,7 @@ ROUNDED = 'math.ceil(round(exact, 9))'
 WRONG = [
     [
         (ROUNDED, 'int(exact)', 'the smallest'),
+        (ROUNDED, 'math.ceil(exact)', 'a shard of 4 has'),
         (
             ROUNDED,
             'math.floor(exact) + 1',
@@ -128,7 +129,7 @@ RIGHT = [
             ROUNDED,
             f'onp.int64({ROUNDED})',
         ),
-        (ROUNDED, 'onp.ceil(exact)'),
+        (ROUNDED, 'onp.ceil(onp.round(exact, 9))'),
         (
             ROUNDED,
             f'onp.array({ROUNDED})',

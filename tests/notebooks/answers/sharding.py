@@ -38,6 +38,15 @@ WRONG = [
         ),
         (
             'def devices_needed(num_params, stage, room):\n'
+            '    part = sum((4, 4, 8)[3 - stage:]) * num_params\n'
+            '    whole = 16 * num_params - part\n'
+            '    for k in range(1, num_params + 1):\n'
+            '        if whole + part / k <= room:\n'
+            '            return k\n',
+            'should be 200, not None',
+        ),  # no more devices than numbers
+        (
+            'def devices_needed(num_params, stage, room):\n'
             '    for k in range(1, 10**5):\n'
             '        part = -(-num_params // k)\n'  # whole numbers
             '        held = [num_params] * (3 - stage) + [part] * stage\n'
