@@ -71,7 +71,7 @@ def check_plan(plan, network, batch_size):
     """Raise TypeError or ValueError unless a plan can be computed."""
     check_positive_int(batch_size=batch_size, pp=plan.pp)
     most = {'dp': batch_size, 'micro_batches': batch_size, 'chunks': math.inf}
-    most.update(zip(('tp', 'cp', 'ep'), network.limits))
+    most.update(zip(('tp', 'cp'), network.limits))
     for least, limits in ((1, most), (0, {'zero': 3, 'recompute': 2})):
         for name, limit in limits.items():
             values = onp.ravel(getattr(plan, name))

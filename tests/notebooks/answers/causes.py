@@ -21,6 +21,7 @@ WRONG = [
         ),
     ],
     [
+        ('n += 1\n', 'k += 0\n', 'does its loop end'),
         ('n = 1\n', 'n = 2\n', 'put your number into'),
         ('n += 1\n', 'n += 2\n', 'put your number into'),
         ('n * per_image / k) <', 'n * per_image / k / k) <', 'both times'),
@@ -52,7 +53,6 @@ WRONG = [
         ),
         # never enough: loops that do not end
         ('n * per_image / k) <', 'n * per_image / 2) <', 'does its loop end'),
-        ('n += 1\n', 'k += 0\n', 'does its loop end'),
         ('n * per_image / k) <', 'n * per_image) <', 'does its loop end'),
         (
             BATCH
