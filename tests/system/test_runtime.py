@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 
@@ -97,7 +98,7 @@ def faults_of_a_step():
     npx.waitall()
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
-print(*[faults_of_a_step() for _ in range(6)][3:])
+print(*[faults_of_a_step() for _ in range(12)][3:])
 """
 
 
@@ -107,7 +108,8 @@ def test_a_kernel_keeps_the_memory_of_a_step_for_the_next():
     notebook = nbformat.v4.new_notebook(cells=[cell])
     nbclient.NotebookClient(notebook, timeout=100).execute()
     # Its activations are 3,000 pages of 4 KB and more.
-    assert max(map(int, cell.outputs[0].text.split())) < 300
+    # A heap may still grow once; without the setting, every step does it.
+    assert statistics.median(map(int, cell.outputs[0].text.split())) < 300
 
 
 def test_importing_mxnet_first_is_named_in_a_warning():
