@@ -1,10 +1,12 @@
 """The list of the chapters and two of them in a real JupyterLab."""
 
+import contextlib
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 
 import nbformat
@@ -72,7 +74,9 @@ def own_folders(folder):
 def address_in(log):
     """Return where JupyterLab says that it listens, if it does already."""
     found = [w for w in log.split() if w.startswith('http://127.0.0.1:')]
-    if found:
+    if not found:
+        return None
+    with contextlib.suppress(urllib.error.URLError):  # it said so too early
         urllib.request.urlopen(found[0], timeout=30).close()
         return found[0].partition('/lab')[0]
 
