@@ -21,6 +21,8 @@ import tempfile
 import threading
 import time
 import typing
+from importlib import metadata
+from urllib.parse import unquote, urlsplit
 
 import psutil
 
@@ -319,12 +321,26 @@ def trusted_folders():
     paths = sysconfig.get_paths()
     names = ('stdlib', 'platstdlib', 'purelib', 'platlib')
     found = [paths[name] for name in names] + [
-        str(ROOT / name) for name in ('d2lmulti', 'd2lrun')
+        str(root / name)
+        for root in {ROOT, installed_from()}
+        for name in ('d2lmulti', 'd2lrun')
     ]
     return sorted(
         {f'{os.path.realpath(p)}/' for p in found}
         | {f'{path}/' for path in found}
     )
+
+
+def installed_from():
+    """Return the folder whose d2lmulti an answer imports: that of another
+    clone, if this one has no environment of its own."""
+    try:
+        text = metadata.distribution('d2lmulti').read_text('direct_url.json')
+    except metadata.PackageNotFoundError:
+        text = None
+    address = urlsplit(json.loads(text or '{}').get('url', ''))
+    is_folder = address.scheme == 'file' and address.path
+    return pathlib.Path(unquote(address.path)) if is_folder else ROOT
 
 
 def environment(work):
