@@ -332,8 +332,8 @@ def trusted_folders():
 
 
 def installed_from():
-    """Return the folder whose d2lmulti an answer imports: that of another
-    clone, if this one has no environment of its own."""
+    """Return the folder whose d2lmulti an answer imports: another clone's,
+    if both have one environment."""
     try:
         text = metadata.distribution('d2lmulti').read_text('direct_url.json')
     except metadata.PackageNotFoundError:
