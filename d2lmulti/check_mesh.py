@@ -13,10 +13,10 @@ from .checks import (
     check_enough,
     check_learning_rate,
     check_micro_batches,
+    check_next_words,
     check_positive_int,
     check_positive_number,
     check_rule,
-    check_tokens,
     check_transformer,
     given,
 )
@@ -50,9 +50,7 @@ def check_mesh_step(X, y, device_params, mesh, num_micro_batches):
             f'need a position each, but there are {max_length} positions: '
             'give init_transformer a larger max_length'
         )
-    if y.shape != X.shape or not (y != 0).any():
-        raise ValueError(f'y must be {X.shape} like X, with words to predict')
-    check_tokens(len(device_params[0][0]), 'the rows of params[0]', X=X, y=y)
+    check_next_words(X, y, device_params[0])
     check_micro_batches(len(X) // mesh['data'], num_micro_batches)
 
 

@@ -28,6 +28,7 @@ from d2lrun.basics import (
     check_integer,
     check_integers,  # noqa: F401
     check_learning_rate,
+    check_next_words,
     check_no_bool,
     check_not_empty,  # noqa: F401
     check_not_negative,
@@ -740,9 +741,7 @@ def check_sequence(X, y, device_params, devices, num_heads, split):
     """Raise TypeError or ValueError unless gradients can be computed."""
     check_replicas(device_params, devices)
     check_transformer(X, device_params[0], num_heads)
-    if y.shape != X.shape or not (y != 0).any():
-        raise ValueError(f'y must be {X.shape} like X, with words to predict')
-    check_tokens(len(device_params[0][0]), 'the rows of params[0]', X=X, y=y)
+    check_next_words(X, y, device_params[0])
     places = split(X.shape[1], len(devices))
     if not is_list_of(onp.ndarray, places):
         raise TypeError(f'split must return NumPy arrays, not {places!r:.60}')

@@ -143,6 +143,13 @@ def check_tokens(num_words: int, limit: str, **tokens: Any) -> None:
             )
 
 
+def check_next_words(X: Any, y: Any, params: Any) -> None:
+    """Raise ValueError unless tokens, those to predict too, have a row."""
+    if y.shape != X.shape or not (y != 0).any():
+        raise ValueError(f'y must be {X.shape} like X, with words to predict')
+    check_tokens(len(params[0]), 'the rows of params[0]', X=X, y=y)
+
+
 def check_divides(what: str, n: int, **values: int) -> None:
     """Raise ValueError unless each divides a number of things evenly."""
     for name, value in values.items():

@@ -239,7 +239,8 @@ def points():
 
 def plan_at_random():
     """Return a minibatch and a plan for it."""
-    dp, tp, cp, m = (2 ** RNG.randint(0, 4) for _ in range(4))
+    dp, cp, m = (2 ** RNG.randint(0, 5) for _ in range(3))
+    tp = 2 ** RNG.randint(0, 4)  # every network has as many heads
     pp = RNG.randint(1, 32)
     batch = dp * m * RNG.randint(1, 9)
     return batch, [dp, tp, pp, cp, RNG.randint(0, 3), m, RNG.randint(0, 2)]

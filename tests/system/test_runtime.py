@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import re
-import statistics
 import subprocess
 import sys
 
@@ -109,7 +108,8 @@ def test_a_kernel_keeps_the_memory_of_a_step_for_the_next():
     nbclient.NotebookClient(notebook, timeout=100).execute()
     # Its activations are 3,000 pages of 4 KB and more.
     # A heap may still grow once; without the setting, every step does it.
-    assert statistics.median(map(int, cell.outputs[0].text.split())) < 300
+    faults = map(int, cell.outputs[0].text.split())
+    assert sum(count >= 300 for count in faults) <= 1
 
 
 def test_importing_mxnet_first_is_named_in_a_warning():
