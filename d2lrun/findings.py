@@ -31,17 +31,31 @@ def confront(
     if high is not None:
         held = held and middle <= high
         expected.append(f'at most {in_words(high)}')
+    digits = digits_to_tell(middle, low, high)
     spread = f' ({in_words(rounds[0])} to {in_words(rounds[-1])})'
     print(
         f'{what}: expected {" and ".join(expected)}, '
-        f'measured {in_words(middle)}{spread if rounds[1:] else ""}: '
+        f'measured {in_words(middle, digits)}{spread if rounds[1:] else ""}: '
         f'{"held" if held else "did not hold"}'
     )
 
 
-def in_words(number: Any) -> str:
-    """Return a number with three digits, more if it is large."""
-    return f'{number:,.0f}' if abs(number) >= 100 else f'{number:.3g}'
+def digits_to_tell(number: Any, *limits: Optional[float]) -> int:
+    """Return how many digits tell a number from limits that it is near."""
+    others = [x for x in limits if x is not None and x != number]
+    enough = (
+        n
+        for n in range(3, 17)
+        if in_words(number, n) not in [in_words(x, n) for x in others]
+    )
+    return next(enough, 17)
+
+
+def in_words(number: Any, digits: int = 3) -> str:
+    """Return a number with so many digits, more if it is large."""
+    if abs(number) >= 10**digits / 10:
+        return f'{number:,.0f}'
+    return f'{number:,.{digits}g}'
 
 
 @dataclasses.dataclass
@@ -104,8 +118,8 @@ def contention_finding(
 
 
 def wait_finding(step: float, waited: float, line: str) -> Finding:
-    """Judge the seconds that Python waits within a step, mostly in `line`."""
-    part = 'of waiting' + (f', most of it in "{line}"' if line else '')
+    """Judge the seconds that Python waits within a step, longest in `line`."""
+    part = 'of waiting' + (f', the longest in "{line}"' if line else '')
     fix = 'Read losses and gradients after the step'
     return part_finding('the step waits for a result', part, waited, step, fix)
 

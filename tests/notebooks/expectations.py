@@ -57,7 +57,9 @@ CONFRONTED = {
     'collectives': {
         'We count the rounds, and expect': 'rounds',
         'we expect it to be off by a factor of two': 'one-pair',
+        'So we expect a bucket to save more time': '28',
         'By messages alone, halving–doubling would be faster': 'alpha-parts',
+        'we expect it to take longer than the ring': 'alpha-parts',
         'we expect the time for 4 KB to be between half': 'alpha-parts',
         'We expect the largest rate to be at most twice': 'traffic',
         'we expect the same sums, up to rounding': '26',
@@ -127,7 +129,8 @@ CONFRONTED = {
         'a device should take another step': 'clip-run',
         'we expect up to 4/3': 'recompute-peak',
         'we expect an error within four roundings': 'arithmetic',
-        'so we expect no harm there': 'scaling',
+        'And we expect less time only if': 'arithmetic-seconds',
+        'we expect at least a tenth of them to round': 'vanishing',
     },
     'sequences_experts': {
         'Without the correction, the result should be': 'online-check',
@@ -150,6 +153,7 @@ CONFRONTED = {
     'cluster': {
         'expect at most six tenths of the time': 'exchange-run',
         "tenths of the other's rows": 'unequal-run',
+        'float32 numbers *g* differ by at most': 'orders-bound',
         'We expect bit-identical parameters': '39',
     },
     'hangs': {
@@ -324,7 +328,6 @@ OTHERS = {
             'the second takes about twice as long per step',
             'So each should take rows in proportion',
         ],
-        COUNTED: ['float32 numbers *g* differ by at most'],
     },
     'pytorch': {
         COMPARED: ['should leave 4 in PyTorch and 2 in MXNet'],

@@ -62,6 +62,17 @@ def test_no_two_runs_look_alike():
             'expected at least 1,200 and at most 1,500, measured 1,150 '
             '(1,000 to 1,300): did not hold',
         ),
+        (
+            0.1002,
+            {'high': 0.1},
+            'expected at most 0.1, measured 0.1002: did not hold',
+        ),
+        (0.1, {'high': 0.1}, 'expected at most 0.1, measured 0.1: held'),
+        (
+            1000.4,
+            {'low': 1000},
+            'expected at least 1,000, measured 1,000.4: held',
+        ),
     ],
 )
 def test_a_prediction_is_printed_beside_the_median(
