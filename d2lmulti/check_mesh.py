@@ -6,6 +6,7 @@ from mxnet import np
 
 from .checks import (
     check_allreduce_arrays,
+    check_axes,
     check_count,
     check_devices,
     check_divides,
@@ -24,12 +25,7 @@ from .checks import (
 
 def check_mesh(params, devices, mesh, num_heads):
     """Raise TypeError or ValueError unless each device gets its part."""
-    if [*mesh] != ['data', 'pipeline', 'tensor']:
-        raise ValueError(
-            "mesh must be {'data': D, 'pipeline': P, 'tensor': T}, in this "
-            f'order, because ranks count so, not {mesh}'
-        )
-    check_positive_int(**mesh)
+    check_axes(mesh)
     check_devices(devices)
     size = math.prod(mesh.values())
     check_count(f'a mesh of {size} ranks', size, devices=devices)
@@ -40,6 +36,7 @@ def check_mesh(params, devices, mesh, num_heads):
 
 def check_mesh_step(X, y, device_params, mesh, num_micro_batches):
     """Raise TypeError or ValueError unless gradients can be computed."""
+    check_axes(mesh)
     size = math.prod(mesh.values())
     needed = {"lists of parameters, shard_mesh's,": device_params}
     check_count(f'a mesh of {size} ranks', size, **needed)

@@ -20,6 +20,7 @@ from d2lrun.basics import (
     as_limits,
     check_alike,
     check_at_least_one,
+    check_axes,  # noqa: F401
     check_batch,
     check_count,
     check_divides,

@@ -253,3 +253,13 @@ def check_simulated(algorithm: str, k: int) -> None:
             'the simulation of halving-doubling needs a power of two, not '
             f'{k} devices: take another k, or another algorithm'
         )
+
+
+def check_axes(mesh: Dict[str, int]) -> None:
+    """Raise TypeError or ValueError unless it is the mesh of chapter 18."""
+    if [*mesh] != ['data', 'pipeline', 'tensor']:
+        raise ValueError(
+            "mesh must be {'data': D, 'pipeline': P, 'tensor': T}, in this "
+            f'order, because ranks count so, not {mesh}'
+        )
+    check_positive_int(**mesh)

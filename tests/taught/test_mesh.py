@@ -503,6 +503,7 @@ def test_invalid_meshes_are_refused(mesh, n, error, message):
         (lambda a: a.update(X=np.ones(4)), ValueError, 'shape'),
         (lambda a: a.update(num_micro_batches=3), ValueError, '2 examples'),
         (lambda a: a.update(num_micro_batches=0), ValueError, 'num_micro'),
+        (lambda a: a.update(mesh={'data': 2}), ValueError, 'in this order'),
         (
             lambda a: a.update(  # backward first: it would wait forever
                 schedule=lambda p, m: [s[::-1] for s in gpipe_schedule(p, m)]
