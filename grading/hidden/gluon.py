@@ -102,6 +102,7 @@ def hidden_shares(rng, answer, solution):
         ([1, 1, 1, 3], 6 * int(rng.randint(100)) + 2),
         ([3, 2, 3], 8 * int(rng.randint(100)) + 4),
         ([2, 1, 1], 4 * int(rng.randint(100)) + 2),
+        ([0.1, 0.1], 43),
         *(
             (rng.uniform(10, 500, k).tolist(), int(rng.randint(2, 900)))
             for k in (1, 2, 4, 30)

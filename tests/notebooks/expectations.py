@@ -308,7 +308,7 @@ OTHERS = {
         COUNTED: [
             'The price is at most one more forward pass',
             'Half the bytes',
-            'is rounded to float16, and so is each',
+            'of the three sums is rounded to float16; one rounding',
             'the error is at most four roundings',
             'One rounding is at most',
             'what is smaller than half of the last one is lost',

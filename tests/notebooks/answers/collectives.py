@@ -26,7 +26,7 @@ WRONG = [
         (
             '(i - 1 - step) % k].copyto',
             '(i - step) % k].copyto',
-            'does each slice visit all devices',
+            'which slice is complete',
         ),
         # The ring of the chapter: slice i + 1 ends on device i.
         (
@@ -45,21 +45,21 @@ WRONG = [
         (
             'range(k - 1)',
             'range(k)',
-            'does each slice visit all devices',
+            'which slice is complete',
         ),
         ('range(k - 1)', 'range(k - 2)', 'copies leave each device'),
         ('[slices[i][i] for i', '[slices[0][i] for i', 'return 2 arrays'),
-        ('return [slices[i][i]', 'return [data[i]', 'numbers,'),
+        ('return [slices[i][i]', 'return [data[i]', 'not all of'),
         (
             'split_views(array, k)',
             '[array[j * (10 // k):(j + 1) * (10 // k)] for j in range(k)]',
             'a remainder left out',
         ),
-        ('] += sent[i]', '][:] = sent[i]', 'numbers,'),
+        ('] += sent[i]', '][:] = sent[i]', 'not all of'),
         (
             'return [slices[i][i]',
             'return [slices[i][i] / k',
-            'numbers,',
+            'not all of',
         ),
         (  # sums on device 0, then scatters
             """def ring_reduce_scatter(data):
@@ -72,7 +72,7 @@ WRONG = [
         (
             'slices[(i + 1) % k][(i - 1 - step) % k] += sent[i]',
             'slices[(i + 1) % k][(i - 1 - step) % k] = sent[i]',
-            'numbers,',
+            'not all of',
         ),
     ],
     [

@@ -50,7 +50,7 @@ WRONG = [
         (
             'lr / len(X) * total',
             'lr / len(X) / num_micro_batches * total',
-            'divide once',
+            'update once',
         ),
         (MEAN_OF_MEANS, 'unequal length'),
         (
