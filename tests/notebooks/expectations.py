@@ -21,7 +21,7 @@ CONFRONTED = {
         'We expect the loss to stay at 2.303': '24',
         'we expect the scores to have no more': 'signal-measured',
         'we expect at least a third of it': 'signal-measured',
-        'so we expect tiny gradients': '29',
+        'so we expect gradients at least ten times smaller': '29',
     },
     'replicas': {'We expect the time to grow about as': '25'},
     'data': {
