@@ -31,5 +31,5 @@ def main(arguments: Sequence[str]) -> int:
     for name in sorted(waits, key=lambda name: -waits[name]):
         rank = name.replace('records-', 'rank ')
         print(f'{rank} waited {waits[name]:.3f} s for the last one')
-    print('If one worker was nearly always the last, it waited least.')
+    print('If one worker was always the last, it waited least.')
     return 0
