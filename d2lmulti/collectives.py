@@ -139,7 +139,7 @@ def bucket_allreduce(device_arrays, allreduce=allreduce, num_bytes=2**25):
         parts = [(arrays[i].reshape_view(-1), total[place])
                  for arrays, total in zip(device_arrays, sums)
                  for i, place in bucket]
-        for array, part in parts:  # np.concatenate is many times slower
+        for array, part in parts:  # np.concatenate is slower for large ones
             array.copyto(part)
         allreduce(sums)
         for array, part in parts:

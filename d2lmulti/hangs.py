@@ -27,9 +27,9 @@ def find_caller(library):
         path = frame.f_code.co_filename
         if not path.startswith(library):
             lines.append(f'{os.path.basename(path)}:{line}')
-        elif lines:
+        if lines and (len(lines) == 3 or path.startswith(library)):
             break
-    return ', from '.join(lines[:3])
+    return ', from '.join(lines)
 
 # %% ../notebooks/20_hangs.ipynb #recorder
 class Recorder:

@@ -129,6 +129,7 @@ CONFRONTED = {
         'we expect 1.5 times the bytes': 'zero3-check',
         'a device should take another step': 'clip-run',
         'we expect up to 4/3': 'recompute-peak',
+        'We expect a peak at most a quarter above': 'recompute-peak',
         'we expect an error within four roundings': 'arithmetic',
         'And we expect less time only if': 'arithmetic-seconds',
         'we expect at least a tenth of them to round': 'vanishing',
@@ -250,7 +251,7 @@ OTHERS = {
         COUNTED: [
             'devices and half the bytes, twice',
             'about half of the devices of a tree are leaves',
-            'the ring needs at most about 2',
+            'bytes more per device; the ring needs',
         ],
     },
     'timeline': {
