@@ -251,7 +251,6 @@ OTHERS = {
         COUNTED: [
             'devices and half the bytes, twice',
             'about half of the devices of a tree are leaves',
-            'bytes more per device; the ring needs',
         ],
     },
     'timeline': {
