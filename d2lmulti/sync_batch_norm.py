@@ -176,8 +176,8 @@ def train_batch_bn(X, y, device_params, device_averages, devices, lr,
 
     Each device also has running averages. With `sync` the step is that of
     one device; without it each shard is normalized by its own statistics.
-    Raises what `train_batch` raises, and ValueError if a
-    variance would be of one number: in a dense layer, of one example.
+    Raises what `train_batch` raises, and ValueError if a variance would be of
+    one number: in a dense layer, of one example.
     """
     check_train_batch(X, y, device_params, devices, lr)
     shards = split_batch(X, y, devices)
