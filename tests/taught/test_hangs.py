@@ -119,9 +119,9 @@ def test_callers_are_named():
 
 CALLER_BUGS = {
     'the library is named': ('not path.startswith(library)', 'True'),
-    'one line': ('lines[:3]', 'lines[:1]'),
-    'without an end': ('lines[:3]', 'lines'),
-    'through a library': ('elif lines:', 'elif False:'),
+    'one line': ('len(lines) == 3', 'True'),
+    'without an end': ('len(lines) == 3', 'False'),
+    'through a library': ('3 or path.startswith(library)', '3'),
 }
 
 
