@@ -114,7 +114,7 @@ RIGHT = [
 """,
         # Every pair.
         SEPARATE
-        + """    flat = [p for ps in device_params for p in ps]
+        + """    flat = [p for ps in device_params for p in ps if p.numel()]
     for i, p in enumerate(flat):
         for q in flat[:i]:
             a, b = p.untyped_storage(), q.untyped_storage()
