@@ -133,6 +133,40 @@ def test_a_wrong_sum_is_found_in_tensorflow(in_tensorflow, monkeypatch):
     )  # it seems
 
 
+def assert_each_replica_has_its_gradients(chapter, monkeypatch):
+    """They are on its device before they are summed."""
+    devices, add_n = [], chapter.tf.add_n
+
+    def record_and_add(grads):
+        devices.append([grad.device[-5:] for grad in grads])
+        return add_n(grads)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chapter.tf, 'add_n', record_and_add)
+        tensorflow_params(chapter, 5, 28, 3)
+    assert len(devices) == 5 * 8
+    assert all(found == ['CPU:0', 'CPU:1', 'CPU:0'] for found in devices)
+
+
+def test_each_replica_computes_its_gradients(in_tensorflow, monkeypatch):
+    assert_each_replica_has_its_gradients(in_tensorflow, monkeypatch)
+
+
+def test_a_backward_pass_on_the_first_device_is_found(
+    in_tensorflow, monkeypatch
+):
+    tf = in_tensorflow.tf
+
+    class OnTheFirst(tf.GradientTape):
+        def gradient(self, *arguments):
+            with tf.device('CPU:0'):
+                return super().gradient(*arguments)
+
+    monkeypatch.setattr(tf, 'GradientTape', OnTheFirst)
+    with pytest.raises(AssertionError):
+        assert_each_replica_has_its_gradients(in_tensorflow, monkeypatch)
+
+
 @pytest.mark.parametrize('batch_size', [64, 48])
 def test_two_mirrored_devices_train_as_one(batch_size, in_tensorflow, request):
     chapter, rng = in_tensorflow, onp.random.RandomState(3)
