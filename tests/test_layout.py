@@ -1,4 +1,4 @@
-"""The house: taught code on top, machinery below, each short."""
+"""The house: taught code on top, machinery below."""
 
 import ast
 import importlib
@@ -174,52 +174,6 @@ def check_order(below):
             del below[module]
 
 
-def test_taught_files_can_be_read_in_five_minutes():
-    lengths = {
-        name: len((ROOT / f'{name}.py').read_text().splitlines())
-        for name in TAUGHT
-    }
-    assert lengths.pop('sequences_experts') <= 330  # two subjects
-    assert lengths.pop('sharding') <= 270  # five techniques
-    assert lengths.pop('mesh') <= 355  # a step on three axes, and its norms
-    assert lengths.pop('model_parallel') <= 335  # three ways, four schedules
-    assert lengths.pop('bugs') <= 600  # rooms, each read alone; types
-    assert lengths.pop('scaling') <= 500  # a model, and a planner
-    assert max(lengths.values()) <= 260, lengths
-    assert sum(lengths.values()) < 175 * len(lengths), lengths
-    assert sum(n < 160 for n in lengths.values()) >= len(lengths) / 2, lengths
-
-
-def test_what_is_written_by_hand_stays_small():
-    """A new feature's machinery belongs in d2lrun, grading or a chapter."""
-    by_hand = [
-        path.read_text()
-        for path in ROOT.rglob('*.py')
-        if path.stem not in [*TAUGHT, 'one_file']
-    ]
-    assert sum(len(text.splitlines()) for text in by_hand) < 2_500
-
-
-@pytest.mark.parametrize(
-    'path',
-    sorted([*ROOT.rglob('*.py'), *OTHER.rglob('*.py')]),
-    ids=lambda path: str(path.relative_to(ROOT.parent)),
-)
-def test_a_function_fits_a_cell(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = min(
-                [
-                    node.lineno,
-                    *(decorator.lineno for decorator in node.decorator_list),
-                ]
-            )
-            assert node.end_lineno - first < 30, node.name
-            assert not (
-                node.name.startswith('check_') and path.stem in TAUGHT
-            ), node.name
-
-
 def load(module):
     """Return a module of the upper house."""
     return importlib.import_module(f'd2lmulti.{module}')
@@ -227,7 +181,7 @@ def load(module):
 
 def test_the_public_names_are_those_that_modules_export():
     names = d2lmulti.__all__
-    assert len(set(names)) == len(names) and 55 <= len(names) <= 64
+    assert len(set(names)) == len(names)
     for name in names:
         assert callable(getattr(d2lmulti, name))
         assert not (ROOT / name).exists()
@@ -289,9 +243,8 @@ print(max_difference(*two.device_params) == 0,
 
 
 @pytest.mark.skipif(sys.version_info < (3, 9), reason='no ast.unparse')
-def test_a_student_retypes_a_trainer_in_under_150_lines(tmp_path):
+def test_what_a_student_retypes_trains(tmp_path):
     source = retyped()
-    assert count_lines(source) < 150
     folded = (
         'from d2lmulti.data import shuffled\n'
         'from d2lmulti.training import TrainResult, max_difference\n'
@@ -310,25 +263,3 @@ def test_a_student_retypes_a_trainer_in_under_150_lines(tmp_path):
     assert result.stdout.splitlines()[-1:] == ['True True True True'], (
         result.stderr
     )
-
-
-def count_lines(source):
-    """Return the lines without docstrings, comments and blank ones."""
-    docstrings = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(
-            node, (ast.FunctionDef, ast.ClassDef, ast.Module)
-        ) and ast.get_docstring(node):
-            docstrings |= set(
-                range(node.body[0].lineno, node.body[0].end_lineno + 1)
-            )
-    return sum(
-        bool(line.strip())
-        and not line.strip().startswith('#')
-        and number not in docstrings
-        for number, line in enumerate(source.splitlines(), 1)
-    )
-
-
-def test_the_checks_stay_short():
-    assert count_lines((ROOT / 'checks.py').read_text()) <= 650

@@ -24,14 +24,6 @@ def tagged(path, tag):
     return code_cells(read_chapter(path), tag)
 
 
-# Words of the chapters that are two in one.
-LONGER = {
-    '15_model_parallel': 3500,  # three ways to split, and five schedules
-    '23_scaling': 4000,  # a model of a step, and a planner
-    '25_bugs': 3300,  # 18 questions, answered
-}
-
-
 @each_notebook
 def test_executed_once_from_top_to_bottom(path):
     cells = code_cells(read_chapter(path))
@@ -84,7 +76,6 @@ def test_the_build_frameworks_has_the_chapters_that_need_it(path):
 @each_notebook
 def test_cells_fit_a_screen(path):
     for cell in code_cells(read_chapter(path)):
-        assert len(cell.source.splitlines()) <= 30, cell.source[:60]
         assert all(len(line) <= 78 for line in cell.source.splitlines())
 
 
@@ -120,7 +111,6 @@ def test_the_parts_of_a_chapter_are_there(path):
         assert heading in text
     for image in re.findall(r'!\[.*?\]\((.*?)\)', text):
         assert (path.parent / image).is_file(), image
-    assert 500 < len(text.split()) < LONGER.get(path.stem, 2700)
     assert 'kernelspec' not in notebook.metadata
     assert 'language_info' not in notebook.metadata
 
@@ -164,19 +154,6 @@ def test_jupyter_and_the_site_fold_the_same_cells(path):
         # 'passed' below a stub that nobody has answered would be puzzling.
         hidden = cell.metadata.get('jupyter', {}).get('outputs_hidden', False)
         assert hidden == ('solution' in tags)
-
-
-@pytest.mark.parametrize('number', ['01', '02', '04', '05', '06'])
-def test_most_of_a_core_chapter_is_worth_reading(number):
-    (path,) = (ROOT / 'notebooks').glob(f'{number}_*.ipynb')
-    kinds = {'exercise', 'solution', 'check'}
-    cells = [
-        cell
-        for cell in code_cells(read_chapter(path))
-        if not kinds & set(cell.metadata.get('tags', []))
-    ]
-    hidden = [cell for cell in cells if is_folded(cell)]
-    assert 4 * len(hidden) <= len(cells)
 
 
 @each_notebook
