@@ -13,7 +13,7 @@ import subprocess
 import sys
 from typing import Iterator, List, Optional, Sequence
 
-from . import cuda, doctor_checks, doctor_mxnet
+from . import arm64, cuda, doctor_checks, doctor_mxnet
 from .console import Formatter, show_examples
 from .doctor_checks import GREEN, PYTHON, RED, YELLOW, Check
 
@@ -108,7 +108,7 @@ def examine() -> List[Check]:
 
 
 def examine_mxnet(packages_fit: bool) -> Iterator[Check]:
-    """Yield the checks of MXNet and what its GPU build needs.
+    """Yield the checks of MXNet and what its builds need.
 
     `packages_fit`: otherwise MXNet need not be blamed for not starting.
     """
@@ -119,6 +119,9 @@ def examine_mxnet(packages_fit: bool) -> Iterator[Check]:
         checks += doctor_mxnet.diagnose_libraries()
         checks += [doctor_mxnet.diagnose_driver(driver)]
         checks += doctor_mxnet.diagnose_gpus(driver)
+    folder = arm64.mxnet_folder()
+    if folder:
+        checks += [doctor_mxnet.diagnose_blas(folder)]
     yield from checks
     found = doctor_mxnet.ask_mxnet()
     if 'error' not in found:

@@ -10,7 +10,7 @@ import subprocess
 from importlib import metadata
 from typing import Any, Dict, Iterator, Optional
 
-from . import cuda
+from . import arm64, cuda
 from .doctor_checks import GREEN, PYTHON, RED, YELLOW, Check, pinned, pip
 from .settings import SETTINGS
 
@@ -148,6 +148,23 @@ def diagnose_gpus(driver: Optional[cuda.Driver]) -> Iterator[Check]:
                 f'a maintained fork of MXNet 2, {MXNET2_FORK}, has code for '
                 'Ampere to Blackwell; this book was not tested with it',
             )
+
+
+# What the package for arm64 needs
+
+
+def diagnose_blas(folder: pathlib.Path) -> Check:
+    """MXNet in this folder, for arm64, must find OpenBLAS; as `import
+    d2lmulti` does, this makes the links that it needs."""
+    try:
+        arm64.link_blas(folder)
+    except ImportError as error:
+        if arm64.find_openblas(folder):
+            fix = f"sudo {shlex.quote(PYTHON)} -c 'import d2lmulti'"
+        else:
+            fix = pip(f'install --no-deps {pinned(arm64.PACKAGE)}')
+        return Check('BLAS', RED, str(error).split('. ')[0], fix)
+    return Check('BLAS', GREEN, os.path.realpath(folder / arm64.NEEDED[0]))
 
 
 # What MXNet itself says

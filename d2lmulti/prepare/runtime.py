@@ -4,14 +4,15 @@
 default MXNet runs two logical CPU devices no faster than one; each setting,
 below and in `d2lrun.settings`, removes one reason. Chapter 1 shows the
 effect. What needs no MXNet is in d2lrun: what its C library and processor
-need, what loads CUDA's libraries, and what lets MXNet run on newer Pythons.
+need, what finds CUDA's libraries and arm64's BLAS, and what lets MXNet run on
+newer Pythons.
 """
 
 import os
 import sys
 import types
 
-from d2lrun import cuda, machine, newer_python
+from d2lrun import arm64, cuda, machine, newer_python
 from d2lrun.machine import unprepared_env  # noqa: F401  for chapter 1
 from d2lrun.settings import SETTINGS, temporary_env, warn_of_settings
 from d2lrun.signals import uninterrupted  # noqa: F401  for the steps
@@ -53,6 +54,7 @@ def import_mxnet() -> types.ModuleType:
     cuda.load_libraries()
     newer_python.install()
     try:
+        arm64.link_blas(arm64.mxnet_folder())
         import mxnet
     except (ImportError, OSError, AttributeError) as error:
         raise ImportError(
