@@ -31,8 +31,8 @@ import sys
 import time
 
 # Else CPU devices would wait for each other: see chapter 1.
-os.environ.update(OMP_NUM_THREADS='1', MXNET_CPU_TEMP_COPY='64',
-                  MXNET_EXEC_BULK_EXEC_TRAIN='0')
+os.environ.update(OMP_NUM_THREADS='1', MXNET_EXEC_BULK_EXEC_TRAIN='0',
+                  MXNET_CPU_TEMP_COPY=str(max(64, 32 * os.cpu_count())))
 
 import mxnet as mx
 import numpy as onp

@@ -64,7 +64,7 @@ from .check_rules import (  # noqa: F401
 )
 
 DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
-MAX_CPU_DEVICES = 64  # as many as d2lrun/settings.py makes workspaces
+MAX_CPU_DEVICES = 64  # a workspace each, by d2lrun/settings.py
 
 
 def dtypes_of(arrays) -> List[str]:

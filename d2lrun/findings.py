@@ -6,7 +6,7 @@ import os
 import statistics
 from typing import Any, Optional, Sequence, Union
 
-from .settings import slowing_settings
+from .settings import SETTINGS, slowing_settings
 
 
 def confront(
@@ -107,8 +107,8 @@ def contention_finding(
     )
     if not of_lenet:
         fix += (
-            '; if the network is deep, start Python with '
-            'MXNET_CPU_TEMP_COPY=512, which costs memory'
+            '; if the network is deep, start Python with MXNET_CPU_TEMP_COPY='
+            f'{8 * int(SETTINGS["MXNET_CPU_TEMP_COPY"])}, which costs memory'
         )
     changed = slowing_settings()
     if changed:

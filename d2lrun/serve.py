@@ -20,6 +20,11 @@ HERE = pathlib.Path(__file__).parent
 CONTROLLER = ctypes.CFUNCTYPE(
     None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p
 )
+NO_DIST = 'USE_DIST_KVSTORE=1'  # what MXNet says where it has none
+NO_STORE = (
+    'this MXNet was built without the key-value store between processes, as '
+    'its package for arm64 is: run such jobs on x86-64'
+)
 
 
 def main() -> None:
@@ -79,10 +84,14 @@ def import_plain_mxnet() -> types.ModuleType:
 
 
 def check(library: ctypes.CDLL, status: int) -> None:
-    """Raise RuntimeError unless a call of the library went well."""
+    """Raise RuntimeError unless a call of the library went well; end in one
+    line where MXNet has no such store."""
     if status:
         library.MXGetLastError.restype = ctypes.c_char_p
-        raise RuntimeError(library.MXGetLastError().decode())
+        error = library.MXGetLastError().decode()
+        if NO_DIST in error:
+            raise SystemExit(NO_STORE)
+        raise RuntimeError(error)
 
 
 def set_optimizer(store: ctypes.c_void_p, body: bytes) -> None:

@@ -13,17 +13,26 @@ from typing import Iterator, List, Optional
 
 from .basics import check_integer
 
+
+def count_workspaces(cores: int) -> int:
+    """Return how many workspaces CPU devices share on so many cores.
+
+    They are dealt out in turn to the operators that are queued, and two with
+    the same one wait for each other. With 64, eight devices on 16 cores have
+    0.6 of the speed of eight processes, with 256 or more 0.8
+    (benchmarks/results/CORES.md). More cost memory, because each grows to the
+    largest that was asked of it: chapter 6 measures both.
+    """
+    return min(max(64, 32 * cores), 512)
+
+
 # A variable that the user has set stays as it is.
 SETTINGS = {
     # One thread per operator: the devices are the parallelism. With two,
     # devices fight for the cores.
     'OMP_NUM_THREADS': '1',
-    # CPU devices share one pool of workspaces (4 by default), dealt out in
-    # turn to the operators that are queued. Two with the same one wait for
-    # each other, so a device waits behind one with 64 of them in its queue.
-    # More cost memory, because each grows to the largest that was asked of
-    # it: chapter 6 measures both.
-    'MXNET_CPU_TEMP_COPY': '64',
+    # By default there are 4, so that two devices hardly ever work at once.
+    'MXNET_CPU_TEMP_COPY': str(count_workspaces(os.cpu_count() or 1)),
     # One operator per unit of work: a long unit on one device keeps another
     # device waiting for its result.
     'MXNET_EXEC_BULK_EXEC_TRAIN': '0',

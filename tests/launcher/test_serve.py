@@ -7,13 +7,14 @@ import re
 import socket
 import subprocess
 import sys
+import types
 
 import mxnet as mx
 import numpy as onp
 import pytest
 from helpers import JOIN, STEPS, run_as_another_user, sockets_of
 
-from d2lrun import JobFailed, optimizers
+from d2lrun import JobFailed, optimizers, serve
 from d2lrun.optimizers import Refused, Unpickler, load_optimizer
 
 pytestmark = pytest.mark.timeout(90)
@@ -31,6 +32,17 @@ OPTIMIZERS = [
     and issubclass(getattr(mx.optimizer, name), mx.optimizer.Optimizer)
     and name not in ('Optimizer', 'LBSGD')
 ]
+
+
+def last_error():
+    return b'MXNetError: compile with USE_DIST_KVSTORE=1 to use dist\nStack'
+
+
+def test_an_mxnet_without_the_store_is_named_in_a_line():
+    library = types.SimpleNamespace(MXGetLastError=last_error)
+    serve.check(library, 0)
+    with pytest.raises(SystemExit, match='its package for arm64 is: run'):
+        serve.check(library, -1)
 
 
 @pytest.mark.parametrize('protocol', [0, 2, 4])
