@@ -73,6 +73,23 @@ def test_a_ring_keeps_the_last_exchanges(tmp_path, count):
     assert_ring_keeps_the_last(tmp_path / 'ring', count)
 
 
+@pytest.mark.parametrize('is_mac', [False, True])
+def test_a_ring_has_its_room_on_the_disk_from_the_start(
+    tmp_path, monkeypatch, is_mac
+):
+    """Or writing a record on a full disk would kill the worker."""
+    if is_mac:
+        monkeypatch.delattr(os, 'posix_fallocate', raising=False)
+    written = tmp_path / 'written'
+    written.write_bytes(bytes(SIZE * SLOTS))
+    with open(written) as file:
+        os.fsync(file)
+    assert_ring_keeps_the_last(tmp_path / 'ring', 0)
+    found = (tmp_path / 'ring').stat()
+    assert found.st_size == SIZE * SLOTS
+    assert found.st_blocks >= written.stat().st_blocks
+
+
 RING_BUGS = {
     'a slot too few': ('write', '% SLOTS', '% (SLOTS - 1)'),
     'always the first slot': ('write', '% SLOTS', '% 1'),
