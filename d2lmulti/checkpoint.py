@@ -86,8 +86,8 @@ def load_checkpoint(
     Seeds the random generators of the worker `rank`. What cannot be read is
     passed over with a warning. Writes and deletes nothing, so it can run
     beside a training. Raises ValueError if no file is whole, or if
-    `settings` are given and differ from the saved ones, OSError if the
-    folder cannot be read.
+    `settings` are given and one of them or of the saved ones is new, gone or
+    another, OSError if the folder cannot be read.
     """
     paths = checkpoint_paths(folder)
     for path in reversed(paths):
@@ -99,7 +99,8 @@ def load_checkpoint(
             message = f'{error}; the checkpoint before it is used'
             warnings.warn(message, stacklevel=2)
             continue
-        check_settings(path, checkpoint.settings, settings or {})
+        if settings is not None:
+            check_settings(path, checkpoint.settings, settings)
         seed_random(checkpoint, rank)
         return checkpoint
     if not paths:
