@@ -59,10 +59,10 @@ def save_checkpoint(
     """Write a `Checkpoint`, of MXNet or NumPy arrays; return its path.
 
     The file appears under its name when it is whole and on the disk. The
-    newest two are kept, and those after every `keep_every` steps of an
-    epoch. Random generators cannot all be read, so they are seeded here, and
-    in the same way when the checkpoint is loaded: both go on with the same
-    numbers.
+    newest two are kept, this one, and those after every `keep_every` steps
+    of an epoch. Random generators cannot all be read, so they are seeded
+    here, and in the same way when the checkpoint is loaded: both go on with
+    the same numbers.
 
     Raises FloatingPointError if a number is not finite, OSError if it cannot
     be written; the earlier ones stay as they are.
@@ -72,7 +72,9 @@ def save_checkpoint(
     seed_random(checkpoint)
     write_checkpoint(path, content)
     for old in checkpoint_paths(folder)[:-NEWEST]:
-        if not keep_every or position_of(old)[1] % keep_every:
+        if old != path and (
+            not keep_every or position_of(old)[1] % keep_every
+        ):  # where later ones are, this one is old from the start
             with contextlib.suppress(OSError):  # training can go on
                 old.unlink()
     return path
@@ -86,8 +88,8 @@ def load_checkpoint(
     Seeds the random generators of the worker `rank`. What cannot be read is
     passed over with a warning. Writes and deletes nothing, so it can run
     beside a training. Raises ValueError if no file is whole, or if
-    `settings` are given and differ from the saved ones, OSError if the
-    folder cannot be read.
+    `settings` are given and one of them or of the saved ones is new, gone or
+    another, OSError if the folder cannot be read.
     """
     paths = checkpoint_paths(folder)
     for path in reversed(paths):
@@ -99,7 +101,8 @@ def load_checkpoint(
             message = f'{error}; the checkpoint before it is used'
             warnings.warn(message, stacklevel=2)
             continue
-        check_settings(path, checkpoint.settings, settings or {})
+        if settings is not None:
+            check_settings(path, checkpoint.settings, settings)
         seed_random(checkpoint, rank)
         return checkpoint
     if not paths:

@@ -346,6 +346,7 @@ class Heartbeat:
             self.last_heard = time.monotonic()
             if line.strip() == '"stacks"':
                 motion.notes.send_records()
+                motion.notes.send_folders()
                 send_event(event='stacks', stacks=motion.dump_stacks())
             if line.strip() == '"stop"':
                 break
@@ -430,6 +431,20 @@ class NoteReader:
         if lines:
             text = lines.decode(errors='replace')
             send_event(event='records', records=text)
+
+    def send_folders(self) -> None:
+        """Send how the paths of files begin whose lines are not the script's,
+        and of MXNet's: what each Python of the role has noted, together."""
+        starts: dict[str, dict[str, None]] = {'library': {}, 'mxnet': {}}
+        for process in psutil.Process().children(recursive=True):
+            with contextlib.suppress(ValueError):  # there is no such note
+                noted = json.loads(self.read(f'folders-{process.pid}'))
+                for name, found in starts.items():
+                    found.update(dict.fromkeys(noted[name]))
+        send_event(
+            event='folders',
+            **{name: [*found] for name, found in starts.items()},
+        )
 
     def read_ring(self) -> bytes:
         """Return the file of the last exchanges, empty if there is none."""

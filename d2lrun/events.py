@@ -40,6 +40,11 @@ def is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(map(is_text, value))
 
 
+def is_starts(value: Any) -> bool:
+    """Return whether this is a list of texts, none of them empty."""
+    return is_texts(value) and all(value)
+
+
 def is_status(value: Any) -> bool:
     """Return whether this is how a process ended; None: it was ended."""
     return value is None or integer_in(-255, 255)(value)
@@ -55,6 +60,7 @@ FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
         'signal': integer_in(1, 255),
     },
     'stacks': {'stacks': is_texts},
+    'folders': {'library': is_starts, 'mxnet': is_starts},
     'records': {'records': is_text},
     'alive': {
         'cpu': is_seconds,

@@ -177,7 +177,8 @@ def run_launch(options: argparse.Namespace) -> None:
     for number in END_SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, exit_on_signal)
-    sys.stdout.reconfigure(errors='replace')  # type: ignore[union-attr]
+    if sys.stdout:  # not closed, as by `>&-`
+        sys.stdout.reconfigure(errors='replace')  # type: ignore[union-attr]
     launch(
         command_of(options.program),
         options.workers,

@@ -39,7 +39,11 @@ class Recorder:
     """
     def __init__(self, path, library):
         with open(path, 'wb+') as file:
-            file.truncate(SIZE * SLOTS)
+            if hasattr(os, 'posix_fallocate'):
+                os.posix_fallocate(file.fileno(), 0, SIZE * SLOTS)
+            else:  # macOS
+                file.write(bytes(SIZE * SLOTS))
+                file.flush()
             self.ring = mmap.mmap(file.fileno(), SIZE * SLOTS)
         self.library, self.numbers = library, itertools.count()
 

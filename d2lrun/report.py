@@ -18,11 +18,6 @@ from .roles import Role
 
 SHOWN = 3  # roles whose stacks and logs a message shows
 FRAMES = (8, 3, 3)  # at most: of the main thread, of two others
-# Files whose lines are not the script's.
-LIBRARIES = (
-    r'[/\\](site-packages|lib[/\\]python\d[^/\\]*|mxnet|d2lmulti|d2lrun)[/\\]'
-    r'|^<'
-)
 # What ends a child by mistake; SIGTERM ends one that is no longer needed.
 CRASHES = ('SIGKILL', 'SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE')
 
@@ -100,7 +95,9 @@ def is_kept_alive(role: Role) -> bool:
     program, and waits for other threads, which do not wait in MXNet."""
     return any(
         re.search(r'[/\\]threading\.py.* in _shutdown$', frames, re.MULTILINE)
-        and not re.search(r'[/\\]mxnet[/\\]', stack)
+        and not any(
+            path.startswith((*role.mxnet,)) for path, _ in places_in(stack)
+        )
         for stack in role.stacks
         for frames in ['\n'.join(frame) for frame in threads_in(stack)[:1]]
     )
@@ -150,13 +147,19 @@ def waits_in_mxnet(role: Role) -> bool:
     """Return whether the main thread of a process of the role waits for the
     engine or the key-value store, and so maybe for other workers."""
     for stack in role.stacks:
-        frames = threads_in(stack)[:1]
-        if frames and (
-            re.search(r'[/\\]mxnet[/\\]', frames[0][0])
-            or re.search(r'[/\\]mxnet[/\\]kvstore[/\\]', '\n'.join(frames[0]))
+        places = places_in('\n'.join(sum(threads_in(stack)[:1], [])))
+        stores = [f'{start}kvstore{start[-1]}' for start in role.mxnet]
+        if places and (
+            places[0][0].startswith((*role.mxnet,))
+            or any(path.startswith((*stores,)) for path, _ in places)
         ):
             return True
     return False
+
+
+def places_in(stack: str) -> list[tuple[str, str]]:
+    """Return the file and the line of each frame, as in the stack."""
+    return re.findall(r'^ *File "(.*)", line (\d+)', stack, re.MULTILINE)
 
 
 def threads_in(stack: str) -> list[list[str]]:
@@ -223,10 +226,10 @@ def place_of(role: Role) -> str:
         return 'ended'
     lines: list[str] = []
     for stack in role.stacks:
-        for frame in sum(threads_in(stack)[:1], []):
-            found = re.match(r'File "(.*)", line (\d+)', frame)
-            if found and not re.search(LIBRARIES, found[1]):
-                lines.append(f'{pathlib.PurePath(found[1]).name}:{found[2]}')
+        frames = '\n'.join(sum(threads_in(stack)[:1], []))
+        for path, line in places_in(frames):
+            if not path.startswith(('<', *role.library)):
+                lines.append(f'{pathlib.PurePath(path).name}:{line}')
             elif lines:
                 break
         if lines:

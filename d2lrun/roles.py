@@ -80,6 +80,9 @@ class Role:
     killed: dict[int, int] = field(dict)  # children of its: process, signal
     stacks: list[str] = field(list)  # where its threads are
     stacks_at: float = 0  # when it said so
+    # How the paths of files begin whose lines are not the script's; MXNet's.
+    library: list[str] = field(list)
+    mxnet: list[str] = field(list)
     records: str = ''  # its last exchanges, a line each
     asked_at: float = 0  # when it was asked
     is_told: bool = False  # that all others wait for it

@@ -12,22 +12,29 @@ ROUNDING = ('workers', 'devices', 'speeds', 'deterministic')
 # What functions did with some numbers: not to the last digit on another
 # processor.
 TRIED = ('tried loss', 'tried update')
+DEFAULTS = {'num_micro_batches': 1}  # of what may be left out; else None
 WHOLE = 2**24  # float32, in which workers exchange numbers, holds such whole
 
 
 def check_settings(
     path: pathlib.Path, saved: Dict[str, Any], wanted: Dict[str, Any]
 ) -> None:
-    """Raise ValueError if training cannot go on exactly with `wanted`."""
-    for name in wanted:
-        if not agree(name, saved.get(name), wanted[name]):
+    """Raise ValueError if training cannot go on exactly with `wanted`: if a
+    setting is new, gone or another. Those of `ROUNDING` may be left out."""
+    for name in {**saved, **wanted}:
+        if name in ROUNDING and name not in wanted:
+            continue
+        old, new = (
+            table.get(name, DEFAULTS.get(name)) for table in (saved, wanted)
+        )
+        if not agree(name, old, new):
             other = (
                 ', or elastic=True to go on with sums that are rounded '
                 'differently'
             )
             raise ValueError(
-                f'{path} was written with {name} = {saved.get(name)}, this '
-                f'run has {wanted[name]}: use the same to resume exactly, or '
+                f'{path} was written with {name} = {old}, this '
+                f'run has {new}: use the same to resume exactly, or '
                 'another folder to start over'
                 f'{other if name in ROUNDING else ""}'
             )

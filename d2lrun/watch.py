@@ -75,6 +75,8 @@ class Watch:
         elif kind == 'stacks':
             role.stacks, role.stacks_at = event['stacks'], now
             self.remark_delay(role)
+        elif kind == 'folders':
+            role.library, role.mxnet = event['library'], event['mxnet']
         elif kind == 'records':
             role.records = event['records']
         elif kind == 'ended':

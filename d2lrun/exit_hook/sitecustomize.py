@@ -15,10 +15,13 @@ import _sitebuiltins
 import atexit
 import contextlib
 import ctypes
+import errno
 import faulthandler
+import fcntl
 import functools
 import importlib.machinery
 import importlib.util
+import json
 import multiprocessing
 import os
 import signal
@@ -26,7 +29,7 @@ import sys
 import threading
 import types
 import weakref
-from typing import Any, Sequence
+from typing import IO, Any, Iterable, Sequence
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KVSTORE = 'mxnet.kvstore.kvstore'
@@ -34,14 +37,7 @@ SYSTEM_EXIT_CODE = vars(SystemExit)['code']  # its descriptor
 # As in agent.py, which sends it; a script seldom uses this one.
 # What all workers do together, by the names of a store's methods.
 EXCHANGES = ('init', 'broadcast', 'push', 'pull', 'pushpull', '_barrier')
-# What calls a script or a thread is in these files, and is no line of it.
-OUTER = (
-    '<frozen',
-    *(
-        os.path.join(os.path.dirname(os.__file__), name)
-        for name in ('threading.py', 'runpy.py', 'concurrent')
-    ),
-)
+PYTHON = os.path.dirname(os.__file__)  # holds the standard library
 STACKS_SIGNAL = getattr(signal, 'SIGRTMAX', signal.SIGUSR2)
 
 
@@ -60,6 +56,50 @@ def load_own(name: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def folders_of(*packages: str) -> list[str]:
+    """Return the folders of packages, wherever they have been imported from
+    or would be; not those that only have the name of one."""
+    folders: list[str] = []
+    for name in packages:
+        module: Any = sys.modules.get(name)
+        spec = importlib.machinery.PathFinder.find_spec(name)
+        if getattr(module, '__file__', None):
+            folders += getattr(module, '__path__', [])
+        if spec and spec.origin:
+            folders += spec.submodule_search_locations or []
+    return folders
+
+
+def starts_of(folders: Iterable[str]) -> list[str]:
+    """Return how the paths of the files in some folders begin, with and
+    without symbolic links."""
+    return [
+        os.path.join(form, '')
+        for folder in folders
+        for form in dict.fromkeys(
+            (folder, os.path.abspath(folder), os.path.realpath(folder))
+        )
+    ]
+
+
+def starts_of_packages() -> list[str]:
+    """Return how the paths of the files begin that exchange, and record."""
+    beside = os.path.join(HERE, '../../d2lmulti')
+    own = [os.path.dirname(HERE), beside]
+    return starts_of([*own, *folders_of('mxnet', 'd2lmulti')])
+
+
+def starts_of_python() -> list[str]:
+    """Return how the paths of Python's own files begin, which call threads,
+    and what is decorated; not those of packages installed beside them."""
+    with contextlib.suppress(OSError):
+        own = [os.path.join(PYTHON, name) for name in os.listdir(PYTHON)]
+        own = [path for path in own if not path.endswith('-packages')]
+        folders = [*filter(os.path.isdir, own)]
+        return [*starts_of(folders), *filter(os.path.isfile, own)]
+    return []
 
 
 class NoteWriter:
@@ -214,6 +254,7 @@ class StoreFinder:
 
         def load_and_watch(module: types.ModuleType) -> None:
             load(module)
+            note_folders(self.outcome.notes)  # the script's path is known
             watch_stores(module, self.outcome)
 
         spec.loader.exec_module = load_and_watch  # type: ignore
@@ -261,26 +302,62 @@ def note_store(store: Any, outcome: Outcome) -> None:
 
 def record_exchanges(KVStore: Any, notes: NoteWriter, rank: int) -> None:
     """Record the last exchanges of this worker in a file that outlives it:
-    which one waits for whom is in the message of a hang."""
-    folder = os.environ.get('D2LRUN_RECORDS') or notes.folder
-    if not folder:
-        return
-    path = os.path.abspath(os.path.join(folder, f'records-{rank}'))
-    package = os.path.join(HERE, '../..', 'd2lmulti')
-    library = [sys.modules['mxnet'].__file__ or '', package, HERE]
-    folders = [os.path.dirname(os.path.realpath(f)) for f in library]
-    try:
-        os.makedirs(folder, exist_ok=True)
-        recorder = load_own('records').Recorder(path, (*folders, *OUTER))
-    except OSError as error:
-        if 'D2LRUN_RECORDS' in os.environ:
-            print(f'd2lrun: no records of exchanges: {error}', file=sys.stderr)
+    which one waits for whom is in the message of a hang. Where that fails, as
+    on a full disk, training goes on without."""
+    folders = [os.environ.get('D2LRUN_RECORDS'), notes.folder]
+    recorder, errors = None, []
+    for folder in filter(None, folders):
+        path = os.path.abspath(os.path.join(folder, f'records-{rank}'))
+        try:
+            recorder = make_recorder(path)
+            break
+        except OSError as error:
+            errors.append(f'{error}')
+    if errors:
+        text = '; '.join(errors)
+        print(f'd2lrun: no records of exchanges: {text}', file=sys.stderr)
+    if not recorder:
         return
     notes.write('records', path)
     for name in EXCHANGES:
         method = getattr(KVStore, name, None)
         if method:
             setattr(KVStore, name, recorded(method, recorder))
+
+
+def make_recorder(path: str) -> Any:
+    """Return a recorder in a file that is this process's until it ends.
+
+    Raises OSError if another process, of another job, records there, or if
+    there is no room.
+    """
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    claim = claim_file(path)
+    library = '<frozen', *starts_of_packages(), *starts_of_python()
+    try:
+        recorder = load_own('records').Recorder(path, library)
+    except OSError as error:
+        claim.close()
+        with contextlib.suppress(OSError):
+            os.unlink(path)  # or it would look like one without exchanges
+        raise OSError(error.errno, error.strerror, path) from None
+    recorder.claim = claim
+    return recorder
+
+
+def claim_file(path: str) -> IO[bytes]:
+    """Return an open file, as it is: until it is closed, no other process can
+    claim it. What one has mapped may not be made shorter: that kills it."""
+    file = open(path, 'ab')
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        reason = 'another job records there'
+        raise OSError(errno.EWOULDBLOCK, reason, path) from None
+    except OSError:  # this file system has no locks
+        pass
+    return file
 
 
 def recorded(method: Any, recorder: Any) -> Any:
@@ -393,6 +470,21 @@ def offer_stacks(notes: NoteWriter) -> None:
         os.rename(f'{path}.new', path)  # only now the signal may be sent
 
 
+def note_folders(notes: NoteWriter) -> None:
+    """Note how the paths of MXNet's files begin, and of all files whose lines
+    are not the script's, as `faulthandler` writes them."""
+    installed = [path for path in sys.path if path.endswith('-packages')]
+    starts = {
+        'mxnet': starts_of(folders_of('mxnet')),
+        'library': [*starts_of_packages(), *starts_of([PYTHON, *installed])],
+    }
+    for name, texts in starts.items():
+        starts[name] = [
+            text.encode('ascii', 'backslashreplace').decode() for text in texts
+        ]
+    notes.write(f'folders-{os.getpid()}', json.dumps(starts))
+
+
 load_hidden()
 load_own('newer_python').install()  # a script may import MXNet first
 if os.environ.get('DMLC_ROLE') == 'server':
@@ -404,4 +496,5 @@ if os.environ.get('DMLC_ROLE') == 'worker':
     watch_children(notes)
     note_threads(notes)
     offer_stacks(notes)
+    note_folders(notes)
     sys.meta_path.insert(0, StoreFinder(outcome))

@@ -25,17 +25,18 @@ def hidden_clipped_step(rng, answer, solution):
             )
 
         whole = params_after([batch], solution, 1e9)[0]
-        full = sum(
-            float((((a - b) / 0.1) ** 2).sum())
-            for a, b in zip(book['init_params'](), whole)
-        )
+        gradient = [
+            (a - b) / 0.1 for a, b in zip(book['init_params'](), whole)
+        ]
+        full = book['norm'](gradient)
+        error = book['norm_rounding'](gradient)
         for part in (1e3, *rng.uniform([0.01, 0.3], [0.2, 0.9]).tolist()):
-            limit = part * full**0.5
+            limit = part * full
             wanted = book['in_several_orders'](
                 lambda batches: params_after(batches, solution, limit)[0],  # noqa: B023
                 [batch],
             )
-            for near in (1 - 1e-5, 1 + 1e-5):  # a norm in float32
+            for near in (1 - error, 1 + error):  # a norm in float32
                 wanted += [params_after([batch], solution, near * limit)[0]]
             for found in params_after([batch], answer, limit):
                 ratio = book['rounding_ratio'](found, wanted)

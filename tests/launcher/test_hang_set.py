@@ -1,7 +1,12 @@
 """Hangs and healthy jobs that are not those of chapter 20: the launcher must
 name the rank and the line of each hang, and let each healthy job end."""
 
+import os
+import pathlib
 import re
+import shutil
+import subprocess
+import sys
 
 import pytest
 from helpers import JOB_LIMITS
@@ -10,6 +15,7 @@ from d2lrun import JobFailed
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.long]
 
+ROOT = pathlib.Path(__file__).parents[2]
 LIMITS = JOB_LIMITS._replace(progress=4, exit=4, total=20)
 START = """
 import os, queue, signal, subprocess, sys, threading, time
@@ -192,6 +198,163 @@ def test_the_rank_and_the_line_of_a_hang_are_named(job, case):
         [],
         [f'worker-{rank}, rank {rank}'],
     )
+
+
+# Where a reader's script may be: each returns the folder with the packages,
+# and that of the script.
+
+
+def make_clone(folder):
+    """Make a folder as README's `git clone` does: it holds the packages."""
+    folder.mkdir()
+    for name in ('d2lmulti', 'd2lrun'):
+        shutil.copytree(
+            ROOT / name,
+            folder / name,
+            ignore=shutil.ignore_patterns('__pycache__'),
+        )
+
+
+def in_clone(folder):
+    make_clone(folder / 'book')
+    return folder / 'book', folder / 'book'
+
+
+def in_clone_with_its_default_name(folder):
+    make_clone(folder / 'd2lmulti')
+    return folder / 'd2lmulti', folder / 'd2lmulti'
+
+
+def in_its_folder(folder):
+    make_clone(folder / 'd2lmulti')
+    (folder / 'd2lmulti' / 'mxnet').mkdir()
+    return folder / 'd2lmulti', folder / 'd2lmulti' / 'mxnet'
+
+
+def beside_it(folder):
+    make_clone(folder / 'd2lmulti')
+    (folder / 'd2lmulti-work').mkdir()
+    return folder / 'd2lmulti', folder / 'd2lmulti-work'
+
+
+def beside_the_package(folder):
+    make_clone(folder / 'd2lmulti')
+    (folder / 'd2lmulti' / 'd2lmulti-work').mkdir()
+    return folder / 'd2lmulti', folder / 'd2lmulti' / 'd2lmulti-work'
+
+
+def through_a_link(folder):
+    make_clone(folder / 'd2lmulti')
+    (folder / 'link').symlink_to(folder / 'd2lmulti')
+    return folder / 'link', folder / 'link'
+
+
+def with_linked_packages(folder):
+    make_clone(folder / 'd2lmulti')
+    (folder / 'mine').mkdir()
+    for name in ('d2lmulti', 'd2lrun'):
+        (folder / 'mine' / name).symlink_to(folder / 'd2lmulti' / name)
+    return folder / 'mine', folder / 'mine'
+
+
+PLACES = (
+    in_clone,
+    in_clone_with_its_default_name,
+    in_its_folder,
+    beside_it,
+    beside_the_package,
+    through_a_link,
+    with_linked_packages,
+)
+STUCK = """
+import d2lmulti
+def train(step):
+    allreduce('w')
+    if rank == 1 and step == 2:
+        time.sleep(60)  # HERE
+for step in range(4):
+    train(step)  # LOOP
+"""
+EXCHANGES_OF_THE_BOOK = """
+import os, time
+import numpy as onp
+import d2lmulti
+X = onp.random.RandomState(0).uniform(size=(64, 1, 28, 28)).astype('float32')
+y = onp.zeros(64, dtype='int32')
+
+def count(y):
+    global calls
+    calls += 1
+    if calls > 3 and os.environ['RANK'] == '1':
+        time.sleep(60)  # HERE
+    return len(y)
+
+calls = 0
+data = X, y, X, y
+d2lmulti.train_on_cluster(1, 16, 0.1, 2, data=data, count=count)  # CALL
+"""
+
+
+def line_with(script, mark):
+    """Return script.py:LINE of the line that ends with a mark."""
+    lines = script.splitlines()
+    (number,) = [i for i, own in enumerate(lines, 1) if own.endswith(mark)]
+    return f'script.py:{number}'
+
+
+def d2lrun_message(clone, folder, script):
+    """Return what `python -m d2lrun` prints of a job that hangs, two workers
+    that run a script in `folder`, with a clone's packages."""
+    (folder / 'script.py').write_text(script)
+    path = [str(clone), os.environ.get('PYTHONPATH')]
+    ended = subprocess.run(
+        [
+            *(sys.executable, '-m', 'd2lrun', '--workers', '2'),
+            *('--progress-timeout', '4', '--', sys.executable, 'script.py'),
+        ],
+        cwd=folder,
+        env={
+            **os.environ,
+            'PYTHONPATH': os.pathsep.join(filter(None, path)),
+            'OMP_NUM_THREADS': '1',
+        },
+        text=True,
+        capture_output=True,
+    )
+    assert ended.returncode == 1, ended.stderr
+    return ended.stderr
+
+
+def exchanges_of(message):
+    """Return the lines that say what each rank has called last."""
+    return [line for line in message.splitlines() if 'called at' in line]
+
+
+@pytest.mark.parametrize('place', PLACES)
+def test_lines_are_named_wherever_the_script_is(tmp_path, place):
+    script = START + STUCK
+    message = d2lrun_message(*place(tmp_path), script)
+    zero, one = exchanges_of(message)
+    loop = line_with(script, '# LOOP')
+    push = line_with(script, 'store.push(key, value)')
+    pull = line_with(script, 'store.pull(key, out=value)')
+    inside = line_with(script, "    allreduce('w')")
+    assert f'called at {push}, from {inside}, from {loop}; now: s' in zero
+    assert f'called at {pull}, from {inside}, from {loop}; now: ' in one
+    assert one.endswith(f'now: {line_with(script, "# HERE")}, from {loop}')
+
+
+@pytest.mark.parametrize('place', PLACES[:2])
+def test_exchanges_of_the_book_are_named_by_the_line_that_trains(
+    tmp_path, place
+):
+    script = EXCHANGES_OF_THE_BOOK
+    message = d2lrun_message(*place(tmp_path), script)
+    found = exchanges_of(message)
+    assert [re.search('called at ([^;]*);', line)[1] for line in found] == [
+        line_with(script, '# CALL')
+    ] * 2
+    assert f'now: {line_with(script, "# HERE")}' in message
 
 
 # What each worker does between exchanges that all make.

@@ -378,3 +378,33 @@ def test_a_row_of_the_table_does_what_it_says(row, tmp_path, monkeypatch):
     assert words in result.stdout + result.stderr
     assert (result.returncode == 0) != ('--timeout' in options)
     assert [*tmp_path.glob('logs/*')] or 'logs' not in options
+
+
+@pytest.mark.parametrize(
+    'closed, status',
+    [
+        ('>&-', 0),
+        pytest.param('>&-', 3, marks=pytest.mark.ci),
+        pytest.param('2>&-', 3, marks=pytest.mark.ci),
+        pytest.param('>&- 2>&- <&-', 0, marks=pytest.mark.ci),
+    ],
+)
+def test_a_closed_stream_changes_no_status(tmp_path, closed, status):
+    """Also that of a job whose workers end badly."""
+    script = f"""
+import os, sys
+if os.environ['DMLC_ROLE'] == 'worker':
+    print(1)
+    print(1, file=sys.stderr)
+    sys.exit({status})
+"""
+    (tmp_path / 'script.py').write_text(script)
+    command = f'"$0" -m d2lrun "$0" "$1" {closed}'
+    ended = subprocess.run(
+        ['sh', '-c', command, sys.executable, tmp_path / 'script.py'],
+        text=True,
+        capture_output=True,
+        timeout=60,
+    )
+    assert ended.returncode == min(status, 1), ended.stderr
+    assert 'Traceback' not in ended.stdout + ended.stderr

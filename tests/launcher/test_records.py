@@ -1,12 +1,15 @@
 """At a hang, the launcher names the rank that is out of step, and the line."""
 
+import json
+import os
 import re
 import subprocess
 import sys
 
 import pytest
-from helpers import JOB_LIMITS, JOIN, put_in_method
+from helpers import JOB_LIMITS, JOIN, put_in_method, wait_until
 
+import d2lrun
 from d2lrun import JobFailed, agent, report, waits
 from d2lrun.records import Recorder
 from d2lrun.roles import Role
@@ -14,6 +17,7 @@ from d2lrun.roles import Role
 pytestmark = [pytest.mark.timeout(120), pytest.mark.ci]
 
 LIMITS = JOB_LIMITS._replace(progress=4)
+exit_hook = os.path.join(d2lrun.__path__[0], 'exit_hook/sitecustomize.py')
 START = JOIN.replace('\ndef step', "\nstore.init('v', np.zeros(3))\ndef step")
 LINES = START.count('\n')  # of the script before its own
 
@@ -260,6 +264,146 @@ def test_without_a_place_for_records_the_job_goes_on(job, tmp_path):
     assert sum('[2.0, 2.0, 2.0]' in line for line in lines) == 2
 
 
+STEPS = (
+    START
+    + """
+for step_number in range(9):
+    total = step()
+print('the end', total)
+"""
+)
+FULL = """import errno, os
+def posix_fallocate(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+os.posix_fallocate = posix_fallocate
+"""
+
+
+def command_of(script, folder):
+    """Return a command that runs a script as a job of two workers."""
+    return [
+        *(sys.executable, '-m', 'd2lrun', '--workers', '2'),
+        *(['--env', f'D2LRUN_RECORDS={folder}'] if folder else []),
+        *(sys.executable, script),
+    ]
+
+
+@pytest.fixture
+def variables(stand_in_path):
+    """Return variables with which roles import the stand-in."""
+    path = [os.path.dirname(d2lrun.__path__[0]), stand_in_path]
+    return {**os.environ, 'PYTHONPATH': os.pathsep.join(path)}
+
+
+def assert_trains_without_records(command, variables, num_lines):
+    """On a full disk, with a line that says so."""
+    ended = subprocess.run(
+        command, env=variables, text=True, capture_output=True, timeout=100
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.count('the end [2.0, 2.0, 2.0]') == 2
+    told = [
+        line
+        for line in ended.stderr.splitlines()
+        if 'no records of exchanges' in line
+    ]
+    assert [line.count('No space left on device') for line in told] == [
+        num_lines
+    ] * 2
+
+
+@pytest.mark.parametrize('where', ['kept', ''])
+def test_a_disk_without_room_takes_the_records_only(
+    tmp_path, variables, where
+):
+    (tmp_path / 'script.py').write_text(STEPS)
+    (tmp_path / 'sitecustomize.py').write_text(FULL)
+    variables['PYTHONPATH'] += f'{os.pathsep}{tmp_path}'
+    command = command_of(tmp_path / 'script.py', where and tmp_path / where)
+    assert_trains_without_records(command, variables, 2 if where else 1)
+    assert not where or not any((tmp_path / where).iterdir())
+
+
+# Root may mount, and without root's rights a user may in a namespace.
+IN_FULL_TMPFS = """
+mount -t tmpfs -o size=128k tmpfs "$1" || exit 77
+head -c 81920 /dev/zero > "$1/fill"  # less room is left than a ring needs
+cd "$1" && shift && exec "$@"
+"""
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='needs tmpfs')
+@pytest.mark.parametrize('where', ['kept', ''])
+def test_a_full_disk_takes_the_records_only(tmp_path, variables, where):
+    full = tmp_path / 'full'
+    full.mkdir()
+    mounted = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c']
+    mounted += [IN_FULL_TMPFS, 'sh', str(full)]
+    if subprocess.run([*mounted, 'true']).returncode:
+        pytest.skip('no rights to mount: the test above stands in')
+    (tmp_path / 'script.py').write_text(STEPS)
+    command = command_of(tmp_path / 'script.py', where and full / where)
+    if not where:
+        variables['TMPDIR'] = str(full)
+    assert_trains_without_records([*mounted, *command], variables, 1)
+
+
+def test_two_jobs_with_one_folder_for_records_both_train(tmp_path, variables):
+    """The second may not shorten the files that the first has mapped."""
+    kept, go = tmp_path / 'kept', tmp_path / 'go'
+    (tmp_path / 'second.py').write_text(STEPS)
+    (tmp_path / 'first.py').write_text(
+        f"""{START}
+total = step()
+while store.rank == 0 and not os.path.exists({str(go)!r}):
+    time.sleep(0.1)
+for step_number in range(9):
+    total = step()
+print('the end', total)
+"""
+    )
+    first = subprocess.Popen(
+        command_of(tmp_path / 'first.py', kept),
+        env=variables,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        wait_until(lambda: len([*kept.glob('records-*')]) == 2, 60)
+        wait_until(
+            lambda: all(
+                len(report.parse_records(path.read_bytes())) > 3
+                for path in kept.iterdir()
+            ),
+            60,
+        )
+        second = subprocess.run(
+            command_of(tmp_path / 'second.py', kept),
+            env=variables,
+            text=True,
+            capture_output=True,
+            timeout=60,
+        )
+    finally:
+        go.write_text('')
+        output, errors = first.communicate(timeout=60)
+    assert first.returncode == 0, errors
+    assert second.returncode == 0, second.stderr
+    assert second.stderr.count('another job records there') == 2
+    assert 'no records' not in errors
+    for path in kept.iterdir():  # all are the first job's
+        assert len(report.parse_records(path.read_bytes())) == 2 + 2 * 10
+
+
+def test_a_file_of_an_earlier_job_is_written_again(job, tmp_path):
+    for count in (5, 1):
+        script = f'for _ in range({count}): step()'
+        job(START + script, workers=2, env=[f'D2LRUN_RECORDS={tmp_path}'])
+    for path in tmp_path.glob('records-*'):
+        assert len(report.parse_records(path.read_bytes())) == 2 + 2
+
+
 @pytest.mark.parametrize(
     'stack, place',
     [
@@ -277,6 +421,22 @@ def test_without_a_place_for_records_the_job_goes_on(job, tmp_path):
             '  File "/b/my.py", line 5 in <module>\n',
             'my.py:5',
         ),
+        *(
+            (
+                'Current thread 0x1 (most recent call first):\n'
+                '  File "/a/d2lmulti/cluster.py", line 3 in step\n'
+                f'  File "{path}", line 5 in <module>\n',
+                f'{path.rpartition("/")[2]}:5',
+            )
+            for path in (  # whose folders only look like a package's
+                '/a/my.py',
+                '/a/d2lmulti.py',
+                '/a/d2lmulti-work/my.py',
+                '/home/d2lmulti/my.py',
+                '/home/d2lrun/mxnet/my.py',
+                '/home/lib/python3/site-packages/my.py',
+            )
+        ),
         (
             'Current thread 0x1 (most recent call first):\n'
             + ''.join(f'  File "/b/{i}.py", line {i} in f\n' for i in range(5))
@@ -289,7 +449,44 @@ def test_without_a_place_for_records_the_job_goes_on(job, tmp_path):
 def test_where_a_worker_is(stack, place):
     role = Role('worker', 0, None, [], {})
     role.stacks = [stack]
+    role.library = [
+        *('/usr/lib/python3.11/', '/a/d2lmulti/'),
+        '/a/.venv/lib/python3.8/site-packages/',
+    ]
     assert report.place_of(role) == place
+
+
+@pytest.mark.parametrize('name', ['zo\xeb', '\u68af', '\U0001f600', 'a b'])
+def test_folders_are_noted_as_stacks_name_them(tmp_path, name):
+    """Which is in ASCII."""
+    folder = tmp_path / name / 'mxnet'
+    (folder / 'kvstore').mkdir(parents=True)
+    (folder / '__init__.py').write_text('from .kvstore import kvstore')
+    (folder / 'kvstore' / '__init__.py').write_text('')
+    (folder / 'kvstore' / 'kvstore.py').write_text(
+        'import faulthandler\n'
+        'class KVStore:\n'
+        '    __del__ = None\n'
+        "faulthandler.dump_traceback(open('stack', 'w'), False)\n"
+    )
+    path = [os.path.dirname(exit_hook), str(folder.parent)]
+    subprocess.run(
+        [sys.executable, '-c', 'import mxnet'],
+        check=True,
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            'PYTHONPATH': os.pathsep.join(path),
+            'DMLC_ROLE': 'worker',
+            'D2LMULTI_NOTES': str(tmp_path),
+        },
+    )
+    role = Role('worker', 0, None, [], {})
+    (noted,) = tmp_path.glob('folders-*')
+    vars(role).update(json.loads(noted.read_text()))
+    role.stacks = [(tmp_path / 'stack').read_text()]
+    assert report.waits_in_mxnet(role)
+    assert report.place_of(role) == 'unknown'
 
 
 def test_where_a_worker_that_ended_is():

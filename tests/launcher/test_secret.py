@@ -267,6 +267,7 @@ def test_a_full_disk_at_the_rendezvous_is_named(tmp_path, monkeypatch):
         '{"event":"killed","process":1}',
         '{"event":"stacks","stacks":"abc"}',
         '{"event":"stacks","stacks":[1]}',
+        '{"event":"folders","library":["/a/"],"mxnet":[""]}',
         '{"event":"ended","status":"0"}',
         '{"event":"alive","cpu":NaN,"joined":true,"stopped":false,'
         '"exiting":false,"still":0}',
@@ -295,6 +296,7 @@ def test_each_event_of_an_agent_is_one():
         {'event': 'rank', 'rank': 0},
         {'event': 'killed', 'process': 7, 'signal': 9},
         {'event': 'stacks', 'stacks': ['a']},
+        {'event': 'folders', 'library': ['/a/'], 'mxnet': []},
         {'event': 'records', 'records': '[0]\n'},
         {'event': 'alive', **activity},
         {'event': 'ended', 'status': None},

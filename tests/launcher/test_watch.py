@@ -19,7 +19,13 @@ def worker(age=0, **known):
     known."""
     role = Role('worker', 0, 'far', ['true'], {})
     vars(role).update(
-        {'joined': True, 'last_heard': time.monotonic() - age, **known}
+        {
+            'joined': True,
+            'last_heard': time.monotonic() - age,
+            'library': ['/x/mxnet/', '/lib/'],
+            'mxnet': ['/x/mxnet/'],
+            **known,
+        }
     )
     return role
 
@@ -303,6 +309,8 @@ def stacks(*frames):
 ASLEEP = '/x/train.py'
 IN_ENGINE = '/x/mxnet/ndarray.py', ASLEEP
 IN_STORE = '/lib/socket.py', '/x/mxnet/kvstore/kvstore.py', ASLEEP
+IN_NAMESAKE = '/home/mxnet/train.py', '/x/mxnet-work/train.py'
+IN_OTHER_STORE = ASLEEP, '/home/mxnet/kvstore/train.py', '/x/mxnet/io.py'
 FIRST, SECOND = 'worker-0 (rank 5) on far', 'worker-1 on far'
 IN_LOADER = '/lib/queue.py', '/x/mxnet/gluon/data/dataloader.py', ASLEEP
 
@@ -316,6 +324,8 @@ IN_LOADER = '/lib/queue.py', '/x/mxnet/gluon/data/dataloader.py', ASLEEP
         ([IN_STORE, IN_ENGINE], f'{FIRST}, {SECOND}: waiting in MXNet: no'),
         ([[ASLEEP], [ASLEEP]], f'{FIRST}, {SECOND}: no progress'),
         ([None, [ASLEEP]], f'{FIRST}, {SECOND}: no progress'),
+        ([IN_NAMESAKE, IN_ENGINE], f'{FIRST}: keeping the other workers'),
+        ([IN_OTHER_STORE, IN_STORE], f'{FIRST}: keeping the other workers'),
     ],
 )
 def test_who_keeps_the_others_waiting_is_named(tmp_path, places, head):
@@ -428,7 +438,7 @@ def test_who_left_is_named_though_another_trains_in_a_thread(tmp_path):
     message = explain_failure(failure, [trains, gone], tmp_path)
     assert message.startswith(f'{SECOND}: it ended')
     gone.status = None
-    trains.stacks[0] = trains.stacks[0].replace('/x/loader', '/mxnet/loader')
+    trains.stacks[0] = trains.stacks[0].replace('/x/loader', '/x/mxnet/loader')
     message = explain_failure(failure, [trains, gone], tmp_path)
     assert message.startswith(f'{SECOND}: it ended')
 

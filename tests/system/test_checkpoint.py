@@ -408,6 +408,34 @@ def test_another_training_is_refused(tmp_path):
         load_checkpoint(tmp_path, {'batch_size': 64, 'lr': 1})
 
 
+@pytest.mark.parametrize(
+    'settings, told',
+    [
+        ({'lr': 1}, 'batch_size = 256, this run has None'),
+        ({'batch_size': 256}, 'lr = 1, this run has None'),
+        ({}, 'batch_size = 256, this run has None'),
+        ({'batch_size': 256, 'lr': 1, 'max_norm': 2}, 'max_norm = None, this'),
+    ],
+)
+def test_settings_that_are_new_or_gone_are_refused(tmp_path, settings, told):
+    save_checkpoint(tmp_path, some(settings={'batch_size': 256, 'lr': 1}))
+    with pytest.raises(ValueError, match=told):
+        load_checkpoint(tmp_path, settings)
+    assert load_checkpoint(tmp_path).settings == {'batch_size': 256, 'lr': 1}
+
+
+@pytest.mark.parametrize('keep_every', [None, 3])
+def test_what_is_written_stays_where_later_ones_are(tmp_path, keep_every):
+    for step in (8, 9):
+        save_checkpoint(tmp_path, some(step))
+    for step in (1, 2):
+        path = save_checkpoint(tmp_path, some(step), keep_every)
+        assert path.exists()
+    assert [path.name[-5] for path in sorted(tmp_path.iterdir())] == [
+        *('2', '8', '9')
+    ]
+
+
 def test_a_full_disk_leaves_the_earlier_ones(tmp_path):
     """The limit on the size of a file fails as a full disk does."""
     save_checkpoint(tmp_path, some(1))

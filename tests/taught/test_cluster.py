@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import functools
+import inspect
 import math
 import os
 import pathlib
@@ -559,6 +560,7 @@ def resume_from(store, name, **state):
 ALL = """
 import contextlib
 import functools
+import inspect
 
 with connect_kvstore() as store:
     sums_after_a_forward_pass(store)
@@ -1091,6 +1093,164 @@ def assert_refused(folder, name):
         ValueError, match=f'written with {name.partition(" (")[0]} ='
     ):
         train_little(folder, **{**before, **after})
+
+
+def other_init(seed):
+    """Return other parameters, of the same shapes."""
+    return [param + 0.1 for param in tiny_init(seed)]
+
+
+def loss_twice(scores, y):
+    """Return twice the loss."""
+    return 2 * d2lmulti.loss(scores, y)
+
+
+def count_half(y):
+    """Count each example half."""
+    return len(y) / 2
+
+
+# Two values of each option of `train_on_cluster`, neither of them the one
+# that is meant where it is left out, and the setting that differs then.
+OPTIONS = {
+    'num_devices': (1, 3, 'devices'),
+    'batch_size': (16, 31, 'batch_size'),
+    'lr': (0.1, onp.float32(0.3), 'lr'),
+    'seed': (1, 2, 'seed'),
+    'data': (data_with(change_X=0.01), data_with(change_y=1), 'data'),
+    'init': (other_init, lambda seed: tiny_init(seed + 1), 'tried loss'),
+    'schedule': (lambda step: 0.1, lambda step: 0.3, 'schedule'),
+    'speed': (3.0, 5.0, 'speeds'),
+    'net': (make_net(), make_net(0.3), 'tried loss'),
+    'loss': (loss_twice, lambda *args: 3 * d2lmulti.loss(*args), 'tried loss'),
+    'count': (count_half, lambda y: len(y) / 4, 'tried loss'),
+    'update': (d2lmulti.adam, Momentum(0.9), 'tried update'),
+    'num_micro_batches': (2, 3, 'num_micro_batches'),
+    'max_norm': (0.01, onp.float64(0.02), 'max_norm'),
+    'deterministic': (True, False, 'deterministic'),
+    'adapt': (True, False, 'adapt'),
+}
+FREE = {  # change no step: how long, what is written, what is measured
+    'num_epochs': 3,
+    'checkpoint_every': 3,
+    'keep_every': 1,
+    'evaluate': lambda *args: 0.5,
+    'elastic': True,
+}
+BEFORE_AND_NOW = [
+    (name, before, now)
+    for name, (one, other, _) in OPTIONS.items()
+    for before, now in (
+        ({}, {name: one}),
+        ({name: one}, {}),
+        ({name: one}, {name: other}),
+    )
+]
+
+
+def id_of(case):
+    """Return which options a case has."""
+    return case if isinstance(case, str) else ', '.join(case) or 'without'
+
+
+def assert_options_count(folder, name, before, now):
+    """Training goes on with the options with which it began only."""
+    train_little(folder, num_epochs=1, **before)
+    setting = OPTIONS[name][2]
+    with pytest.raises(ValueError, match=f'written with {setting} = .*same'):
+        train_little(folder, num_epochs=1, **now)
+
+
+@pytest.mark.parametrize('name, before, now', BEFORE_AND_NOW, ids=id_of)
+def test_an_option_that_is_new_gone_or_changed_is_refused(
+    tmp_path, name, before, now
+):
+    assert_options_count(tmp_path, name, before, now)
+
+
+@pytest.mark.parametrize(
+    'old, new, before, now',
+    [
+        ('{**saved, **wanted}', 'wanted', {'max_norm': 0.01}, {}),
+        ('{**saved, **wanted}', 'saved', {}, {'max_norm': 0.01}),
+        ('name in ROUNDING and', '', {'max_norm': 0.01}, {}),
+    ],
+)
+def test_a_bug_in_comparing_options_is_caught(
+    tmp_path, monkeypatch, old, new, before, now
+):
+    put_in(monkeypatch, same_training.check_settings, old, new)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        assert_options_count(tmp_path, 'max_norm', before, now)
+
+
+def test_each_option_counts_or_changes_no_step():
+    steps = inspect.signature(cluster.cluster_step).parameters.values()
+    known = {p.name for p in steps if p.kind == p.KEYWORD_ONLY}
+    known |= {*inspect.signature(d2lmulti.train_on_cluster).parameters}
+    assert known == {*OPTIONS, *FREE, 'checkpoints', 'options'}
+
+
+@pytest.mark.parametrize(
+    'first, then',
+    [
+        *(({}, {name: value}) for name, value in FREE.items()),
+        *(({name: value}, {}) for name, value in FREE.items()),
+        # What is meant without them may be said.
+        ({}, {'max_norm': None, 'num_micro_batches': 1, 'update': None}),
+        ({'max_norm': None, 'num_micro_batches': 1, 'update': None}, {}),
+        ({}, {'loss': d2lmulti.loss, 'count': len, 'adapt': False}),
+        ({'max_norm': onp.float64(0.01)}, {'max_norm': 0.01}),
+    ],
+    ids=id_of,
+)
+def test_what_changes_no_step_is_no_other_training(tmp_path, first, then):
+    train_little(tmp_path, **first)
+    _, accuracies = train_little(tmp_path, **then)
+    assert len(accuracies) >= 2
+
+
+def test_an_elastic_job_still_needs_the_options_that_count(tmp_path):
+    train_little(tmp_path, max_norm=0.01)
+    train_little(tmp_path, max_norm=0.01, num_devices=1, elastic=True)
+    with pytest.raises(ValueError, match='written with max_norm = 0.01, this'):
+        train_little(tmp_path, num_devices=1, elastic=True)
+
+
+CLIPPED = """
+import sys
+import d2lmulti
+X, y, X_test, y_test = d2lmulti.read_fashion_mnist()
+options = {'max_norm': float(sys.argv[2])} if sys.argv[2:] else {}
+d2lmulti.train_on_cluster(
+    None, 32, 0.2, 2, data=(X[:96], y[:96], X_test[:64], y_test[:64]),
+    checkpoints=sys.argv[1], **options)
+print('trained', flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    'first, then',
+    [
+        (['0.01'], []),
+        pytest.param([], ['0.01'], marks=pytest.mark.ci),
+        pytest.param(['0.01'], ['0.02'], marks=pytest.mark.ci),
+    ],
+)
+def test_a_job_goes_on_with_its_own_clipping_only(tmp_path, first, then):
+    folder = tmp_path / 'checkpoints'
+    lines = run_job(tmp_path, CLIPPED, folder, *first, workers=2)
+    assert lines.count('trained') == 2
+    lines = []
+    with pytest.raises(JobFailed):
+        run_job(
+            *(tmp_path, CLIPPED, folder, *then),
+            workers=2,
+            on_line=lines.append,
+        )
+    before, now = ([*map(float, own), None][0] for own in (first, then))
+    told = f'was written with max_norm = {before}, this run has {now}: '
+    assert any(told in line for line in lines)
 
 
 def test_training_resumes_with_new_objects_that_do_the_same(tmp_path):

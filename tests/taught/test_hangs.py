@@ -1,13 +1,18 @@
 """The flight recorder, and who is out of step by its records."""
 
+import functools
 import itertools
 import os
 import pathlib
+import queue
 import random
 import signal
 import subprocess
 import sys
+import threading
 
+import nbformat
+import numpy as onp
 import pytest
 from helpers import put_in, put_in_method
 
@@ -71,6 +76,23 @@ def assert_ring_keeps_the_last(path, count):
 @pytest.mark.parametrize('count', [0, 1, SLOTS - 1, SLOTS, 3 * SLOTS + 5])
 def test_a_ring_keeps_the_last_exchanges(tmp_path, count):
     assert_ring_keeps_the_last(tmp_path / 'ring', count)
+
+
+@pytest.mark.parametrize('is_mac', [False, True])
+def test_a_ring_has_its_room_on_the_disk_from_the_start(
+    tmp_path, monkeypatch, is_mac
+):
+    """Or writing a record on a full disk would kill the worker."""
+    if is_mac:
+        monkeypatch.delattr(os, 'posix_fallocate', raising=False)
+    written = tmp_path / 'written'
+    written.write_bytes(bytes(SIZE * SLOTS))
+    with open(written) as file:
+        os.fsync(file)
+    assert_ring_keeps_the_last(tmp_path / 'ring', 0)
+    found = (tmp_path / 'ring').stat()
+    assert found.st_size == SIZE * SLOTS
+    assert found.st_blocks >= written.stat().st_blocks
 
 
 RING_BUGS = {
@@ -177,6 +199,53 @@ def test_the_launcher_has_the_same_recorder():
     copies = ['d2lmulti/hangs.py', 'd2lrun/records.py']
     first, second = [(ROOT / path).read_text() for path in copies]
     assert first == second, 'run make export'
+
+
+# The chapter's own workers, which are threads
+
+
+@pytest.fixture
+def run_workers(tmp_path, monkeypatch):
+    """Return the chapter's function."""
+    monkeypatch.chdir(tmp_path)
+    chapter = nbformat.read(ROOT / 'notebooks/20_hangs.ipynb', 4)
+    sources = {cell.id: cell.source for cell in chapter.cells}
+    names = {**vars(hangs), 'Path': pathlib.Path, 'onp': onp}
+    names.update(queue=queue, threading=threading, functools=functools)
+    names['new_recorders'] = lambda k: [
+        Recorder(f'{rank}', (__file__,)) for rank in range(k)
+    ]
+    names['read_ranks'] = lambda k: {
+        f'rank {rank}': read(pathlib.Path(f'{rank}')) for rank in range(k)
+    }
+    for name in ('group', 'work', 'run'):
+        exec(sources[name], names)
+    return names['run_workers']
+
+
+@pytest.mark.parametrize(
+    'end, place',
+    [
+        ('pass', 'ended'),
+        ('raise SystemExit(0)', 'ended'),
+        ('raise SystemExit', 'ended'),
+        ('exit()', 'ended'),
+        ('raise SystemExit(3)', 'died at end.py:2, SystemExit'),
+        ("raise SystemExit('no data')", 'died at end.py:2, SystemExit'),
+        ('raise ValueError', 'died at end.py:2, ValueError'),
+    ],
+)
+def test_how_a_worker_of_the_chapter_ends_is_noted(run_workers, end, place):
+    pathlib.Path('end.py').write_text(
+        f"""import sys; exit = sys.exit; allreduce('w', onp.ones(3))
+if rank == 1: {end}
+"""
+    )
+    records, places = run_workers('end.py')
+    assert places == {'rank 0': 'ended', 'rank 1': place, 'rank 2': 'ended'}
+    assert {rank: len(own) for rank, own in records.items()} == dict.fromkeys(
+        places, 1
+    )
 
 
 # Who is out of step?

@@ -142,6 +142,22 @@ def shares(rates, n):
             'max(squares, 1e-12)',
             'must stay',
         ),
+        (  # the norm without the biases
+            'for param in params)\n    scale',
+            'for param in params if param.grad(devices[0]).ndim > 1)\n'
+            '    scale',
+            'after clipping',
+        ),
+        (  # without the last bias
+            'for param in params)\n    scale',
+            'for param in params[:-1])\n    scale',
+            'after clipping|batch normalization',
+        ),
+        (  # off by a hundredth
+            '/ max(squares ** 0.5, 1e-12)',
+            '/ max(1.01 * squares ** 0.5, 1e-12)',
+            'after clipping',
+        ),
         (  # ignores max_norm
             """
 def clipped_step(X, y, net, trainer, devices, max_norm):
@@ -356,6 +372,22 @@ def clipped_step(X, y, net, trainer, devices, max_norm):
                 p.grad(device)[:] = p.grad(device) * float(max_norm / norm)
     trainer.update(len(X))
 """,
+        """
+def clipped_step(X, y, net, trainer, devices, max_norm):
+    backward_on_all(X, y, net, devices)
+    trainer.allreduce_grads()
+    params = [p for p in net.collect_params().values() if p.grad_req != 'null']
+    norm = np.linalg.norm(np.concatenate(
+        [p.grad(devices[0]).reshape(-1) for p in params])).item() / len(X)
+    for p in params:
+        for gradient in p.list_grad():
+            gradient *= min(1, max_norm / max(norm, 1e-12))
+    trainer.update(len(X))
+""",
+        (  # the norm of the norms, each of them in float32
+            'squares = sum(float((param.grad(devices[0]) ** 2).sum())',
+            'squares = sum(float(np.linalg.norm(param.grad(devices[0]))) ** 2',
+        ),
         """
 def clipped_step(X, y, net, trainer, devices, max_norm):
     backward_on_all(X, y, net, devices)
