@@ -39,7 +39,8 @@ def is_pair(value: Any) -> bool:
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         return False
     shapes = [getattr(part, 'shape', None) for part in value]
-    return None not in shapes and len(shapes[0]) > len(shapes[1])
+    lengths = [len(shape) for shape in shapes if shape is not None]
+    return len(lengths) == 2 and lengths[0] > lengths[1]
 
 
 def numpy_line(name: str, value: Any) -> str:

@@ -53,8 +53,8 @@ from d2lrun.basics import (
 
 from .check_data import (
     classes_line,
-    devices_line,
     device_line,
+    devices_line,
     floats_line,
     images_line,
     is_pair,
@@ -147,41 +147,42 @@ def check_lenet(X, params):
         )
     check_param_list(params)
     check_arrays(X=X)
-    if len(params) != 8 or params[0].ndim != 4 or params[4].ndim != 2:
+    weights = shapes_of(params[:6:2])  # asked for once: it is a call of MXNet
+    if len(params) != 8 or [*map(len, weights)] != [4, 4, 2]:
         raise ValueError(
             f'params have the shapes {shapes_of(params)}, but lenet needs '
             'eight arrays, W1, b1, ..., W4, b4: init_params()'
         )
-    W1, _, W2, _, W3, *_ = params
-    if X.dtype != W1.dtype and X.ndim > 1:
-        needed = onp.dtype(W1.dtype).name
+    shape, channels = X.shape, weights[0][1]
+    maps, num_inputs = weights[1][0], weights[2][0]
+    dtype, needed = X.dtype, params[0].dtype
+    if dtype != needed and len(shape) > 1:
+        name = onp.dtype(needed).name
         raise TypeError(
-            f'X holds {onp.dtype(X.dtype)}, but lenet needs {needed} (as '
-            f'params do): {floats_line("X", X.dtype, needed)}'
+            f'X holds {onp.dtype(dtype)}, but lenet needs {name} (as params '
+            f'do): {floats_line("X", dtype, name)}'
         )
-    channels, num_inputs = W1.shape[1], len(W3)
     if (
-        X.ndim != 4
-        or X.shape[1] != channels
-        or len(W2) * lenet_side(X.shape[2]) * lenet_side(X.shape[3])
-        != num_inputs
+        len(shape) != 4
+        or shape[1] != channels
+        or maps * lenet_side(shape[2]) * lenet_side(shape[3]) != num_inputs
     ):  # 4 s + 10 to 4 s + 13 pixels become s x s numbers; the text has 28
-        side = 4 * math.isqrt(num_inputs // len(W2)) + 12
-        line = images_line(X.shape, channels, side)
-        hint = '; are X and y swapped?' if X.ndim == 1 else then(line)
+        side = 4 * math.isqrt(num_inputs // maps) + 12
+        line = then(images_line(shape, channels, side))
+        hint = '; are X and y swapped?' if len(shape) == 1 else line
         raise ValueError(
-            f'each X[i] has the shape {X.shape[1:]}, but lenet needs '
+            f'each X[i] has the shape {shape[1:]}, but lenet needs '
             f'{(channels, side, side)} with these params{hint}'
         )
-    if not len(X):
+    if not shape[0]:
         raise ValueError(
-            f'X has no images, only the shape {X.shape}: leave out an empty '
+            f'X has no images, only the shape {shape}: leave out an empty '
             'minibatch'
         )
-    if X.ctx != W1.ctx:
+    here, there = X.ctx, params[0].ctx
+    if here != there:
         raise ValueError(
-            f'X is on {X.ctx}, but params are on {W1.ctx}: '
-            f'X.copyto(mx.{W1.ctx})'
+            f'X is on {here}, but params are on {there}: X.copyto(mx.{there})'
         )
 
 
@@ -201,24 +202,25 @@ def check_loss(y_hat, y):
             'y holds bool, but loss needs the numbers of classes: '
             "y.astype('int32')"
         )
-    check_rows(y_hat=y_hat, y=y)
-    if y.ndim > y_hat.ndim and len(y) == len(y_hat):
+    scores, labels = y_hat.shape, y.shape
+    if labels != scores[:-1]:
+        check_rows(y_hat=y_hat, y=y)
+        if len(labels) > len(scores) and len(y) == len(y_hat):
+            raise ValueError(
+                'y has more axes than the scores y_hat, so they are swapped: '
+                'loss(y, y_hat)'
+            )
+        check_batch(y_hat, y)
+        line = labels_line(labels, len(scores) - 1, scores[-1])
         raise ValueError(
-            'y has more axes than the scores y_hat, so they are swapped: '
-            'loss(y, y_hat)'
+            f'each y[i] has the shape {labels[1:]}, but loss needs a label '
+            f'for each row of the scores y_hat{then(line)}'
         )
-    check_batch(y_hat, y)
-    if y.shape != y_hat.shape[:-1]:
-        num_classes, ndim = y_hat.shape[-1], y_hat.ndim - 1
+    here, there = y.ctx, y_hat.ctx
+    if here != there:
         raise ValueError(
-            f'each y[i] has the shape {y.shape[1:]}, but loss needs a label '
-            'for each row of the scores y_hat'
-            f'{then(labels_line(y.shape, ndim, num_classes))}'
-        )
-    if y.ctx != y_hat.ctx:
-        raise ValueError(
-            f'y is on {y.ctx}, but the scores y_hat are on {y_hat.ctx}: '
-            f'y.copyto(mx.{y_hat.ctx})'
+            f'y is on {here}, but the scores y_hat are on {there}: '
+            f'y.copyto(mx.{there})'
         )
 
 
@@ -446,9 +448,10 @@ def check_labels(y, num_classes):
     """Raise TypeError or ValueError unless each label names a class."""
     check_positive_int(num_classes=num_classes)
     if y.ndim != 1:
+        line = labels_line(y.shape, 1, num_classes)
         raise ValueError(
             f'y has the shape {y.shape}, but a label for each example is '
-            f'needed, {y.shape[:1]}{then(labels_line(y.shape, 1, num_classes))}'
+            f'needed, {y.shape[:1]}{then(line)}'
         )
     valid = onp.isin(y, range(num_classes))
     if not valid.all():
