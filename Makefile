@@ -25,7 +25,7 @@ nbval = --nbval --nbval-current-env --nbval-cell-timeout=400
 chapters = $(nbval) tests/notebooks/test_notebooks.py $(notebooks)
 tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \
 	tests/notebooks/test_exercises.py,tests)
-by_hand = d2lmulti/checks.py d2lmulti/check_rules.py \
+by_hand = d2lmulti/checks.py d2lmulti/check_data.py d2lmulti/check_rules.py \
 	d2lmulti/check_mesh.py d2lmulti/check_pipeline.py d2lmulti/check_planner.py \
 	d2lmulti/plots.py d2lmulti/checkpoint.py d2lmulti/resume.py \
 	d2lmulti/budgets.py d2lmulti/__main__.py d2lmulti/prepare \

@@ -5,6 +5,7 @@ import contextlib
 import copy
 import inspect
 import math
+import traceback
 from typing import Any, List, Optional
 
 import numpy as onp
@@ -190,27 +191,45 @@ def name_of(update) -> str:
     return getattr(getattr(update, 'func', update), '__name__', repr(update))
 
 
-def count_classes(net, params, X, y) -> Optional[int]:
+def count_classes(net, params, X, y, X_test=None) -> Optional[int]:
     """Return how many classes a network has scores for, from one example.
 
     None if `y` are no labels: one number for a whole row of scores. Raises
-    ValueError if `net(X, params)` cannot compute scores.
+    ValueError if `net(X, params)` cannot compute scores, and what checks of
+    `net` raise. An example of `X_test` is tried, too.
     """
     if not all(
         isinstance(data, onp.ndarray)
         and data.size
         and data.dtype.kind in 'fiu'
-        for data in (X, y)
+        for data in (X, y, X if X_test is None else X_test)
     ):
         return None  # `Minibatches` says what is wrong
+    shape = try_net(net, params, X, 'X_train')
+    if X_test is not None:
+        try_net(net, params, X_test, 'X_test')
+    return shape[-1] if len(shape) == y.ndim + 1 and shape[-1] > 1 else None
+
+
+def try_net(net, params, X, name) -> tuple:
+    """Return the shape of the scores of the first example of X."""
     dtype = 'float32' if X.dtype == 'float64' else X.dtype
     try:
-        shape = net(np.array(X[:1], dtype=dtype), params).asnumpy().shape
+        return net(np.array(X[:1], dtype=dtype), params).asnumpy().shape
     except Exception as error:
+        if is_from_check(error):
+            raise type(error)(f'net({name}[:1], params): {error}') from None
         raise ValueError(
             f'net cannot compute the scores of an example of shape '
             f'{X.shape[1:]} with parameters of shapes '
             f'{[param.shape for param in params]}: give net= and init= that '
             f'fit each other and the data ({type(error).__name__})'
         ) from error
-    return shape[-1] if len(shape) == y.ndim + 1 and shape[-1] > 1 else None
+
+
+def is_from_check(error) -> bool:
+    """Return whether a check of ours has raised it, so that its message says
+    what to do."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    module = frame.f_globals.get('__name__', '')
+    return module.startswith(('d2lmulti.check', 'd2lrun.basics'))

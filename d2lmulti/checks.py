@@ -51,6 +51,20 @@ from d2lrun.basics import (
     numbered,
 )
 
+from .check_data import (
+    classes_line,
+    device_line,
+    devices_line,
+    floats_line,
+    images_line,
+    is_pair,
+    kind_of,
+    labels_line,
+    mxnet_line,
+    numbers_line,
+    numpy_line,
+    then,
+)
 from .check_rules import (  # noqa: F401
     check_adam,
     check_elementwise,
@@ -96,13 +110,134 @@ def check_num_devices(k, gpus, faults):
         )
 
 
+# Chapter 2: the network
+
+
+def check_arrays(**arrays):
+    """Raise TypeError unless each is an MXNet array."""
+    for name, value in arrays.items():
+        if not isinstance(value, np.ndarray):
+            raise TypeError(
+                f'{name} is {kind_of(value)}, but an MXNet array is needed'
+                f'{then(mxnet_line(name, value))}'
+            )
+
+
+def check_init_params(seed, scale):
+    """Raise TypeError or ValueError unless parameters can be drawn."""
+    if isinstance(seed, type(mx.cpu())):
+        raise TypeError(
+            f'seed is {kind_of(seed)}, but init_params takes an integer; the '
+            f'device comes after it: get_params(init_params(), mx.{seed})'
+        )
+    check_integer(0, seed=seed)
+    check_not_negative(**given(scale=scale))
+
+
+def check_lenet(X, params):
+    """Raise TypeError or ValueError unless LeNet can score the images.
+
+    Which images these are, its parameters say: those of `init_params` fit
+    (n, 1, 28, 28).
+    """
+    if isinstance(params, np.ndarray) and is_list_of(np.ndarray, X):
+        raise TypeError(
+            'X is a list of arrays and params a single one, but lenet takes '
+            'the images first: lenet(params, X)'
+        )
+    check_param_list(params)
+    check_arrays(X=X)
+    weights = shapes_of(params[:6:2])  # asked for once: it is a call of MXNet
+    if len(params) != 8 or [*map(len, weights)] != [4, 4, 2]:
+        raise ValueError(
+            f'params have the shapes {shapes_of(params)}, but lenet needs '
+            'eight arrays, W1, b1, ..., W4, b4: init_params()'
+        )
+    shape, channels = X.shape, weights[0][1]
+    maps, num_inputs = weights[1][0], weights[2][0]
+    dtype, needed = X.dtype, params[0].dtype
+    if dtype != needed and len(shape) > 1:
+        name = onp.dtype(needed).name
+        raise TypeError(
+            f'X holds {onp.dtype(dtype)}, but lenet needs {name} (as params '
+            f'do): {floats_line("X", dtype, name)}'
+        )
+    if (
+        len(shape) != 4
+        or shape[1] != channels
+        or maps * lenet_side(shape[2]) * lenet_side(shape[3]) != num_inputs
+    ):  # 4 s + 10 to 4 s + 13 pixels become s x s numbers; the text has 28
+        side = 4 * math.isqrt(num_inputs // maps) + 12
+        line = then(images_line(shape, channels, side))
+        hint = '; are X and y swapped?' if len(shape) == 1 else line
+        raise ValueError(
+            f'each X[i] has the shape {shape[1:]}, but lenet needs '
+            f'{(channels, side, side)} with these params{hint}'
+        )
+    if not shape[0]:
+        raise ValueError(
+            f'X has no images, only the shape {shape}: leave out an empty '
+            'minibatch'
+        )
+    here, there = X.ctx, params[0].ctx
+    if here != there:
+        raise ValueError(
+            f'X is on {here}, but params are on {there}: X.copyto(mx.{there})'
+        )
+
+
+def lenet_side(length) -> int:
+    """Return how many pixels LeNet's convolutions and poolings leave."""
+    return max(0, ((length - 2) // 2 - 4) // 2)
+
+
+def check_loss(y_hat, y):
+    """Raise TypeError or ValueError unless each row of scores has a label.
+
+    Which labels these are, only the devices know.
+    """
+    check_arrays(y_hat=y_hat, y=y)
+    if y.dtype == onp.bool_:
+        raise TypeError(
+            'y holds bool, but loss needs the numbers of classes: '
+            "y.astype('int32')"
+        )
+    scores, labels = y_hat.shape, y.shape
+    if labels != scores[:-1]:
+        check_rows(y_hat=y_hat, y=y)
+        if len(labels) > len(scores) and len(y) == len(y_hat):
+            raise ValueError(
+                'y has more axes than the scores y_hat, so they are swapped: '
+                'loss(y, y_hat)'
+            )
+        check_batch(y_hat, y)
+        line = labels_line(labels, len(scores) - 1, scores[-1])
+        raise ValueError(
+            f'each y[i] has the shape {labels[1:]}, but loss needs a label '
+            f'for each row of the scores y_hat{then(line)}'
+        )
+    here, there = y.ctx, y_hat.ctx
+    if here != there:
+        raise ValueError(
+            f'y is on {here}, but the scores y_hat are on {there}: '
+            f'y.copyto(mx.{there})'
+        )
+
+
 # Chapter 3: replicas
 
 
 def check_devices(devices, least=1):
     """Raise TypeError or ValueError unless `devices` are distinct."""
-    if not all(isinstance(device, type(mx.cpu())) for device in devices):
-        raise TypeError(f'devices must be like mx.cpu(0), not {devices!r}')
+    if (
+        isinstance(devices, (str, mx.nd.NDArray))
+        or not hasattr(devices, '__len__')
+        or not all(isinstance(device, type(mx.cpu())) for device in devices)
+    ):
+        raise TypeError(
+            f'devices is {devices!r:.60}, but a list of devices is needed: '
+            f'{devices_line(devices)}'
+        )
     if len(devices) < least:
         raise ValueError(
             f'give at least {counted(least, "device")}, for example '
@@ -115,9 +250,82 @@ def check_devices(devices, least=1):
         )
 
 
+def check_param_list(params):
+    """Raise TypeError unless `params` is a list of MXNet arrays."""
+    if not isinstance(params, (list, tuple)):
+        line = ''
+        if isinstance(params, mx.nd.NDArray):
+            line = '[params]'
+        elif isinstance(params, dict):
+            line = 'list(params.values())'
+        elif callable(params):
+            line = 'params()'
+        raise TypeError(
+            f'params is {kind_of(params)}, but a list of MXNet arrays is '
+            f'needed{then(line)}'
+        )
+    for i, param in enumerate(params):
+        if isinstance(param, (list, tuple)) and all(
+            isinstance(array, np.ndarray) for array in param
+        ):
+            raise TypeError(
+                'params is a list of replicas, but a list of MXNet arrays is '
+                'needed: params[0]'
+            )
+        if not isinstance(param, np.ndarray):
+            raise TypeError(
+                f'params[{i}] is {kind_of(param)}, but an MXNet array is '
+                f'needed{then(param_line(param))}'
+            )
+
+
+def param_line(param) -> str:
+    """Return the line that makes MXNet arrays of all parameters, or ''."""
+    line = mxnet_line('param', param)
+    if isinstance(param, onp.ndarray):
+        line = "mx.np.array(param, dtype='float32')"
+    return line and f'[{line} for param in params]'
+
+
+def check_get_params(params, device):
+    """Raise TypeError unless `params` can have a replica on `device`."""
+    if isinstance(params, type(mx.cpu())):
+        raise TypeError(
+            f'params is {kind_of(params)}, but get_params takes the '
+            f'parameters first: get_params(params, mx.{params})'
+        )
+    if is_list_of(type(mx.cpu()), device):
+        raise TypeError(
+            f'device is the list {device!r:.60}, but a single device is '
+            'needed: [get_params(params, device) for device in devices]'
+        )
+    if not isinstance(device, type(mx.cpu())):
+        raise TypeError(
+            f'device is {kind_of(device)}, but a device is needed: '
+            f'{device_line(device)}'
+        )
+    check_param_list(params)
+    for i, param in enumerate(params):
+        if onp.dtype(param.dtype).kind != 'f':
+            raise TypeError(
+                f'params[{i}] holds {onp.dtype(param.dtype)}, but parameters '
+                "are floats: [param.astype('float32') for param in params]"
+            )
+
+
 def check_replicas(device_params, devices):
-    """Raise ValueError unless there is a replica on each of `devices`."""
+    """Raise TypeError or ValueError unless there is a replica on each of
+    `devices`."""
     check_devices(devices)
+    if isinstance(device_params, mx.nd.NDArray) or any(
+        isinstance(params, (mx.nd.NDArray, onp.ndarray))
+        for params in device_params
+    ):
+        raise TypeError(
+            'device_params holds arrays, but a replica, a list of arrays, is '
+            'needed for each device: [get_params(device_params, device) for '
+            'device in devices]'
+        )
     if len(device_params) != len(devices):
         raise ValueError(
             f'the number of replicas is {len(device_params)}, of devices '
@@ -131,6 +339,13 @@ def check_replicas(device_params, devices):
                 'summed and updated twice: give it once'
             )
         for param in params:
+            if not isinstance(param, np.ndarray):
+                raise TypeError(
+                    f'a parameter is {kind_of(param)}, but an MXNet array is '
+                    'needed: [get_params([mx.np.array(param) for param in '
+                    'params], device) for params, device in '
+                    'zip(device_params, devices)]'
+                )
             if param.ctx != device:
                 raise ValueError(
                     f'a parameter lives on {param.ctx}, but its replica '
@@ -168,27 +383,38 @@ def check_allreduce_arrays(data):
 
 def check_split(data, devices):
     """Raise TypeError or ValueError unless each device can get a shard."""
-    if not isinstance(data, np.ndarray) or data.ndim == 0:
-        raise TypeError(
-            f'give an MXNet array with rows, not {data!r:.60}: convert it '
-            'with mxnet.np.array'
-        )
+    check_arrays(data=data)
+    check_rows(data=data)
     check_devices(devices)
     check_num_rows(len(data), len(devices))
+
+
+def check_rows(**arrays):
+    """Raise TypeError for an array of a single number, without rows."""
+    for name, array in arrays.items():
+        if array.ndim == 0:
+            raise TypeError(
+                f'{name} is a single number, of shape (), but rows are '
+                f'needed: {name}.reshape(1)'
+            )
+
+
+def check_minibatch(X, y):
+    """Raise TypeError or ValueError unless there is a label for each
+    example. Looks at types and lengths only, and so does not wait."""
+    check_arrays(X=X, y=y)
+    check_rows(X=X, y=y)
+    check_batch(X, y)
 
 
 def check_examples(X, y):
     """Raise TypeError or ValueError unless X, y are rows of finite numbers."""
     for name, data in (('X', X), ('y', y)):
-        if not isinstance(data, onp.ndarray):
-            raise TypeError(
-                f'{name} must be a NumPy array, not {type(data).__name__}: '
-                'convert it with numpy.array or its method asnumpy'
-            )
+        check_numpy(**{name: data})
         if data.dtype.name not in DTYPES:
             raise TypeError(
-                f'{name} must be of a dtype of {", ".join(DTYPES)}, not '
-                f'{data.dtype}: convert it with astype'
+                f'{name} holds {data.dtype}, but {", ".join(DTYPES[:-1])} or '
+                f'bool is needed: {numbers_line(name, data.dtype)}'
             )
         if data.size == 0 or data.ndim == 0:
             raise ValueError(
@@ -200,21 +426,39 @@ def check_examples(X, y):
         if not finite.all():
             raise ValueError(
                 f'{name} has numbers that are not finite in float32, the '
-                f'first in example {first_index(~finite)}: repair or remove '
-                'these examples'
+                f'first in example {first_index(~finite)}; repair or remove '
+                f'these examples: keep = onp.isfinite({name}.astype('
+                f"'float32')).reshape(len({name}), -1).all(axis=1); "
+                'X, y = X[keep], y[keep]'
             )
     check_batch(X, y)
+
+
+def check_numpy(**arrays):
+    """Raise TypeError unless each is a NumPy array."""
+    for name, value in arrays.items():
+        if not isinstance(value, onp.ndarray):
+            raise TypeError(
+                f'{name} is {kind_of(value)}, but a NumPy array is needed'
+                f'{then(numpy_line(name, value))}'
+            )
 
 
 def check_labels(y, num_classes):
     """Raise TypeError or ValueError unless each label names a class."""
     check_positive_int(num_classes=num_classes)
-    valid = onp.isin(y, range(num_classes)) & (y.ndim == 1)
+    if y.ndim != 1:
+        line = labels_line(y.shape, 1, num_classes)
+        raise ValueError(
+            f'y has the shape {y.shape}, but a label for each example is '
+            f'needed, {y.shape[:1]}{then(line)}'
+        )
+    valid = onp.isin(y, range(num_classes))
     if not valid.all():
         raise ValueError(
             f'labels must be integers from 0 to {num_classes - 1}, but '
             f'example {first_index(~valid)} has {y[first_index(~valid)]}: '
-            'renumber the classes'
+            f'{classes_line(y, num_classes)}'
         )
 
 
@@ -255,7 +499,70 @@ def check_train_batch(X, y, device_params, devices, lr):
     """Raise TypeError or ValueError unless a step can be taken."""
     check_replicas(device_params, devices)
     check_learning_rate(lr)
-    check_batch(X, y)
+    check_minibatch(X, y)
+
+
+def check_data(data, **functions):
+    """Raise TypeError or ValueError unless `data` is None or X_train, y_train,
+    X_test, y_test, and each of `functions` is one."""
+    for name, value in functions.items():
+        if not callable(value):
+            raise TypeError(
+                f'{name} is {kind_of(value)}, but a function is needed, such '
+                f'as {name}=d2lmulti.{EXAMPLES[name]}'
+            )
+    if data is None:
+        return
+    needed = '(X_train, y_train, X_test, y_test), as from read_fashion_mnist,'
+    if not isinstance(data, (list, tuple)):
+        raise TypeError(
+            f'data is {kind_of(data)}, but {needed} is needed: '
+            'read_fashion_mnist()'
+        )
+    if len(data) == 2 and [*map(is_pair, data)] == [True, True]:
+        raise ValueError(
+            f'data is two pairs, but {needed} is needed: (*data[0], *data[1])'
+        )
+    if len(data) != 4:
+        raise ValueError(
+            f'data is {counted(len(data), "array")}, but {needed} is needed: '
+            'read_fashion_mnist()'
+        )
+    names = 'X_train', 'y_train', 'X_test', 'y_test'
+    check_numpy(**dict(zip(names, data)))
+
+
+# What the message about an argument of `train` that is no function names.
+EXAMPLES = {'net': 'lenet', 'loss': 'loss', 'init': 'init_params'}
+
+
+def check_evaluation(device_params, data_iter, devices):
+    """Raise TypeError or ValueError unless replicas can be evaluated."""
+    check_replicas(device_params, devices)
+    if is_pair(data_iter):
+        raise TypeError(
+            f'data_iter is {kind_of(data_iter)}, a single minibatch, but an '
+            'iterable of minibatches (X, y) is needed: [data_iter]'
+        )
+    if isinstance(data_iter, (str, mx.nd.NDArray, onp.ndarray)) or not hasattr(
+        data_iter, '__iter__'
+    ):
+        raise TypeError(
+            f'data_iter is {kind_of(data_iter)}, but an iterable of '
+            'minibatches (X, y) is needed: [(X, y)]'
+        )
+
+
+def as_labels(y, guesses) -> Any:
+    """Return the labels as whole numbers in one row, to compare them with
+    the guesses; raise ValueError unless there is one for each guess."""
+    if y.size != guesses.size:
+        one_hot = y.ndim == 2 and len(y) == guesses.size
+        raise ValueError(
+            f'each y[i] has the shape {y.shape[1:]}, but a label for each '
+            f'guess is needed{then("y.argmax(axis=1)" if one_hot else "")}'
+        )
+    return y.reshape(-1).astype('int64')
 
 
 def check_training(num_epochs, lr, data_iter, devices):
@@ -513,7 +820,7 @@ def check_shares(shares, num_rows, k, name='shares', who='device'):
 
 def check_split_by_shares(X, y, devices, shares):
     """Raise TypeError or ValueError unless the shares fit the rows."""
-    check_batch(X, y)
+    check_minibatch(X, y)
     check_split(X, devices)
     check_split(y, devices)
     check_shares(shares, len(X), len(devices))

@@ -7,7 +7,8 @@ __all__ = ['split_and_load', 'split_batch', 'Minibatches', 'load_fashion_mnist']
 import mxnet as mx
 import numpy as onp
 from mxnet import np
-from .checks import as_examples, as_floats, check_batch, check_split
+from .checks import (as_examples, as_floats, check_minibatch,
+                             check_split)
 from .devices import split_slices
 from .datasets.fashion_mnist import read_fashion_mnist
 
@@ -34,7 +35,7 @@ def split_batch(X, y, devices):
     Raises what `split_and_load` raises, and ValueError if `X` and `y`
     differ in length.
     """
-    check_batch(X, y)
+    check_minibatch(X, y)
     return split_and_load(X, devices), split_and_load(y, devices)
 
 # %% ../notebooks/04_data.ipynb #33

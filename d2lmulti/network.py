@@ -7,6 +7,7 @@ __all__ = ['init_params', 'lenet', 'loss']
 import mxnet as mx
 import numpy as onp
 from mxnet import np, npx
+from .checks import check_init_params, check_lenet, check_loss
 
 # %% ../notebooks/02_network.ipynb #6
 def init_params(seed=0, scale=None):
@@ -15,7 +16,9 @@ def init_params(seed=0, scale=None):
     float32 arrays on cpu(0), the same for the same `seed`. Biases are zero.
     Weights are normal with standard deviation `scale`, by default
     sqrt(2 / number of inputs) (He et al. 2015, arXiv:1502.01852).
+    Raises TypeError or ValueError for an invalid `seed` or `scale`.
     """
+    check_init_params(seed, scale)
     rng = onp.random.RandomState(seed)
 
     def layer(shape, num_inputs, num_outputs):
@@ -33,8 +36,10 @@ def lenet(X, params):
     """Return the scores of ten classes for each image, shape (n, 10).
 
     `X`: (n, 1, 28, 28); `params`: as from `init_params`, on the device of
-    `X` and of the same dtype.
+    `X` and of the same dtype. Raises TypeError or ValueError for images that
+    do not fit the parameters.
     """
+    check_lenet(X, params)
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h1 = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
     h1 = npx.pooling(npx.activation(h1, 'relu'), pool_type='avg',
@@ -79,8 +84,10 @@ def loss(y_hat, y):
     """Return the cross-entropy of each example, shape (n,).
 
     `y_hat`: scores, (n, 10); `y`: labels 0 to 9, (n,), of any dtype
-    but bool.
+    but bool. Raises TypeError or ValueError unless each row of scores has
+    a label.
     """
+    check_loss(y_hat, y)
     return -npx.pick(npx.log_softmax(y_hat), y)
 
 # %% ../notebooks/02_network.ipynb #in-several-orders

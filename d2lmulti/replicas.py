@@ -4,15 +4,16 @@
 __all__ = ['get_params', 'allreduce', 'allreduce_gradients']
 
 # %% ../notebooks/03_replicas.ipynb #2
-from .checks import check_allreduce_arrays, check_devices
+from .checks import check_allreduce_arrays, check_get_params
 
 # %% ../notebooks/03_replicas.ipynb #4
 def get_params(params, device):
     """Return a copy of each array of `params` on `device`.
 
-    The copies have gradients attached, which are zero.
+    The copies have gradients attached, which are zero. Raises TypeError
+    unless `params` are float arrays of MXNet.
     """
-    check_devices([device])
+    check_get_params(params, device)
     replica = [param.copyto(device) for param in params]
     for param in replica:
         param.attach_grad()

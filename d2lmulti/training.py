@@ -6,7 +6,8 @@ __all__ = ['train_batch', 'sgd', 'backward', 'evaluate_accuracy', 'train', 'Trai
 # %% ../notebooks/05_training.ipynb #2
 import time
 from mxnet import autograd, npx
-from .checks import (check_finite, check_not_empty, check_replicas,
+from .checks import (as_labels, check_data, check_evaluation,
+                             check_finite, check_not_empty,
                              check_train_batch, check_training,
                              count_classes)
 from .data import Minibatches, read_fashion_mnist, split_batch
@@ -83,13 +84,13 @@ def evaluate_accuracy(device_params, data_iter, devices, net=lenet):
     Each device classifies its shard of every minibatch. Raises ValueError
     if there are no examples, and what `train_batch` raises for replicas.
     """
-    check_replicas(device_params, devices)
+    check_evaluation(device_params, data_iter, devices)
     num_correct, num_examples = [], 0
     for X, y in data_iter:
         shards = split_batch(X, y, devices[:len(X)] or devices)
         for X_shard, y_shard, params in zip(*shards, device_params):
             guesses = net(X_shard, params).argmax(axis=1)
-            labels = y_shard.reshape(-1).astype('int64')
+            labels = as_labels(y_shard, guesses)
             num_correct.append((guesses == labels).sum())
         num_examples += len(X)
     check_not_empty(num_examples, 'examples to evaluate')
@@ -104,9 +105,10 @@ def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None,
 
     Raises TypeError or ValueError for arguments that cannot work,
     FloatingPointError if the training diverges."""
+    check_data(data, net=net, loss=loss, init=init)
     devices = try_devices(num_devices)
     X_train, y_train, X_test, y_test = data or read_fashion_mnist()
-    num_classes = count_classes(net, init(seed), X_train, y_train)
+    num_classes = count_classes(net, init(seed), X_train, y_train, X_test)
     train_iter = Minibatches(X_train, y_train, batch_size, seed, num_classes)
     test_iter = Minibatches(X_test, y_test, batch_size, None, num_classes)
     check_training(num_epochs, lr, train_iter, devices)

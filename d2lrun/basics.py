@@ -17,11 +17,26 @@ def is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
+def number_line(kind: Any, value: Any) -> str:
+    """Return ': int('2')', the end of a message, if this line makes a number
+    of a string, or an integer of 2.0, and else ''."""
+    try:
+        number = kind(value) if isinstance(value, (str, float)) else None
+    except (ValueError, OverflowError):
+        return ''
+    if number is None or isinstance(value, float) and number != value:
+        return ''
+    return f': {kind.__name__}({value!r})'
+
+
 def check_integer(least: int, **values: Any) -> None:
     """Raise TypeError or ValueError unless each is an integer >= `least`."""
     for name, value in values.items():
         if not is_integer(value):
-            raise TypeError(f'{name} must be an integer, not {value!r}')
+            raise TypeError(
+                f'{name} must be an integer, not {value!r}'
+                f'{number_line(int, value)}'
+            )
         if value < least:
             raise ValueError(f'{name} must be at least {least}, not {value}')
 
@@ -46,7 +61,10 @@ def check_number(
     says in words which are."""
     for name, value in values.items():
         if not is_number(value):
-            raise TypeError(f'{name} must be a number, not {value!r}')
+            raise TypeError(
+                f'{name} must be a number, not {value!r}'
+                f'{number_line(float, value)}'
+            )
         if not is_valid(value):
             raise ValueError(f'{name} must be {needed}, not {value}')
 
@@ -211,7 +229,7 @@ def check_batch(X: Sized, y: Sized) -> None:
     if len(X) != len(y):
         raise ValueError(
             f'{len(X)} examples but {len(y)} labels: X and y must have the '
-            'same length'
+            'same length, as X[rows] and y[rows] have'
         )
 
 

@@ -83,7 +83,7 @@ def test_invalid_lists_of_devices():
         d2lmulti.split_and_load(np.zeros(4), [])
     with pytest.raises(ValueError, match='twice'):
         d2lmulti.split_and_load(np.zeros(4), [mx.cpu(0), mx.cpu(0)])
-    with pytest.raises(TypeError, match='mx.cpu'):
+    with pytest.raises(TypeError, match='try_devices'):
         d2lmulti.split_and_load(np.zeros(4), [0, 1])
 
 
@@ -100,7 +100,7 @@ def test_an_unchecked_repeated_device_is_caught(monkeypatch):
 
 @pytest.mark.parametrize('data', [onp.zeros(4), [1, 2], np.zeros(())])
 def test_only_mxnet_arrays_with_rows_can_be_split(data):
-    with pytest.raises(TypeError, match='mxnet.np.array'):
+    with pytest.raises(TypeError, match='mx.np.array|reshape'):
         d2lmulti.split_and_load(data, CPUS)
 
 
@@ -227,7 +227,7 @@ def test_arrays_without_rows_or_of_two_lengths(X_shape, y_shape, message):
 def test_data_that_are_not_numpy_arrays_of_numbers(X):
     y = onp.zeros(2)
     for data in ((X, y), (y, X)):
-        with pytest.raises(TypeError, match='numpy.array|astype'):
+        with pytest.raises(TypeError, match='needed'):
             d2lmulti.Minibatches(*data, 2)
 
 

@@ -396,7 +396,7 @@ def test_invalid_speeds_are_rejected(speed, error):
         ),
         (lambda: measure_speeds([]), ValueError, 'try_devices'),
         (lambda: measure_speeds([mx.cpu()] * 2, 4), ValueError, 'twice'),
-        (lambda: measure_speeds([0], 4), TypeError, 'devices must be like'),
+        (lambda: measure_speeds([0], 4), TypeError, 'a device is needed'),
         (
             lambda: adapt_shares([5, 5], [[1, 1]], margin=1),
             ValueError,

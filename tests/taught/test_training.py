@@ -320,10 +320,16 @@ def test_lenet_is_given_no_label_that_it_would_clip():
             d2lmulti.train(1, 8, 0.1, num_epochs=1, data=data)
 
 
-@pytest.mark.parametrize('given', [dict(net=linear), dict(init=init_linear)])
-def test_a_network_without_its_parameters_is_refused(given):
+@pytest.mark.parametrize(
+    'given, message',
+    [
+        (dict(net=linear), 'net= and init= that fit'),
+        (dict(init=init_linear), 'lenet needs eight arrays'),
+    ],
+)
+def test_a_network_without_its_parameters_is_refused(given, message):
     X, y = (array.asnumpy() for array in minibatch(8))
-    with pytest.raises(ValueError, match='net= and init= that fit'):
+    with pytest.raises(ValueError, match=message):
         d2lmulti.train(1, 4, 0.1, num_epochs=1, data=(X, y, X, y), **given)
 
 
