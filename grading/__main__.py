@@ -46,7 +46,7 @@ from .sandbox import (
     needed_folders,
 )
 from .similar import write_similar
-from .submissions import NO_EXERCISE, find_files
+from .submissions import NO_EXERCISE, find_files, without_extras
 from .texts import merge, read_texts, write_texts
 
 NOT_ISOLATED = (
@@ -71,6 +71,7 @@ def main():
             sys.exit(f'no chapter is called {options.only}')
     files = list(find_files(options.submissions))
     name_students(files, chapters, options)
+    files = without_extras(files)
     if not files:
         sys.exit(f'there is no notebook in {options.submissions}')
     if not can_isolate():
@@ -96,7 +97,7 @@ def main():
     write_all(results, texts, chapters, options)
     counts = collections.Counter(result.verdict for result in results)
     print(
-        f'{len(files)} notebooks, {len({r.student for r in results})} '
+        f'{sum(file.is_notebook for file in files)} notebooks, {len({r.student for r in results})} '
         f'students, {sum(bool(r.exercise) for r in results)} exercises: '
         + ', '.join(f'{counts[v]} {v}' for v in VERDICTS)
         + f'\nThe report is in {options.out}/index.html'
