@@ -97,8 +97,9 @@ def main():
     write_all(results, texts, chapters, options)
     counts = collections.Counter(result.verdict for result in results)
     print(
-        f'{sum(file.is_notebook for file in files)} notebooks, {len({r.student for r in results})} '
-        f'students, {sum(bool(r.exercise) for r in results)} exercises: '
+        f'{sum(file.is_notebook for file in files)} notebooks, '
+        f'{len({r.student for r in results})} students, '
+        f'{sum(bool(r.exercise) for r in results)} exercises: '
         + ', '.join(f'{counts[v]} {v}' for v in VERDICTS)
         + f'\nThe report is in {options.out}/index.html'
     )
