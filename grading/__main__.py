@@ -38,14 +38,26 @@ from .roster import (
     read_roster,
     student_in,
 )
-from .sandbox import VERDICTS, Kept, can_isolate
+from .sandbox import (
+    VERDICTS,
+    Kept,
+    SandboxError,
+    can_isolate,
+    needed_folders,
+)
 from .similar import write_similar
-from .submissions import NO_EXERCISE, find_files
+from .submissions import NO_EXERCISE, find_files, without_extras
 from .texts import merge, read_texts, write_texts
 
 NOT_ISOLATED = (
     'This system does not allow namespaces, so the answers had a network and '
     'could write anywhere: grade in a container, or on a separate machine.'
+)
+
+NOTHING_WRITTEN = 'No answer has a verdict, and {} is as it was.'
+SEEN = (
+    '{} also holds Python or this project, which answers need, so they can '
+    'see all that is in it: give it a folder that holds nothing else'
 )
 
 
@@ -59,17 +71,24 @@ def main():
             sys.exit(f'no chapter is called {options.only}')
     files = list(find_files(options.submissions))
     name_students(files, chapters, options)
+    files = without_extras(files)
     if not files:
         sys.exit(f'there is no notebook in {options.submissions}')
     if not can_isolate():
         print(NOT_ISOLATED, file=sys.stderr)
     folder, each = options.out / 'texts', options.text_points
+    is_new = not options.out.exists()
     try:  # before the class is graded
         options.out.mkdir(parents=True, exist_ok=True)
         earlier = read_texts(folder, chapters, each)
     except (ValueError, OSError) as error:
         sys.exit(str(error))
-    results = grade_files(files, chapters, options)
+    try:
+        results = grade_files(files, chapters, options)
+    except SandboxError as error:
+        if is_new:
+            options.out.rmdir()
+        sys.exit(f'{error}\n{NOTHING_WRITTEN.format(options.out)}')
     saved = options.out / 'results.json'
     results = with_earlier(results, saved, options.add)
     for student, exercise in with_marks(results, options.marks):
@@ -78,8 +97,9 @@ def main():
     write_all(results, texts, chapters, options)
     counts = collections.Counter(result.verdict for result in results)
     print(
-        f'{len(files)} notebooks, {len({r.student for r in results})} '
-        f'students, {sum(bool(r.exercise) for r in results)} exercises: '
+        f'{sum(file.is_notebook for file in files)} notebooks, '
+        f'{len({r.student for r in results})} students, '
+        f'{sum(bool(r.exercise) for r in results)} exercises: '
         + ', '.join(f'{counts[v]} {v}' for v in VERDICTS)
         + f'\nThe report is in {options.out}/index.html'
     )
@@ -109,17 +129,16 @@ def write_all(results, texts, chapters, options):
 
 
 def others_work(options):
-    """Return the folders of what students handed in, and of the results, and
-    the file of the secret."""
-    needed = [ROOT.resolve(), pathlib.Path(sys.prefix).resolve()]
-    found = [options.submissions.resolve(), options.out]
-    folders = [
-        folder
-        for folder in found
-        if folder.is_dir()
-        and not any(folder == one or folder in one.parents for one in needed)
+    """Return the folder or zip of what students handed in, the folder of the
+    results and the file of the secret, as far as they exist."""
+    paths = [options.submissions, options.out, *options.secret_file]
+    found = [path.resolve() for path in paths if path.exists()]
+    needed = [pathlib.Path(folder) for folder in needed_folders()]
+    return [
+        path
+        for path in found
+        if not any(path == one or path in one.parents for one in needed)
     ]
-    return folders + [file.resolve() for file in options.secret_file]
 
 
 def name_students(files, chapters, options):
@@ -137,6 +156,9 @@ def grade_files(files, chapters, options):
     """Return the results of all files; print a student's at once."""
     limits, kept = (options.seconds, options.memory), Kept()
     hidden = others_work(options)
+    for path in (options.submissions.resolve(), options.out):
+        if path not in hidden:
+            print(SEEN.format(path), file=sys.stderr)
 
     def grade(read):
         file, problem, *found = read
@@ -158,19 +180,22 @@ def grade_files(files, chapters, options):
         key=lambda read: read[0].chapter,
     )
     results = {}
-    with ThreadPoolExecutor(options.jobs) as pool:
-        found = zip(ready, pool.map(grade, ready))
-        for (file, *_), some in tqdm(found, total=len(files), disable=None):
-            # With one chapter asked for, other chapters are no mistake.
-            if options.only and not any(r.exercise for r in some):
-                some = [r for r in some if r.message != NO_EXERCISE]
-            results[id(file)] = some
-            for result in some if options.student else []:
-                said = f': {result.message}' if result.message else ''
-                tqdm.write(
-                    f'{result.exercise or result.file}: {result.verdict}{said}'
-                )
-    kept.close()
+    try:
+        with ThreadPoolExecutor(options.jobs) as pool:
+            found = zip(ready, pool.map(grade, ready))
+            for (file, *_), some in tqdm(
+                found, total=len(files), disable=None
+            ):
+                # With one chapter asked for, other chapters are no mistake.
+                if options.only and not any(r.exercise for r in some):
+                    some = [r for r in some if r.message != NO_EXERCISE]
+                results[id(file)] = some
+                for result in some if options.student else []:
+                    said = f': {result.message}' if result.message else ''
+                    name = result.exercise or result.file
+                    tqdm.write(f'{name}: {result.verdict}{said}')
+    finally:
+        kept.close()
     return [result for file in files for result in results[id(file)]]
 
 
@@ -271,7 +296,7 @@ def parse_options():
     )
     options = parser.parse_args()
     if not options.submissions.exists():
-        parser.error(f'{options.submissions} does not exist')
+        parser.error(f'{options.submissions.absolute()} does not exist')
     options.out = options.out.resolve()
     try:
         for file in options.secret_file:

@@ -21,10 +21,19 @@ MOODLE_HEADER = ['First name', 'Last name', 'ID number', 'Email address']
 
 def with_earlier(results, path, add):
     """Return the results, if `add` with those that are saved in `path`: of
-    two for an exercise, the best counts. Save what is returned."""
+    two for an exercise, the best counts, but a new answer replaces one that
+    has tampered. Save what is returned."""
     earlier = []
     if add and path.exists():
         earlier = [Result(**row) for row in json.loads(path.read_text())]
+    results = best_of(results)
+    new = {(r.student, r.exercise): r for r in results if r.exercise}
+    for old in [one for one in earlier if one.verdict == 'tampered']:
+        result = new.get((old.student, old.exercise))
+        if result and result.verdict not in ('not answered', 'tampered'):
+            said = f'an earlier answer had tampered: {old.message}'
+            result.note = '; '.join(filter(None, [result.note, said]))
+            earlier.remove(old)
     # What could not be read this week says nothing of another one.
     both = best_of(earlier + results)
     rows = [dataclasses.asdict(result) for result in both]

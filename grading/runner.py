@@ -42,6 +42,16 @@ def main(shared):
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
+    try:
+        serve(shared, channel)
+    except BaseException as error:  # ours: no answer runs in this process
+        channel.sendall(b'!' + explain(error).encode(errors='replace'))
+    finally:
+        os._exit(1)
+
+
+def serve(shared, channel):
+    """Fork a process for each job that comes."""
     protect()
     sys.modules['__main__'] = types.ModuleType('__main__')
     early = shared['early'] and prepare(shared)
@@ -77,10 +87,11 @@ def main(shared):
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def checked(result):
+def checked(result, *names):
     """Raise OSError if a call of C has failed."""
     if result:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), *names)
 
 
 def protect():
@@ -180,7 +191,8 @@ def mount(*arguments):
     checked(
         LIBC.mount(
             *(a if isinstance(a, int) else a.encode() for a in arguments)
-        )
+        ),
+        f'mount {arguments[0]} at {arguments[1]}',
     )
 
 
@@ -210,8 +222,6 @@ def run_job(job, pipe, early):
     # In C: an answer can change what is written in Python.
     quote = json.encoder.encode_basestring_ascii
     write, key = os.write, job.pop('secret')
-    enter(job)
-    set_limits(job)
 
     def tell(*what):
         if getpid() != job_pid:  # a process that an answer forked
@@ -219,16 +229,21 @@ def run_job(job, pipe, early):
         line = ', '.join([quote(str(one)) for one in (key, *what)])
         write(pipe, f'[{line}]\n'.encode())
 
-    guard = types.ModuleType('guard')
-    code = compile(job.pop('guard'), '<guard>', 'exec')
-    vars(guard)['__builtins__'] = dict(vars(builtins))
-    exec(code, vars(guard))
-    theirs, ours, problem = early or prepare(job)
-    if problem:
-        tell('', problem)
+    try:
+        enter(job)
+        set_limits(job)
+        guard = types.ModuleType('guard')
+        code = compile(job.pop('guard'), '<guard>', 'exec')
+        vars(guard)['__builtins__'] = dict(vars(builtins))
+        exec(code, vars(guard))
+        theirs, ours, problem = early or prepare(job)
+        import_for(job['checks'])
+    except BaseException as error:  # ours: the answer has not begun
+        tell('failed', explain(error))
         exit_now(1)
-    import_for(job['checks'])
-    tell('', '')
+    tell('', problem)
+    if problem:
+        exit_now(1)
 
     def tampered(what, line=0):
         line = line or guard.line_that_sets(

@@ -45,7 +45,9 @@ MAX_LINE = 100_000  # bytes of a result
 START_SECONDS = 120  # for the imports and the book's own cells
 # In namespaces that have no network, and where other processes are not seen:
 # hide folders and files, make every mount read-only but a small folder, and
-# run there.
+# run there. What is not seen needs no hiding: what lies in a folder that is
+# hidden already, what is not there, what is another user's. The small folder
+# may itself lie in one that is hidden.
 # A remount must keep the flags that the mount has.
 ISOLATE = [
     'unshare',
@@ -66,15 +68,17 @@ shift
 while [ "$1" != -- ]; do
     if [ -d "$1" ]; then
         mount -t tmpfs -o size=64k none "$1"
-    else
+    elif [ -e "$1" ]; then
         mount --bind /dev/null "$1"
     fi
     shift
 done
 shift
 [ ! -d /dev/shm ] || mount -t tmpfs -o size=64m none /dev/shm
+mkdir -p "$work"
 while read -r _ at _ flags _; do
     at=$(printf '%b' "$at")
+    [ -e "$at" ] || continue
     keep=$(printf %s "$flags" | tr , '\n' |
         grep -xE 'nosuid|nodev|noexec|noatime|nodiratime|relatime' | tr '\n' ,)
     case $at in
@@ -89,6 +93,39 @@ exec "$@"
 """,
     'isolate',
 ]
+
+
+# An answer that is right wherever the sandbox works.
+TRIAL = {
+    'id': 'trial',
+    'function': 'trial',
+    'sources': ['def trial():\n    return 1'],
+    'checks': ['assert trial() == 1'],
+    'seconds': START_SECONDS,
+}
+TRIES = 2
+ADVICE = (
+    'put what was handed in and --out into folders that hold nothing else, '
+    'and the temporary folder (TMPDIR) on a disk with space; if that does '
+    'not help, grade on another machine or in a container'
+)
+
+MORE_MEMORY = 'let answers take more memory, such as --memory 8192'
+
+
+class SandboxError(Exception):
+    """The sandbox has failed, which is no student's fault: no answer of it
+    gets a verdict."""
+
+    def __init__(self, what, advice=ADVICE):
+        super().__init__(what, advice)
+        self.what, self.advice = what, advice
+
+    def __str__(self):
+        return (
+            f'the sandbox for answers has failed: {self.what}\n'
+            f'What to do: {self.advice}.'
+        )
 
 
 @functools.lru_cache(maxsize=None)
@@ -134,7 +171,9 @@ def run_answers(
 
     `before`: sources that run first. `answers`: dictionaries with id,
     function, sources and checks. Each may take `seconds`, and its processes
-    together `megabytes`. `kept`: a `Kept`, to start fewer processes.
+    together `megabytes`. `hidden_folders`: folders and files that no answer
+    may see, in any order, also inside each other. `kept`: a `Kept`, to start
+    fewer processes. Raises SandboxError, and RuntimeError if `before` fails.
     """
     results, own = {}, kept or Kept()
     try:
@@ -162,23 +201,42 @@ class Kept:
         self.idle, self.lock = [], threading.Lock()
 
     def run(self, before, hidden_folders, job, megabytes):
-        """Return (verdict, message) of a job."""
-        parent = self.take([before, hidden_folders])
+        """Return (verdict, message) of a job.
+
+        What an earlier answer did to its process is no error of the sandbox:
+        a new one tries again.
+        """
+        cells, tries = [before, hidden_folders], TRIES
+        parent = self.take(cells)
+        while True:
+            try:
+                return self.run_in(parent or Parent(*cells), job, megabytes)
+            except (SandboxError, OSError) as error:
+                tries -= parent is None
+                parent = None
+                if not tries and isinstance(error, OSError):
+                    raise SandboxError(str(error)) from error
+                if not tries:
+                    raise
+
+    def run_in(self, parent, job, megabytes):
+        """Return (verdict, message) of a job in a process; keep that."""
+        good = False
         try:
+            parent.try_out(megabytes)
             result = parent.run(job, megabytes)
             good = parent.finish()
-        except BaseException:
-            parent.close()
-            raise
-        if good:
-            with self.lock:
-                self.idle.append(parent)
-        else:
-            parent.close()
+        finally:
+            if good:
+                with self.lock:
+                    self.idle.append(parent)
+            else:
+                parent.close()
         return result
 
     def take(self, cells):
-        """Return a process for some cells and hidden folders."""
+        """Return a process for some cells and hidden folders, or None; end
+        one that is for others."""
         with self.lock:
             same = [one for one in self.idle if one.cells == cells]
             found = (same or self.idle or [None])[0]
@@ -188,7 +246,7 @@ class Kept:
             return found
         if found:
             found.close()
-        return Parent(*cells)
+        return None
 
     def close(self):
         """End all processes."""
@@ -200,25 +258,25 @@ class Parent:
     """A process that runs the book's cells, and forks one for each answer."""
 
     def __init__(self, before, hidden_folders):
-        self.cells = [before, hidden_folders]
+        self.cells, self.tried = [before, hidden_folders], False
+        self.errors = tempfile.TemporaryFile()  # until the runner starts
         self.folder = tempfile.TemporaryDirectory()
         work = os.path.realpath(self.folder.name)
         command = [sys.executable, '-c', START]
         if can_isolate():
-            folders = [str(f) for f in hidden_folders if f.exists()]
+            folders = map(str, hidden_folders)
             command = [*ISOLATE, work, *folders, '--', *command]
-        ours, theirs = socket.socketpair()
-        self.process = subprocess.Popen(
-            command,
-            cwd=work,
-            env=environment(work),
-            stdin=theirs,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        theirs.close()
-        self.channel = ours
+        self.channel, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(
+                command,
+                cwd=work,
+                env=environment(work),
+                stdin=theirs,
+                stdout=subprocess.DEVNULL,
+                stderr=self.errors,
+                start_new_session=True,
+            )
         self.send(
             {
                 'before': before,
@@ -227,8 +285,9 @@ class Parent:
                 'notebook': (ROOT / 'grading' / 'notebook.py').read_text(),
                 'isolated': can_isolate(),
                 'hidden': [
-                    str(one) if one.is_file() else f'{one}/'
-                    for one in hidden_folders
+                    one if os.path.isfile(one) else f'{one}/'
+                    for path in hidden_folders
+                    for one in sorted({str(path), os.path.realpath(path)})
                 ],
                 'trusted': trusted_folders(),
                 'work': work,
@@ -251,6 +310,23 @@ class Parent:
         except OSError:
             pass  # it has ended, which is said below
 
+    def try_out(self, megabytes):
+        """Raise SandboxError if a right answer does not pass, before the
+        first one comes. Where each answer runs the book's own cells, that
+        would take too long."""
+        if self.tried or not can_fork(self.cells[0]):
+            return
+        job = {**TRIAL, 'secret': secrets.token_hex(16)}
+        verdict, message = self.run(job, megabytes)
+        if verdict != 'passed':
+            raise SandboxError(
+                f'an answer that does nothing is {verdict}: {message}',
+                MORE_MEMORY if 'MB' in message else ADVICE,
+            )
+        if not self.finish():
+            raise SandboxError(self.last_words())
+        self.tried = True
+
     def run(self, job, megabytes):
         """Return (verdict, message) of one answer."""
         reading, writing = os.pipe()
@@ -259,7 +335,26 @@ class Parent:
         finally:
             os.close(writing)
         with open(reading, 'rb', buffering=0) as pipe:
-            return read_result(pipe, self.members, job, megabytes)
+            try:
+                return read_result(pipe, self.members, job, megabytes)
+            except EOFError:
+                raise SandboxError(self.last_words()) from None
+
+    def last_words(self):
+        """Return what the process says after it has ended, before an answer
+        began."""
+        try:
+            self.channel.settimeout(1)
+            said = self.channel.recv(MAX_LINE).lstrip(b'.!')
+        except OSError:
+            said = b''
+        try:
+            status = f'exit status {self.process.wait(1)}'
+        except subprocess.TimeoutExpired:
+            status = 'only the process of the answer has ended'
+        self.errors.seek(0)
+        text = (self.errors.read() + said).decode(errors='replace').strip()
+        return f'{text[-2000:] or "it ended"} ({status})'
 
     def members(self):
         """Return the processes of an answer."""
@@ -293,6 +388,7 @@ class Parent:
             self.process.kill()
             end(members)
             self.process.wait(10)
+        self.errors.close()
         self.folder.cleanup()
 
 
@@ -359,8 +455,9 @@ def read_result(pipe, members, job, megabytes):
     """Return (verdict, message) that an answer's process wrote, or why there
     is none.
 
-    It first writes a line when the book's own cells have run. `members()`
-    returns its processes.
+    It first writes a line when the book's own cells have run: what happens
+    before is no answer's fault. Raises EOFError if the process ends there,
+    and SandboxError. `members()` returns its processes.
     """
     text, started = b'', False
     deadline = time.monotonic() + START_SECONDS
@@ -368,25 +465,41 @@ def read_result(pipe, members, job, megabytes):
     waiting.register(pipe, selectors.EVENT_READ)
     while True:
         if time.monotonic() > deadline:
-            limit = job['seconds'] if started else START_SECONDS
+            if not started:
+                raise SandboxError(
+                    "the imports and the book's own cells took longer than "
+                    f'{START_SECONDS} s',
+                    'take fewer --jobs, or grade on a faster machine',
+                )
             return 'stopped', (
-                f'it took longer than {limit} s: look for a loop that does '
-                'not end'
+                f'it took longer than {job["seconds"]} s: look for a loop '
+                'that does not end'
             )
         problem = too_much(members(), megabytes)
+        if problem and not started:
+            raise SandboxError(
+                f"with the book's own cells, {problem.partition(':')[0]}",
+                MORE_MEMORY,
+            )
         if problem:
             return 'stopped', problem
         if not waiting.select(0.1):
             continue
         piece = os.read(pipe.fileno(), 65536)
+        if not piece and not started:
+            raise EOFError
         if not piece:
             return 'stopped', 'it ended the process before its check'
         *lines, text = (text + piece).split(b'\n')
         if len(text) > MAX_LINE:
             return 'tampered', 'it wrote where only the grader writes'
         for verdict, message in parse(lines, job['secret']):
-            if verdict:
+            if verdict in VERDICTS:
                 return verdict, message
+            if started:
+                continue
+            if verdict:
+                raise SandboxError(message)
             if message:
                 raise RuntimeError(f"the book's own cells fail: {message}")
             started, deadline = True, time.monotonic() + job['seconds']

@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import datetime
 import io
+import json
 import os
 import pathlib
 import re
@@ -31,6 +32,12 @@ TOO_LARGE = (
     'zips: clear the outputs, and hand in again'
 )
 NOTEBOOKS = re.compile(r'\.(ipynb|zip)$', re.IGNORECASE)
+# What students send instead of a notebook, by its ending. Beside notebooks,
+# some are what a notebook needs or its export: see `without_extras`.
+ARCHIVES = ('.rar', '.7z', '.tar', '.tar.gz', '.tgz', '.gz', '.tar.xz')
+EXPORTS = ('.html', '.htm', '.pdf', '.docx', '.doc', '.odt')
+EXTRAS = ('.py', '.md', '.json')
+NEEDED = 'hand in the notebook itself, the file that ends in .ipynb'
 IGNORED = re.compile(r'(^|/)(\.ipynb_checkpoints|__MACOSX|\.[^/]*)(/|$)')
 
 
@@ -49,6 +56,7 @@ class File:
     problem: str = ''
     time: float = 0
     marked_late: bool = False
+    is_notebook: bool = True
     chapter: str = ''
     text: str = ''
 
@@ -74,7 +82,8 @@ class Answer:
 
 
 def find_files(folder):
-    """Yield a `File` for each notebook under a folder, or in a zip file.
+    """Yield a `File` for each notebook under a folder, or in a zip file, and
+    with a problem for what cannot be one.
 
     The first folder or zip below `folder` names the student; a notebook that
     lies in `folder` itself is named after its student.
@@ -85,12 +94,60 @@ def find_files(folder):
         return
     for path in sorted(folder.rglob('*')):
         name = readable(path.relative_to(folder).as_posix())
-        if IGNORED.search(name) or not NOTEBOOKS.search(name):
+        if IGNORED.search(name):
+            continue
+        if not NOTEBOOKS.search(name):
+            if path.is_file():
+                yield from instead(student_of(name), name)
             continue
         if path.is_symlink():  # a student's may point anywhere
             yield File(student_of(name), name, problem='a link, not a file')
         elif path.is_file():
             yield from from_path(path, name)
+
+
+def instead(student, name):
+    """Yield a `File` with a problem, if a name is that of what students send
+    instead of a notebook."""
+    path, low = pathlib.PurePosixPath(name), name.lower()
+    if '.ipynb.' in low:
+        what = 'renamed'
+    elif low.endswith(ARCHIVES):
+        what = 'an archive that is not a zip'
+    elif path.stem.upper() == 'README':
+        return
+    elif low.endswith(EXPORTS + EXTRAS):
+        what = f'a file that ends in {path.suffix}'
+    else:
+        return
+    problem = f'{what}, which is not graded: {NEEDED}'
+    yield File(student, name, problem=problem, is_notebook=False)
+
+
+def without_extras(files):
+    """Return the files without those that a student sent beside a notebook,
+    and that tell nothing more: modules, exports of it."""
+    files, found = list(files), {}
+    for file in files:
+        if file.is_notebook:
+            found.setdefault(file.student, set()).add(stem_of(file.name))
+    return [
+        file
+        for file in files
+        if file.is_notebook
+        or file.student not in found
+        or '.ipynb.' in file.name.lower()
+        or file.name.lower().endswith(ARCHIVES)
+        or (
+            file.name.lower().endswith(EXPORTS)
+            and stem_of(file.name) not in found[file.student]
+        )
+    ]
+
+
+def stem_of(name):
+    """Return the name of a file without folders and ending."""
+    return pathlib.PurePosixPath(name).stem
 
 
 def readable(name):
@@ -133,12 +190,17 @@ def from_zip(content, student, name, depth, when):
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            is_empty = True
             for info in archive.infolist():
                 if IGNORED.search(info.filename) or info.is_dir():
                     continue
-                if not info.filename.lower().endswith(('.ipynb', '.zip')):
-                    continue
                 inside = f'{student}/{info.filename}'.lstrip('/')
+                if not NOTEBOOKS.search(info.filename):
+                    for file in instead(student_of(inside), inside):
+                        is_empty = False
+                        yield file
+                    continue
+                is_empty = False
                 if info.file_size > MAX_BYTES or depth >= MAX_DEPTH:
                     yield File(student, inside, problem=TOO_LARGE)
                     continue
@@ -148,6 +210,9 @@ def from_zip(content, student, name, depth, when):
                     when or time_in(info),
                     depth + 1,
                 )
+        if is_empty and student:
+            problem = f'a zip without a notebook: {NEEDED}'
+            yield File(student, name, problem=problem, is_notebook=False)
     except Exception as error:  # a password, damage, an unknown method
         yield File(student, name, problem=f'cannot be unzipped: {error}')
 
@@ -167,12 +232,26 @@ def read_notebook(file):
     if len(file.content) > MAX_BYTES:
         raise ValueError(TOO_LARGE)
     try:
-        notebook = nbformat.reads(file.content.decode(), 4)
+        # Of UTF-8 and UTF-16, with and without a byte-order mark.
+        text = json.dumps(repaired(json.loads(file.content)))
+        notebook = nbformat.reads(text, 4)
         nbformat.validate(notebook)
     except Exception as error:  # of JSON, of its schema, of its encoding
         line = (str(error).splitlines() or [''])[0]
         raise ValueError(f'not a notebook: {line[:100]}') from None
+    for cell in notebook.cells:  # some editors end lines as Windows does
+        cell.source = cell.source.replace('\r\n', '\n').replace('\r', '\n')
     return notebook
+
+
+def repaired(content):
+    """Return a notebook without ids of cells, which nothing needs: tools
+    write them where the format has none, as numbers, or twice."""
+    if content.get('nbformat') == 4:
+        content['nbformat_minor'] = min(content['nbformat_minor'], 4)
+        for cell in content['cells']:
+            cell.pop('id', None)
+    return content
 
 
 def match(notebook, chapters):

@@ -86,6 +86,32 @@ def test_a_second_week_adds_up_and_overwrites_nothing(tmp_path):
     assert with_earlier(second[:1], path, False) == second[:1]  # graded anew
 
 
+@pytest.mark.parametrize('verdict', ['passed', 'wrong', 'stopped'])
+def test_a_new_answer_replaces_one_that_has_tampered(verdict, tmp_path):
+    path = tmp_path / 'results.json'
+    with_earlier([result('ann', '01_devices', 1, 'tampered')], path, False)
+    new = result('ann', '01_devices', 1, verdict)
+    for _ in range(2):  # the second time, it is graded again
+        (found,) = with_earlier([new], path, True)
+        assert found.verdict == verdict
+        assert 'an earlier answer had tampered' in found.note
+        new = result('ann', '01_devices', 1, verdict)
+
+
+def test_a_stub_replaces_no_answer_that_has_tampered(tmp_path):
+    """Nor does an answer that has tampered count less than an earlier one,
+    or than another one of the same week."""
+    path = tmp_path / 'results.json'
+    tampered = result('ann', '01_devices', 1, 'tampered')
+    right = result('ann', '01_devices', 1, 'passed')
+    with_earlier([tampered], path, False)
+    stub = result('ann', '01_devices', 1, 'not answered')
+    assert with_earlier([stub], path, True) == [tampered]
+    for weeks in ([[right], [tampered]], [[], [tampered, right]]):
+        with_earlier(weeks[0], path, False)
+        assert with_earlier(weeks[1], path, True) == [tampered]
+
+
 @pytest.mark.parametrize('text', ['', 'student,name\n'])
 def test_a_roster_without_a_student_says_what_to_write(text, tmp_path):
     (tmp_path / 'roster.csv').write_text(text)

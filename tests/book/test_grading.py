@@ -733,6 +733,99 @@ def test_no_file_stops_the_grader(tmp_path):
     report.write_report(results, tmp_path / 'out')  # all can be written
 
 
+INSTEAD = {
+    '02_network.ipynb.txt': 'renamed',
+    '02_network.ipynb.json': 'renamed',
+    '02_network.json': 'ends in .json',
+    '02_network.html': 'ends in .html',
+    'Answers.PY': 'ends in .PY',
+    'answers.md': 'ends in .md',
+    'answers.pdf': 'ends in .pdf',
+    'answers.docx': 'ends in .docx',
+    'answers.rar': 'an archive',
+    'answers.tar.gz': 'an archive',
+    'answers.7z': 'an archive',
+    'zipped.zip': 'ends in .py',
+    'photos.zip': 'a zip without a notebook',
+}
+
+
+@pytest.mark.parametrize('name', INSTEAD)
+def test_who_sends_something_else_has_a_row_that_says_so(name, tmp_path):
+    path = tmp_path / 'ann' / name
+    path.parent.mkdir()
+    path.write_bytes(b'not read')
+    if name.endswith('.zip'):
+        inside = 'a/answers.py' if name == 'zipped.zip' else 'a/photo.png'
+        with zipfile.ZipFile(path, 'w') as file:
+            file.writestr(inside, 'x = 1')
+            file.writestr('__MACOSX/a/answers.py', 'x = 1')
+    files = submissions.without_extras(submissions.find_files(tmp_path))
+    (found,) = [
+        result
+        for file in files
+        for result in grading.grade_file(file, [], (5, 900))
+    ]
+    assert (found.student, found.verdict) == ('ann', 'damaged')
+    assert INSTEAD[name] in found.message
+    assert 'the file that ends in .ipynb' in found.message
+
+
+def test_what_lies_beside_a_notebook_has_no_row_unless_it_may_be_work(
+    tmp_path,
+):
+    names = 'helper.py', 'README.md', 'data.json', '02.html', '02.ipynb'
+    shown = '03.html', '04.ipynb.txt', 'more.rar', '02.ipynb'
+    for name in {*names, *shown}:
+        (tmp_path / 'ann').mkdir(exist_ok=True)
+        (tmp_path / 'ann' / name).write_bytes(b'')
+    files = submissions.without_extras(submissions.find_files(tmp_path))
+    assert {file.name for file in files} == {f'ann/{one}' for one in shown}
+
+
+def with_ids(number, minor=5):
+    """Return a notebook as bytes whose cells have the id `number(index)`."""
+    content = json.loads(nbformat.writes(handed_in()))
+    content['nbformat_minor'] = minor
+    for index, cell in enumerate(content['cells']):
+        cell['id'] = number(index)
+    return json.dumps(content).encode()
+
+
+READABLE = {
+    'a byte-order mark': b'\xef\xbb\xbf'
+    + nbformat.writes(handed_in()).encode(),
+    'UTF-16': nbformat.writes(handed_in()).encode('utf-16'),
+    'ids in an old format': with_ids('cell-{}'.format, 2),
+    'ids that are numbers': with_ids(int),
+    'ids that are numbers, in an old format': with_ids(int, 4),
+    'one id for all': with_ids(lambda index: 'same'),
+    'an id that is too long': with_ids(lambda index: f'{index} ' * 99),
+}
+
+
+@pytest.mark.parametrize('name', READABLE)
+def test_a_notebook_that_can_be_read_is_not_damaged(name):
+    file = submissions.File('ann', 'x', READABLE[name])
+    read = submissions.read_notebook(file)
+    _, answers = submissions.match(read, [small_chapter()])
+    assert [answer.own for answer in answers] == SOLUTIONS
+
+
+@pytest.mark.parametrize('end', ['\r\n', '\r'])
+def test_the_ends_of_lines_of_another_system_are_no_answer(end):
+    def match(*answers):
+        notebook = handed_in(*answers)
+        for cell in notebook.cells:
+            cell.source = cell.source.replace('\n', end)
+        file = submissions.File('ann', 'x', nbformat.writes(notebook).encode())
+        read = submissions.read_notebook(file)
+        return submissions.match(read, [small_chapter()])[1]
+
+    assert [one.is_changed() for one in match(*STUBS)] == [False] * 2
+    assert [one.own for one in match()] == SOLUTIONS
+
+
 def small_chapter():
     """Return the small chapter as a grader reads it."""
     with tempfile.TemporaryDirectory() as folder:

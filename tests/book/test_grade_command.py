@@ -1,0 +1,233 @@
+"""`make grade` as the guide writes it, with its default output."""
+
+import csv
+import os
+import pathlib
+import pwd
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from grading import sandbox
+
+ROOT = pathlib.Path(__file__).parents[2]
+PARTS = ('Makefile', 'pyproject.toml', 'requirements', 'grading')
+STUB = "def double(n):\n    raise NotImplementedError('add it to itself')"
+CHECK = """def check_1():
+    assert double(3) == 6, '3 twice is 6'
+
+check_1()"""
+SOLUTION = 'def double(n):\n    return 2 * n'
+ANSWERS = {
+    'ann': (SOLUTION, 'passed'),
+    'bob': ('def double(n):\n    return 3 * n', 'wrong'),
+    'eve': (STUB, 'not answered'),
+}
+# That which finds .venv complete, in requirements/install.sh.
+STAMP = """cd "$0" && printf %s "$(pwd -P; cat requirements/cpu.txt \
+pyproject.toml requirements/install.sh requirements/jupyter_server_config.py |
+cksum)" > .venv/stamp"""
+
+
+def notebook(answer=STUB, solution=False):
+    """Return a chapter of one exercise, with our solution or without."""
+    stub = new_code_cell(answer)
+    stub.metadata.update(
+        tags=['exercise'],
+        nbgrader={'grade_id': 'small-exercise-1', 'solution': True},
+    )
+    check = new_code_cell(CHECK)
+    check.metadata.update(
+        tags=['check', 'raises-exception'],
+        nbgrader={
+            'grade_id': 'small-exercise-1-check',
+            'grade': True,
+            'points': 1,
+        },
+    )
+    ours = new_code_cell(f'{SOLUTION}\n\ncheck_1()')
+    ours.metadata.tags = ['solution']
+    return new_notebook(cells=[stub, check] + [ours] * solution)
+
+
+def hand_in(folder):
+    """Write what the class hands in."""
+    for student, (answer, _) in ANSWERS.items():
+        (folder / student).mkdir(parents=True)
+        nbformat.write(notebook(answer), folder / student / '99_small.ipynb')
+
+
+PATH = '/usr/local/bin:/usr/bin:/bin'
+
+
+def python_for(user):
+    """Return a Python that a user may run, and the folder of our packages;
+    skip the test if there is none."""
+    packages = sysconfig.get_paths()['purelib']
+    beneath = os.path.realpath(sys.executable)
+    version = 'python{}.{}'.format(*sys.version_info)
+    for path in (beneath, shutil.which(version, path=PATH)):
+        if path and can_import(path, packages, user):
+            return path, packages
+    pytest.skip(f'{user} may run neither {beneath} nor another {version}')
+
+
+def can_import(path, packages, user):
+    """Return whether a user's Python finds what the grader imports."""
+    try:
+        subprocess.run(
+            [path, '-c', 'import jinja2, nbformat, psutil, tqdm'],
+            env={'PYTHONPATH': packages},
+            preexec_fn=become(user),
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return True
+
+
+def become(user):
+    """Return a function that makes a process a user's."""
+
+    def change():
+        if os.geteuid() == 0 and user != 'root':
+            person = pwd.getpwnam(user)
+            os.setgroups([])
+            os.setgid(person.pw_gid)
+            os.setuid(person.pw_uid)
+
+    return change
+
+
+@pytest.fixture
+def clone():
+    """Return the function that makes a clone of a user, with a class's
+    answers in `handed-in`, a roster and a secret."""
+    outside = pathlib.Path(tempfile.mkdtemp(prefix='grading '))
+    outside.chmod(0o755)
+
+    def make(user):
+        python, packages = python_for(user)
+        folder = outside / 'my clone'
+        folder.mkdir()
+        for part in PARTS:
+            copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+            copy(ROOT / part, folder / part)
+        (folder / 'notebooks').mkdir()
+        ours = folder / 'notebooks' / '99_small.ipynb'
+        nbformat.write(notebook(solution=True), ours)
+        lib = (
+            folder / '.venv' / 'lib' / 'python{}.{}'.format(*sys.version_info)
+        )
+        (folder / '.venv' / 'bin').mkdir(parents=True)
+        lib.mkdir(parents=True)
+        (folder / '.venv' / 'bin' / 'python').symlink_to(python)
+        (lib / 'site-packages').symlink_to(packages)
+        (folder / '.venv' / 'pyvenv.cfg').write_text(
+            f'home = {pathlib.Path(python).parent}\n'
+        )
+        subprocess.run(['sh', '-c', STAMP, folder], check=True)
+        hand_in(folder / 'handed-in')
+        (folder / 'roster.csv').write_text('student,name\nann,Ann\nzoe,Zoe\n')
+        (folder / 'secret.txt').write_text('very secret')
+        if os.geteuid() == 0 and user != 'root':
+            subprocess.run(['chown', '-R', user, outside], check=True)
+        return folder
+
+    yield make
+    shutil.rmtree(outside)
+
+
+def run(command, folder, user='root', path=PATH):
+    """Run a line of the shell in a folder."""
+    return subprocess.run(
+        ['sh', '-c', command],
+        cwd=folder,
+        env={'PATH': path, 'HOME': str(folder), 'LANG': 'C.UTF-8'},
+        preexec_fn=become(user),
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+
+
+def verdicts(folder):
+    """Return {student: verdict} of a folder of results."""
+    with open(folder / 'grades.csv', newline='') as file:
+        return {row['student']: row['verdict'] for row in csv.DictReader(file)}
+
+
+RIGHT = {student: verdict for student, (_, verdict) in ANSWERS.items()}
+
+
+def commands_of_the_guide():
+    """Return the lines with which the guide grades."""
+    text = (ROOT / 'book' / 'teaching.md').read_text()
+    return re.findall('^make grade SUBMISSIONS=.*', text, re.MULTILINE)
+
+
+def test_the_command_of_the_guide_grades_twice_in_a_row(clone):
+    (command,) = commands_of_the_guide()
+    folder = clone(pwd.getpwuid(os.geteuid()).pw_name)
+    for _ in range(2):
+        done = run(command, folder)
+        assert done.returncode == 0, done.stderr
+        assert verdicts(folder / 'build' / 'grades') == RIGHT
+    table = (folder / 'build' / 'grades' / 'gradebook.csv').read_text()
+    assert table.splitlines()[1:3] == ['ann,Ann,1,1,1,,', 'zoe,Zoe,0,1,0,,']
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize('isolated', [True, False])
+@pytest.mark.parametrize('user', ['root', 'nobody'])
+def test_wherever_they_were_handed_in(user, isolated, clone):
+    """In the clone, in a folder that is hidden, outside, behind a link and in
+    a zip, from the clone and from another folder."""
+    own = pwd.getpwuid(os.geteuid()).pw_name
+    if own != 'root':
+        if user == 'root':
+            pytest.skip(f'{own} cannot run as root')
+        user = own
+    folder = clone(user)
+    outside = folder.parent
+    hand_in(folder / 'build' / "week 1's")
+    hand_in(outside / 'handed in')
+    (folder / 'week 2').symlink_to(outside / 'handed in')
+    shutil.make_archive(folder / 'all', 'zip', folder / 'handed-in')
+    path = PATH
+    if not isolated:
+        (outside / 'bin').mkdir()
+        (outside / 'bin' / 'unshare').write_text('#!/bin/sh\nexit 1\n')
+        (outside / 'bin' / 'unshare').chmod(0o755)
+        path = f'{outside}/bin:{PATH}'
+    if own == 'root':
+        subprocess.run(['chown', '-R', user, outside], check=True)
+    for place, command in {
+        'handed-in': 'make grade SUBMISSIONS=handed-in',
+        'slash': 'make grade SUBMISSIONS=./handed-in/',
+        'hidden': 'make grade SUBMISSIONS="build/week 1\'s"',
+        'outside': 'make grade SUBMISSIONS="../handed in"',
+        'link': 'make grade SUBMISSIONS="week 2"',
+        'zip': 'make grade SUBMISSIONS=all.zip',
+        'with them': "make grade SUBMISSIONS=handed-in ARGS='--out handed-in'",
+        'around': "make grade SUBMISSIONS='build/week 1'\\''s' ARGS='--out .'",
+        'elsewhere': f'cd / && make -C "{folder}" grade '
+        f'SUBMISSIONS="{outside}/handed in"',
+    }.items():
+        out = {'with them': 'handed-in', 'around': '.'}
+        out = folder / out.get(place, 'build/grades')
+        (out / 'grades.csv').unlink(missing_ok=True)
+        done = run(command, folder, user, path)
+        assert done.returncode == 0, (place, done)
+        assert verdicts(out) == RIGHT, (place, done)
+        if sandbox.can_isolate():
+            assert isolated != ('allow namespaces' in done.stderr)
+        assert (place == 'around') == ('see all that is' in done.stderr)
