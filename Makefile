@@ -37,7 +37,7 @@ compile = pip compile -q --config-file requirements/uv.toml --universal \
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help env train lab lint check test test-all test-ci test-long test-processors \
-	test-as-gpus test-hosts test-gpu test-gpu-build bench readme export execute sphinx book pdf slides poster \
+	test-arm64 test-as-gpus test-hosts test-gpu test-gpu-build bench readme export execute sphinx book pdf slides poster \
 	student grade figures horovod lock dist gpu-report clean
 
 help:  ## list the targets
@@ -69,7 +69,7 @@ check: lint  ## style, types, words and the taught functions: a minute
 	$(pytest) $(side_by_side) 2 -m 'not long and not slow' tests/taught \
 	    tests/test_layout.py tests/test_words.py
 
-test: test-$(or $(SUITE),all)  ## all tests; SUITE=ci, long, processors, as-gpus, hosts, gpu or gpu-build
+test: test-$(or $(SUITE),all)  ## all tests; SUITE=ci, long, processors, arm64, as-gpus, hosts, gpu or gpu-build
 
 # Tests and chapters in one pool, the longest first. Many tests wait for
 # processes, so there are more of them than cores. Cells whose output nbval
@@ -101,6 +101,9 @@ test-long: env  # with the stress and kill tests, and many steps
 	D2LMULTI_STEPS=2000 D2LMULTI_KILLS=30 $(pytest) $(side_by_side) 2 \
 	    -m 'long or not long' $(tests)
 
+test-arm64:  # chapters 1 to 5 on an emulated processor; root, hours
+	@sh tests/arm64.sh
+
 test-as-gpus: env  # the notebooks, with CPU devices that play GPUs
 	PYTHONPATH=$(CURDIR)/tests/notebooks/two_gpus $(pytest) \
 	    $(side_by_side) 2 $(chapters)
@@ -124,8 +127,9 @@ test-gpu-build: env  # MXNet's GPU build without a GPU; needs gcc
 	STUB_GPUS=1 $(without_gpu) d2lrun doctor --quick
 	$(without_gpu) d2lmulti train --epochs 3 --out build/gpu-env.png
 
-bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cluster, unequal, large_batch, compression, masked_words
-	$(python) benchmarks/run.py $(SUITE) $(ARGS)
+bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cores, cluster, unequal, large_batch, compression, masked_words
+	$(python) benchmarks/$(if $(filter cores,$(SUITE)),cores.py,run.py $(SUITE)) \
+	    $(ARGS)
 
 readme: env  ## measure what README shows, on a quiet machine; 4 minutes
 	$(python) benchmarks/readme.py $(ARGS)

@@ -188,7 +188,8 @@ def page(found):
         'device and step; images per second, medians of the rounds with '
         'smallest and largest; memory of all processes together; the part of '
         "the time in which Python's thread queues. The processes exchange "
-        'nothing.',
+        'nothing. For k = 1 both are the same program: what they differ by is '
+        'what the machine varies by.',
         '',
         f'| k | as | {WORKSPACES} | images per second | of k processes | MB '
         '| queueing |',

@@ -3,7 +3,9 @@
 # stays as it is, so that the runtime need not restart: no dependencies.
 set -e
 cd "$(dirname "$0")/.."
-for library in libgomp.so.1:libgomp1 libquadmath.so.0:libquadmath0; do
+libraries=libgomp.so.1:libgomp1
+[ "$(uname -m)" != x86_64 ] || libraries="$libraries libquadmath.so.0:libquadmath0"
+for library in $libraries; do
     ldconfig -p | grep -q "${library%:*}" || apt-get install -qq "${library#*:}"
 done
 python3 -m pip install -q --no-deps -r requirements/cpu.in .

@@ -1,9 +1,8 @@
 """What MXNet's package for Linux on arm64 needs: BLAS and LAPACK.
 
 It was built with Arm Performance Libraries, which no package index has, and
-does not start without them. OpenBLAS has the same functions: the library that
-SciPy's package brings (before SciPy 1.14), or that of the package
-cmeel-openblas. MXNet looks for what it needs in its own folder first, so
+does not start without them. OpenBLAS has the same functions, and SciPy's
+package brings it. MXNet looks for what it needs in its own folder first, so
 links there, with the names that it asks for, are enough; no file changes.
 
 Nothing here imports MXNet, because this is needed before MXNet is imported,
@@ -16,15 +15,12 @@ import os
 import pathlib
 import platform
 import sys
-from typing import List, Optional
+from typing import Optional
 
 # BLAS and LAPACK; functions that the C library and libm have, too, twice.
 NEEDED = ['libarmpl_lp64_mp.so', 'libamath.so', 'libastring.so']
-PLACES = [  # of OpenBLAS; from SciPy 1.14 on, its functions have other names
-    'scipy.libs/libopenblasp-*.so',
-    'cmeel.prefix/lib/libopenblas.so.0',
-]
-PACKAGE = 'cmeel-openblas'  # has it for every Python, SciPy's until 3.12
+OPENBLAS = 'scipy.libs/libopenblasp-*.so'
+PACKAGE = 'scipy<1.14'  # later ones give the functions other names
 
 
 def mxnet_folder() -> Optional[pathlib.Path]:
@@ -49,12 +45,13 @@ def link_blas(folder: Optional[pathlib.Path]) -> None:
     if found is None:
         raise ImportError(
             'its package for arm64 needs OpenBLAS, and there is none. '
-            f'Install one: {sys.executable} -m pip install {PACKAGE}'
+            f'Install one, with Python 3.9 to 3.12: {sys.executable} -m pip '
+            f"install '{PACKAGE}'"
         )
     try:
         for name in NEEDED:
             put_link(found, folder / name)
-        for other in found.parent.glob('libgfortran-*'):  # SciPy's needs it
+        for other in found.parent.glob('libgfortran-*'):  # which it needs
             put_link(other, folder / other.name)
     except OSError as error:
         raise ImportError(
@@ -76,11 +73,8 @@ def lacks_blas(folder: pathlib.Path) -> bool:
 
 
 def find_openblas(folder: pathlib.Path) -> Optional[pathlib.Path]:
-    """Return an OpenBLAS beside MXNet, with the names that MXNet asks for."""
-    found: List[pathlib.Path] = []
-    for place in PLACES:
-        found += sorted(folder.parent.glob(place))
-    return found[0] if found else None
+    """Return the OpenBLAS beside MXNet, None if there is none that fits."""
+    return next(iter(sorted(folder.parent.glob(OPENBLAS))), None)
 
 
 def put_link(target: pathlib.Path, link: pathlib.Path) -> None:

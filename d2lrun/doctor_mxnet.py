@@ -162,7 +162,7 @@ def diagnose_blas(folder: pathlib.Path) -> Check:
         if arm64.find_openblas(folder):
             fix = f"sudo {shlex.quote(PYTHON)} -c 'import d2lmulti'"
         else:
-            fix = pip(f'install --no-deps {pinned(arm64.PACKAGE)}')
+            fix = pip(f'install {shlex.quote(arm64.PACKAGE)}')
         return Check('BLAS', RED, str(error).split('. ')[0], fix)
     return Check('BLAS', GREEN, os.path.realpath(folder / arm64.NEEDED[0]))
 

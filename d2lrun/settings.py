@@ -19,7 +19,7 @@ def count_workspaces(cores: int) -> int:
 
     They are dealt out in turn to the operators that are queued, and two with
     the same one wait for each other. With 64, eight devices on 16 cores have
-    0.6 of the speed of eight processes, with 256 or more 0.8
+    0.5 of the speed of eight processes, with 512 they have 0.8
     (benchmarks/results/CORES.md). More cost memory, because each grows to the
     largest that was asked of it: chapter 6 measures both.
     """
