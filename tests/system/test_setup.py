@@ -180,6 +180,12 @@ def end_all():
             os.killpg(STARTED.pop(), signal.SIGKILL)
 
 
+def heed_signals():
+    """Undo what `nohup` and `&` do: a shell cannot trap what is ignored."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def start(clone, **variables):
     """Start `make env`; a variable that is None is not set."""
     path = f'{clone / "bin"}:/usr/bin:/bin'
@@ -193,6 +199,7 @@ def start(clone, **variables):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        preexec_fn=heed_signals,
     )
     STARTED.append(process.pid)
     return process
