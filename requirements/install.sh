@@ -280,8 +280,9 @@ child=''
 trap stop HUP INT TERM
 reason=$( (: >>$log) 2>&1) || {
     fail_if_full
-    fail "cannot write to $log (${reason##*: }): run \`$again\` in a clone" \
-        'that is yours, on a disk that can be written to'
+    fail "cannot write to $log (${reason##*: }): remove it if it is another" \
+        "user's, or else clone into a folder that you can write to, and run" \
+        "\`$again\` there"
 }
 exec 9>>$log
 tries=0
