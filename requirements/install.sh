@@ -296,8 +296,8 @@ until try_lock "$@"; do
     sleep 2
 done
 ! is_set_up || { say "Done: $venv is set up"; exit; }
-echo "setting up $venv (process $$)" >$log
 exec >>$log 2>&1
+echo "setting up $venv (process $$)" >$log
 say "Setting up $venv (once, about $size; log in $log)"
 python='' found=''
 find_python "$@"
@@ -358,6 +358,8 @@ with_uv || with_pip || {
 
 # A kernel has threads before it imports MXNet, each with its own heap, and
 # `d2lrun/machine.py` comes too late to give all the same one.
+# It looks for a home, which the user of a container may not have.
+HOME=${HOME:-$PWD} && export HOME
 run $venv/bin/python -m ipykernel install --sys-prefix \
     --env MALLOC_ARENA_MAX 1 ||
     fail "could not install Jupyter's kernel: see the end of $log"

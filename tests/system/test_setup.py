@@ -130,6 +130,7 @@ def test_the_conda_files_take_all_versions_from_the_extras(name, extra, mxnet):
 FAKE = """#!/bin/sh
 case "$*" in
     *fcntl*) exec {real} "$@" ;;
+    *ipykernel*) : "${{HOME:?is not set}}" ;;
     *"${{HOLDS:-nothing}}"*) echo >held; read -r line <go ;;
 esac
 case "$*" in
