@@ -341,6 +341,8 @@ if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
 fi
 with_uv || with_pip || {
     fail_if_full
+    fail_if 'invalid variable' 'setuptools takes the $ in the path of this' \
+        "folder for a variable: rename the folder and run \`$again\` again"
     fail_if_offline
     fail "could not set up $venv: see the end of $log"
 }
