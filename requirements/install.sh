@@ -341,8 +341,9 @@ if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
 fi
 with_uv || with_pip || {
     fail_if_full
-    fail_if 'invalid variable' 'setuptools takes the $ in the path of this' \
-        "folder for a variable: rename the folder and run \`$again\` again"
+    fail_if 'invalid variable|path separator' 'the path of this folder has a' \
+        "\$ or a colon, which Python's tools do not take: rename the folder" \
+        "and run \`$again\` again"
     fail_if_offline
     fail "could not set up $venv: see the end of $log"
 }

@@ -269,6 +269,7 @@ def test_another_machine_is_refused_in_one_line(clone):
         ('-m venv', '[Errno 28] No space left on device', 'make room for'),
         ('-m pip', 'Retrying (Retry(total=0)) after', 'connect to the net'),
         ('-e .', "ValueError: invalid variable 'X'", 'rename the folder'),
+        ('-m venv', 'contains the PATH separator :.', 'rename the folder'),
         ('import d2lmulti', 'libgomp.so.1: cannot', 'apt install libgomp1'),
         ('import d2lmulti', 'libquadmath.so.0: no', 'install libquadmath0'),
         ('import d2lmulti', 'something else', 'see the end of .venv-setup'),
