@@ -45,7 +45,7 @@ help:  ## list the targets
 	    Makefile
 
 env:  ## set up .venv; PYTHON=/path/to/python3.12 chooses the interpreter
-	@BUILD=$(BUILD) sh requirements/install.sh
+	@BUILD=$(BUILD) exec sh requirements/install.sh
 
 train: env  ## train on one and two devices; options in ARGS='--full'
 	$(python) -m d2lmulti train $(ARGS)
@@ -105,7 +105,7 @@ test-arm64:  # chapters 1 to 5 on an emulated processor; root, hours
 	@sh tests/arm64.sh
 
 test-as-gpus: env  # the notebooks, with CPU devices that play GPUs
-	PYTHONPATH=$(CURDIR)/tests/notebooks/two_gpus $(pytest) \
+	PYTHONPATH="$$PWD/tests/notebooks/two_gpus" $(pytest) \
 	    $(side_by_side) 2 $(chapters)
 
 test-hosts: env  # the launcher over ssh and four addresses; needs root
@@ -168,7 +168,7 @@ sphinx: env
 # Every page is written (-a), since the search's index has definitions only of
 # pages that are.
 book: sphinx  ## render the site into build/book; EDITION=student has no solutions
-	$(sphinx) -a -W --keep-going -n -D printed_folder=$(CURDIR)/build \
+	$(sphinx) -a -W --keep-going -n -D printed_folder="$$PWD/build" \
 	    -d build/book-cache$(edition) book build/book$(edition)
 	@echo 'The book is in build/book$(edition)/index.html'
 
@@ -237,7 +237,7 @@ dist: env  ## build the wheel and the source archive in build/dist
 	@ls -l build/dist
 
 clean:  ## remove .venv, .uv and all that tools leave behind
-	rm -rf .venv .venv-* .uv .uv.part build *.egg-info \
+	rm -rf .venv*/stamp .venv .venv-* .uv .uv.part build *.egg-info \
 	    .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} + \
 	    -o -name .ipynb_checkpoints -prune -exec rm -rf {} +

@@ -14,6 +14,7 @@ import sys
 import pikepdf
 from chapters import NOTEBOOKS, by_part, number_of
 from playwright.sync_api import sync_playwright
+from whole import whole
 
 AUTHOR = 'the d2lmulti authors'
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
@@ -178,4 +179,5 @@ def print_book(source, target):
 
 
 if __name__ == '__main__':
-    print_book(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))
+    with whole(sys.argv[2]) as pdf:
+        print_book(pathlib.Path(sys.argv[1]), pdf)

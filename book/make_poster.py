@@ -8,6 +8,7 @@ import sys
 
 from make_pdf import find_browser
 from playwright.sync_api import sync_playwright
+from whole import whole
 
 PAGE = pathlib.Path(__file__).with_name('poster.html')
 
@@ -31,4 +32,5 @@ def print_poster(target, page=PAGE):
 
 
 if __name__ == '__main__':
-    print_poster(*map(pathlib.Path, sys.argv[1:]))
+    with whole(sys.argv[1]) as pdf:
+        print_poster(pdf, *sys.argv[2:])

@@ -26,6 +26,7 @@ from chapters import NOTEBOOKS, by_part
 from nbconvert import SlidesExporter
 from nbformat.v4 import new_markdown_cell, new_notebook
 from traitlets.config import Config
+from whole import whole
 
 from grading.cells import without_marks
 
@@ -35,9 +36,8 @@ PICTURE = r'^!\[.*?\]\(.*?\)$'
 
 
 def make_slides(folder):
-    """Write the slides of all chapters, and an index, to `folder`."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    """Write the slides of all chapters, and an index, to a new `folder`."""
+    folder.mkdir()
     copy_scripts(folder)
     exporter = SlidesExporter(
         template_name='slides',
@@ -302,4 +302,5 @@ def write_index(folder, chapters):
 
 
 if __name__ == '__main__':
-    make_slides(pathlib.Path(sys.argv[1]))
+    with whole(sys.argv[1]) as slides:
+        make_slides(slides)

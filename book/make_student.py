@@ -6,6 +6,7 @@ writes the folder, and build/student.zip beside it.
 """
 
 import ast
+import os
 import pathlib
 import re
 import shutil
@@ -13,6 +14,7 @@ import sys
 
 import nbformat
 from chapters import NOTEBOOKS
+from whole import whole
 
 from grading.cells import name_of, plain, without_marks
 from grading.exercises import read_chapters, write_chapters
@@ -44,8 +46,7 @@ KERNEL = {
 
 
 def make_student(folder):
-    """Write the edition to `folder`, anew, and zip it."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Write the edition to a new `folder`, and return its zip beside it."""
     ignore = shutil.ignore_patterns('__pycache__')
     shutil.copytree(ROOT / 'book' / 'student', folder)
     for part in PARTS:
@@ -141,4 +142,5 @@ def is_machinery(cell):
 
 
 if __name__ == '__main__':
-    make_student(pathlib.Path(sys.argv[1]).resolve())
+    with whole(sys.argv[1]) as student:
+        os.replace(make_student(student), f'{sys.argv[1]}.zip')

@@ -11,6 +11,7 @@
 #
 # What goes wrong ends in one line on stderr; what the tools say is in the log.
 set -u
+unset CDPATH
 cd "$(dirname "$0")/.." || exit
 build=${BUILD:-cpu} size='700 MB' oldest=8 newest=11
 venv=.venv-$build lock=requirements/$build.txt
@@ -24,7 +25,7 @@ case $build in
 esac
 # There MXNet takes BLAS from SciPy: see d2lrun/arm64.py.
 [ "$(uname -m)" != aarch64 ] || [ $newest -lt 12 ] || newest=12
-log=$venv-setup.log again='make env'
+log=.venv-setup.log again='make env'
 [ "$build" = cpu ] || again="make env BUILD=$build"
 PYTHON=${PYTHON:-}
 if [ "$PYTHON" ]; then
@@ -39,19 +40,38 @@ else
     set -- "$@" python3 python
 fi
 # What is meant for other environments would mislead pip and uv in this one.
-unset PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX
-unset VIRTUAL_ENV UV_SYSTEM_PYTHON
+unset PYTHONHOME PYTHONPATH PYTHONINSPECT PYTHONWARNINGS VIRTUAL_ENV
+unset PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON PIP_DRY_RUN
+unset PIP_REQUIREMENT PIP_REQUIRE_HASHES PIP_CONSTRAINT PIP_NO_BINARY
+unset UV_PYTHON UV_SYSTEM_PYTHON UV_WORKING_DIR UV_NO_BINARY UV_NO_BUILD
+unset UV_REQUIRE_HASHES UV_CONSTRAINT UV_OVERRIDE UV_EXCLUDE_NEWER
+[ -d "${TMPDIR:-/}" ] || unset TMPDIR
 # Without a network, fail in seconds; by default uv tries for minutes.
 export UV_HTTP_TIMEOUT="${UV_HTTP_TIMEOUT:-10}"
 export UV_HTTP_RETRIES="${UV_HTTP_RETRIES:-1}"
 
 say() { echo "$*" >&3; }
 fail() { echo "$*" >&4; exit 1; }
+# In the background, where a signal can end it at once.
+run() {
+    "$@" &
+    child=$!
+    wait $child
+    set -- $?
+    child=''
+    return "$1"
+}
+stop() {
+    trap '' HUP INT TERM
+    [ -z "$child" ] || kill "$child"
+    wait
+    fail "interrupted: run \`$again\` again"
+}
 # fail_if PATTERN MESSAGE: fail if the log has the pattern.
 fail_if() {
     pattern=$1
     shift
-    ! grep -Eiq "$pattern" "$log" || fail "$@"
+    ! grep -Eiq "$pattern" $log || fail "$@"
 }
 
 # Print the version and the path of interpreter $1; fail if it does not run,
@@ -106,7 +126,7 @@ install_uv() {
         can_make_venv "$name" || continue
         say 'Installing uv into .uv'
         rm -rf .uv .uv.part
-        "$name" -m venv .uv.part &&
+        run "$name" -m venv .uv.part &&
             pip_install .uv.part requirements/uv.txt &&
             mv .uv.part .uv && find_uv && return
         rm -rf .uv.part
@@ -118,7 +138,7 @@ install_uv() {
 # The locks are complete; without --no-deps, pip before 23.1 stumbles over
 # extras that they do not repeat.
 pip_install() {
-    "$1/bin/python" -m pip install --require-hashes --no-deps -r "$2" \
+    run "$1/bin/python" -m pip install --require-hashes --no-deps -r "$2" \
         --disable-pip-version-check --retries 1 --timeout 10
 }
 
@@ -144,31 +164,43 @@ uv_torch() {
     for index in ${PIP_EXTRA_INDEX_URL:-$(pip_setting extra-index-url)}; do
         set -- "$@" --index "$index"
     done
-    "$uv" "$@" || "$uv" "$@" --index "$torch_index"
+    run "$uv" "$@" || run "$uv" "$@" --index "$torch_index"
 }
 
 pip_torch() {
     set -- -m pip install --no-deps --disable-pip-version-check --retries 1 \
         --timeout 10 "$torch"
-    $venv/bin/python "$@" ||
-        $venv/bin/python "$@" --extra-index-url "$torch_index"
+    run $venv/bin/python "$@" ||
+        run $venv/bin/python "$@" --extra-index-url "$torch_index"
 }
 
 # First from uv's cache alone: that is fast and needs no network.
 uv_sync() {
     set -- pip sync --python $venv/bin/python --require-hashes "$1"
-    "$uv" --offline "$@" >/dev/null 2>&1 || "$uv" "$@"
+    run "$uv" --offline "$@" >/dev/null 2>&1 || run "$uv" "$@"
+}
+
+# The stamp goes first: without it, what an interrupt leaves is not taken for
+# a complete environment.
+remove_venv() {
+    rm -rf "$venv/stamp" "$venv" || fail "cannot remove $venv, some of" \
+        "which may belong to another user: remove it and run \`$again\` again"
 }
 
 with_uv() {
-    [ "$uv" ] && rm -rf "$venv" && "$uv" venv --python "$python" "$venv" || return
+    [ "$uv" ] || return
+    remove_venv
+    run "$uv" venv --python "$python" "$venv" || {
+        export UV_NO_CACHE=1  # it may be the cache that it cannot write
+        run "$uv" venv --python "$python" "$venv" || return
+    }
     if [ "$build" = frameworks ] && without_cuda >"$venv/lock.txt" &&
         uv_sync "$venv/lock.txt" && uv_torch
     then :
     else
         uv_sync "$lock" || return
     fi
-    "$uv" --offline pip install --python $venv/bin/python \
+    run "$uv" --offline pip install --python $venv/bin/python \
         --no-deps --no-build-isolation -e .
 }
 
@@ -177,21 +209,23 @@ with_pip() {
         'environments: install its venv package (Debian, Ubuntu: `sudo apt' \
         "install python${version%.*}-venv\`) and run \`$again\` again"
     say 'Installing with pip, which takes a few minutes'
-    rm -rf "$venv" && "$python" -m venv "$venv" || return
+    remove_venv
+    run "$python" -m venv "$venv" || return
     if [ "$build" = frameworks ] && without_cuda >"$venv/lock.txt" &&
         pip_install "$venv" "$venv/lock.txt" && pip_torch
     then :
     else
         pip_install "$venv" "$lock" || return
     fi
-    $venv/bin/python -m pip install --no-index --no-deps \
+    run $venv/bin/python -m pip install --no-index --no-deps \
         --no-build-isolation -e .
 }
 
 # On a full disk the log may be empty.
 fail_if_full() {
     free=$(df -Pk . | awk 'NR == 2 {print $4}')
-    [ "${free:-20000}" -lt 20000 ] || grep -iq 'no space left' "$log" ||
+    [ "${free:-20000}" -lt 20000 ] ||
+        grep -iq 'no space left' $log 2>/dev/null ||
         return 0
     fail "the disk is full: make room for about $size here, and for as much" \
         "in ~/.cache, and run \`$again\` again"
@@ -205,16 +239,67 @@ fail_if_offline() {
 }
 
 # The stamp is written last, so only a complete .venv has it; its content
-# tells whether the lock has changed or the folder has moved since.
+# tells whether the lock has changed or the folder has moved since. Packages are
+# missing if someone began to delete it; their `.dist-info` also changes if
+# someone installs another version, which may be wanted.
 state=$(pwd -P; cat "$lock" pyproject.toml requirements/install.sh \
     requirements/jupyter_server_config.py | cksum)
-if [ -x $venv/bin/python ] && [ "$(cat $venv/stamp 2>&1)" = "$state" ]; then
-    old=$(probe $venv/bin/python) && new=$(probe "${PYTHON:-$venv/bin/python}")
-    [ "${old%% *}" = "${new%% *}" ] && exit
-fi
+is_set_up() {
+    [ -x $venv/bin/python ] && [ "$(cat $venv/stamp 2>&1)" = "$state" ] &&
+        xargs ls -d <$venv/packages >/dev/null 2>&1 &&
+        old=$(probe $venv/bin/python) &&
+        new=$(probe "${PYTHON:-$venv/bin/python}") &&
+        [ "${old%% *}" = "${new%% *}" ]
+}
 
-exec 3>&1 4>&2 >"$log" 2>&1
-trap 'fail "interrupted: run \`$again\` again"' HUP INT TERM
+# Lock the log, which is open as 9; fail if another process has it. The kernel
+# unlocks it when all that have inherited it have ended, killed or not: there
+# is no stale lock, and what a killed set-up left running is waited for. macOS
+# has no `flock`; where nothing can lock, there is no lock.
+try_lock() {
+    flock -n 9 2>/dev/null
+    case $? in
+        0) return 0 ;;
+        1) return 1 ;;
+    esac
+    for name; do
+        "$name" -c 'if 1:
+            import fcntl, sys
+            try:
+                fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                sys.exit(75)' 2>/dev/null
+        case $? in
+            0) return 0 ;;
+            75) return 1 ;;
+        esac
+    done
+}
+
+! is_set_up || exit 0
+exec 3>&1 4>&2
+child=''
+trap stop HUP INT TERM
+reason=$( (: >>$log) 2>&1) || {
+    fail_if_full
+    fail "cannot write to $log (${reason##*: }): remove it if it is another" \
+        "user's, or else clone into a folder that you can write to, and run" \
+        "\`$again\` there"
+}
+exec 9>>$log
+tries=0
+until try_lock "$@"; do
+    other=$(head -n 1 $log)
+    [ $tries -gt 0 ] ||
+        say "another \`make env\` is ${other:-running}: waiting"
+    [ $tries -lt 900 ] || fail "another \`make env\` is still" \
+        "${other:-running}, after half an hour: end it and run \`$again\` again"
+    tries=$((tries + 1))
+    sleep 2
+done
+! is_set_up || { say "Done: $venv is set up"; exit; }
+exec >>$log 2>&1
+echo "setting up $venv (process $$)" >$log
 say "Setting up $venv (once, about $size; log in $log)"
 python='' found=''
 find_python "$@"
@@ -226,7 +311,7 @@ then
     wanted=${PYTHON:->=3.$oldest,<3.$((newest + 1))}
     find_python "$("$uv" python find --system "$wanted")" || {
         say "Fetching Python ${PYTHON:-3.11}"
-        "$uv" python install "${PYTHON:-3.11}" &&
+        run "$uv" python install "${PYTHON:-3.11}" &&
             find_python "$("$uv" python find --system "$wanted")"
     }
 fi
@@ -258,12 +343,15 @@ if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
 fi
 with_uv || with_pip || {
     fail_if_full
+    fail_if 'invalid variable|path separator' 'the path of this folder has a' \
+        "\$ or a colon, which Python's tools do not take: rename the folder" \
+        "and run \`$again\` again"
     fail_if_offline
     fail "could not set up $venv: see the end of $log"
 }
 
 # The GPU build does not start without a driver, and the doctor says so.
-[ "$build" = gpu ] || $venv/bin/python -c 'import d2lmulti' || {
+[ "$build" = gpu ] || run $venv/bin/python -c 'import d2lmulti' || {
     fail_if 'libgomp' 'MXNet needs the library libgomp.so.1: install it' \
         '(Debian, Ubuntu: `sudo apt install libgomp1`; Fedora: `sudo dnf' \
         "install libgomp\`) and run \`$again\` again"
@@ -275,7 +363,10 @@ with_uv || with_pip || {
 
 # A kernel has threads before it imports MXNet, each with its own heap, and
 # `d2lrun/machine.py` comes too late to give all the same one.
-$venv/bin/python -m ipykernel install --sys-prefix --env MALLOC_ARENA_MAX 1 ||
+# It looks for a home, which the user of a container may not have.
+HOME=${HOME:-$PWD} && export HOME
+run $venv/bin/python -m ipykernel install --sys-prefix \
+    --env MALLOC_ARENA_MAX 1 ||
     fail "could not install Jupyter's kernel: see the end of $log"
 
 # The notebooks name no kernel: let JupyterLab start the only one there is
@@ -287,6 +378,7 @@ settings=$venv/share/jupyter/lab/settings
     mkdir -p "$settings" $venv/etc/jupyter &&
         cat >"$settings/overrides.json" &&
         cp requirements/jupyter_server_config.py $venv/etc/jupyter &&
+        ls -d $venv/lib/python*/site-packages/*[!o]/ >$venv/packages &&
         printf '%s\n' "$state" >"$venv/stamp"
 } <<'END' || fail "could not write to $venv: see $log"
 {

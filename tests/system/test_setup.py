@@ -1,9 +1,14 @@
 """The set-up: which Python it takes, what the locks pin, what it refuses."""
 
+import contextlib
+import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
+import sys
+import tempfile
 
 import pytest
 from packaging.requirements import Requirement
@@ -120,13 +125,20 @@ def test_the_conda_files_take_all_versions_from_the_extras(name, extra, mxnet):
     assert set(packages[1:]) <= set(locked(extra))
 
 
-# Plays a Python on $MACHINE, which says $SAYS and fails at $FAILS.
+# Plays a Python on $MACHINE, which says $SAYS and fails at $FAILS. At $HOLDS
+# it waits until something is written to the pipe `go`.
 FAKE = """#!/bin/sh
+case "$*" in
+    *fcntl*) exec {real} "$@" ;;
+    *ipykernel*) : "${{HOME:?is not set}}" ;;
+    *"${{HOLDS:-nothing}}"*) echo >held; read -r line <go ;;
+esac
 case "$*" in
     *version_info*) echo "{version} $0"; exit ;;
     *platform*) echo "${{MACHINE:-Linux x86_64}}"; exit ;;
     *"${{FAILS:-ensurepip}}"*) echo "$SAYS"; exit 1 ;;
-    '-m venv '*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+    '-m venv '*) mkdir -p "$3/bin" "$3/lib/python3/site-packages/numpy" &&
+        cp "$0" "$3/bin/python" && env >"$3/env" ;;
 esac
 """
 
@@ -151,23 +163,60 @@ def add_python(clone, version, name=None):
     """Put a Python first on PATH; without a version, it does not run."""
     name = name or f'python{version.rpartition(".")[0]}'
     path = clone / 'bin' / name
-    path.write_text(FAKE.format(version=version) if version else 'exit 1')
+    fake = FAKE.format(version=version, real=sys.executable)
+    path.write_text(fake if version else 'exit 1')
     path.chmod(0o755)
     return path
 
 
+STARTED = []  # process groups, since a set-up that ends may leave others
+
+
+@pytest.fixture(autouse=True)
+def end_all():
+    """Leave no process behind if a test fails."""
+    yield
+    while STARTED:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(STARTED.pop(), signal.SIGKILL)
+
+
+def heed_signals():
+    """Undo what `nohup` and `&` do: a shell cannot trap what is ignored."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def start(clone, **variables):
+    """Start `make env`; a variable that is None is not set."""
+    path = f'{clone / "bin"}:/usr/bin:/bin'
+    variables = {'PATH': path, 'HOME': str(clone), **variables}
+    process = subprocess.Popen(
+        ['sh', 'requirements/install.sh'],
+        cwd=clone / 'clone',
+        env={k: v for k, v in variables.items() if v is not None},
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=heed_signals,
+    )
+    STARTED.append(process.pid)
+    return process
+
+
+def end(process):
+    """Return the exit status of `make env`, and what it prints."""
+    printed, said = process.communicate(timeout=60)
+    return process.returncode, printed, said
+
+
 def set_up(clone, **variables):
     """Return what `make env` prints on stderr; it must fail."""
-    path = f'{clone / "bin"}:/usr/bin:/bin'
-    result = subprocess.run(
-        ['sh', clone / 'clone/requirements/install.sh'],
-        env={'PATH': path, 'HOME': str(clone), **variables},
-        text=True,
-        timeout=60,
-        capture_output=True,
-    )
-    assert result.returncode == 1
-    return result.stderr
+    status, _, said = end(start(clone, **variables))
+    assert status == 1
+    return said
 
 
 @pytest.mark.parametrize(
@@ -219,6 +268,8 @@ def test_another_machine_is_refused_in_one_line(clone):
     [
         ('-m venv', '[Errno 28] No space left on device', 'make room for'),
         ('-m pip', 'Retrying (Retry(total=0)) after', 'connect to the net'),
+        ('-e .', "ValueError: invalid variable 'X'", 'rename the folder'),
+        ('-m venv', 'contains the PATH separator :.', 'rename the folder'),
         ('import d2lmulti', 'libgomp.so.1: cannot', 'apt install libgomp1'),
         ('import d2lmulti', 'libquadmath.so.0: no', 'install libquadmath0'),
         ('import d2lmulti', 'something else', 'see the end of .venv-setup'),
@@ -238,3 +289,204 @@ def test_a_full_disk_is_found_though_the_log_is_empty(clone):
     df.write_text('echo Free; echo tmpfs 60000 59992 8 100% /')
     said = set_up(clone, FAILS='-m venv')
     assert said.count('\n') == 1 and 'the disk is full' in said
+
+
+# One set-up at a time, and each can be repeated.
+
+
+STEPS = ['requirements/uv.txt', 'requirements/cpu.txt', 'import d2lmulti']
+
+
+@pytest.fixture
+def works(clone):
+    """A folder in which the set-up works."""
+    add_python(clone, '3.13.5')
+    add_python(clone, '', 'sleep').write_text('exec /bin/sleep 0.05')
+    os.mkfifo(clone / 'clone/held')
+    os.mkfifo(clone / 'clone/go')
+    return clone
+
+
+def start_and_hold(works, step):
+    """Start a set-up, and return when it is amid this step."""
+    process = start(works, FAILS='no step', HOLDS=step)
+    (works / 'clone/held').read_text()
+    return process
+
+
+def let_go(works):
+    """Let the set-up go on that is held."""
+    (works / 'clone/go').write_text('go on\n')
+
+
+def assert_sets_up(works, **variables):
+    status, printed, said = end(start(works, FAILS='no step', **variables))
+    assert (status, said) == (0, '')
+    assert printed.startswith('Setting up .venv')
+    assert 'Done: .venv' in printed
+
+
+@pytest.mark.parametrize('step', STEPS)
+@pytest.mark.parametrize('flock', [True, False])
+def test_a_second_set_up_says_for_what_it_waits(step, flock, works):
+    if not flock:  # as on macOS, where a Python locks
+        add_python(works, '', 'flock').write_text('exit 127')
+    first = start_and_hold(works, step)
+    second = start(works, FAILS='no step')
+    assert second.stdout.readline() == (
+        f'another `make env` is setting up .venv (process {first.pid}): '
+        'waiting\n'
+    )
+    let_go(works)
+    assert end(first)[::2] == (0, '')
+    assert end(second) == (0, 'Done: .venv is set up\n', '')
+
+
+def test_if_the_first_set_up_fails_the_second_does_it(works):
+    first = start_and_hold(works, 'requirements/cpu.txt')
+    second = start(works, FAILS='no step')
+    second.stdout.readline()
+    first.terminate()
+    assert end(first)[0] == 1
+    status, printed, said = end(second)
+    assert (status, said) == (0, '') and 'Done: .venv has' in printed
+
+
+@pytest.mark.ci
+def test_waiting_has_an_end(works):
+    first = start_and_hold(works, 'requirements/cpu.txt')
+    add_python(works, '', 'sleep').write_text('exit 0')
+    said = set_up(works)
+    assert said.count('\n') == 1 and f'(process {first.pid})' in said
+    first.terminate()
+    end(first)
+
+
+@pytest.mark.parametrize('name', ['HUP', 'INT', 'TERM'])
+@pytest.mark.parametrize('step', STEPS)
+def test_an_interrupted_set_up_ends_at_once_and_can_be_repeated(
+    name, step, works
+):
+    process = start_and_hold(works, step)
+    process.send_signal(getattr(signal, f'SIG{name}'))
+    status, _, said = end(process)
+    assert status == 1
+    assert said == 'interrupted: run `make env` again\n'
+    assert_sets_up(works)
+
+
+def test_a_killed_set_up_leaves_no_lock(works):
+    process = start_and_hold(works, 'requirements/cpu.txt')
+    os.killpg(process.pid, signal.SIGKILL)
+    end(process)
+    assert_sets_up(works)
+
+
+def test_what_a_killed_set_up_left_running_is_waited_for(works):
+    process = start_and_hold(works, 'requirements/cpu.txt')
+    process.kill()
+    process.wait()
+    second = start(works, FAILS='no step')
+    assert second.stdout.readline().endswith(': waiting\n')
+    let_go(works)
+    status, printed, said = end(second)
+    assert (status, said) == (0, '') and 'Done: .venv has' in printed
+    process.communicate()
+
+
+def test_a_folder_without_permission_to_write_is_one_line(clone):
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(clone / 'clone', folder, dirs_exist_ok=True)
+        os.chmod(folder, 0o555)
+        root = os.getuid() == 0
+        process = subprocess.run(
+            ['sh', f'{folder}/requirements/install.sh'],
+            env={'PATH': '/usr/bin:/bin'},
+            preexec_fn=(lambda: os.setuid(65534)) if root else None,
+            text=True,
+            capture_output=True,
+        )
+        os.chmod(folder, 0o755)
+    assert process.returncode == 1
+    assert process.stderr.count('\n') == 1
+    assert 'cannot write to .venv-setup.log (' in process.stderr
+    assert 'clone into a folder that you can write to' in process.stderr
+
+
+def test_variables_that_are_meant_for_other_environments_are_not_passed_on(
+    works,
+):
+    elsewhere = str(works / 'elsewhere')
+    misleading = dict.fromkeys(
+        'PYTHONHOME PYTHONPATH VIRTUAL_ENV PIP_TARGET PIP_REQUIRE_HASHES '
+        'UV_REQUIRE_HASHES UV_EXCLUDE_NEWER TMPDIR CDPATH'.split(),
+        elsewhere,
+    )
+    (works / 'elsewhere/requirements').mkdir(parents=True)
+    kept = {'PIP_INDEX_URL': 'https://example.org', 'UV_OFFLINE': '1'}
+    misleading['TMPDIR'] += '/none'
+    assert_sets_up(works, **misleading, **kept)
+    seen = (works / 'clone/.venv/env').read_text()
+    assert elsewhere not in seen
+    assert all(f'{name}={value}\n' in seen for name, value in kept.items())
+
+
+def test_no_home_is_needed(works):
+    assert_sets_up(works, HOME=None)
+
+
+def remove_a_package(venv):
+    shutil.rmtree(venv / 'lib/python3/site-packages/numpy')
+
+
+def break_the_python(venv):
+    (venv / 'bin/python').write_text('exit 1')
+
+
+def break_the_link(venv):
+    (venv / 'bin/python').unlink()
+    (venv / 'bin/python').symlink_to('none')
+
+
+def spoil_the_stamp(venv):
+    (venv / 'stamp').write_bytes(bytes(range(256)))
+
+
+def replace_by_a_file(venv):
+    shutil.rmtree(venv)
+    venv.write_text('not a folder')
+
+
+@pytest.mark.parametrize(
+    'damage',
+    [
+        remove_a_package,
+        break_the_python,
+        break_the_link,
+        spoil_the_stamp,
+        replace_by_a_file,
+    ],
+)
+def test_a_damaged_environment_is_set_up_again(damage, works):
+    assert_sets_up(works)
+    assert end(start(works)) == (0, '', '')
+    damage(works / 'clone/.venv')
+    assert_sets_up(works)
+
+
+def test_a_folder_that_moves_is_set_up_again(works):
+    assert_sets_up(works)
+    (works / 'clone').rename(works / 'moved')
+    (works / 'clone').symlink_to('moved')
+    assert_sets_up(works)
+
+
+def test_what_an_interrupted_removal_leaves_is_not_taken_for_complete(works):
+    assert_sets_up(works)
+    add_python(works, '3.12.1')
+    rm = add_python(works, '', 'rm')
+    rm.write_text('case $2 in */stamp) /bin/rm "$1" "$2" ;; esac; exit 1')
+    said = set_up(works, PYTHON='python3.12', FAILS='no step')
+    assert said.count('\n') == 1 and 'cannot remove .venv' in said
+    rm.unlink()
+    assert_sets_up(works)
