@@ -34,10 +34,10 @@ from typing import IO, Any, Iterable, Sequence
 HERE = os.path.dirname(os.path.abspath(__file__))
 KVSTORE = 'mxnet.kvstore.kvstore'
 SYSTEM_EXIT_CODE = vars(SystemExit)['code']  # its descriptor
-# As in agent.py, which sends it; a script seldom uses this one.
 # What all workers do together, by the names of a store's methods.
 EXCHANGES = ('init', 'broadcast', 'push', 'pull', 'pushpull', '_barrier')
 PYTHON = os.path.dirname(os.__file__)  # holds the standard library
+# As in agent.py, which sends it; a script seldom uses this one.
 STACKS_SIGNAL = getattr(signal, 'SIGRTMAX', signal.SIGUSR2)
 
 
