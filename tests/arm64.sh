@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run the book on an emulated arm64 processor, in a Debian of its own. As root,
-# with Debian's packages qemu-user-static, mmdebstrap and arch-test:
+# Run the book on an emulated arm64 processor, in a separate Debian. As root, with
+# Debian's packages qemu-user-static, mmdebstrap and arch-test:
 #
 #     sh tests/arm64.sh [STEP ...]       every step, or those named
 #     ROOT=DIR           where that Debian lies or is to be made: build/arm64

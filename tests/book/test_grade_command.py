@@ -130,7 +130,7 @@ def clone():
         (folder / '.venv' / 'pyvenv.cfg').write_text(
             f'home = {pathlib.Path(python).parent}\n'
         )
-        (folder / 'requirements').mkdir()  # the set-up has tests of its own
+        (folder / 'requirements').mkdir()  # tested elsewhere
         (folder / 'requirements' / 'install.sh').touch()
         hand_in(folder / 'handed-in')
         (folder / 'roster.csv').write_text('student,name\nann,Ann\nzoe,Zoe\n')
