@@ -1,5 +1,6 @@
-"""What a student has in the first hour, given to what chapters 2 to 5 teach as it is: the message says what came, what is needed, and how to convert
-it. The line of code that it ends with is run."""
+"""What a student has in the first hour, given to what chapters 2 to 5 teach:
+the message says what came, what is needed, and how to convert it. The line of
+code that it ends with is run."""
 
 import sys
 
