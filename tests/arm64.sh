@@ -20,7 +20,7 @@ python='.venv/bin/python'
 pytest="$python -m pytest -q --timeout 7200 --durations=20"
 chapters=${CHAPTERS:-$(echo notebooks/0[1-5]_*.ipynb)}
 tests=${TESTS:-$(for name in devices network replicas data training causes \
-    one_file raw_data; do echo "tests/taught/test_$name.py"; done | xargs)}
+    raw_data; do echo "tests/taught/test_$name.py"; done | xargs)}
 
 fail() { echo "$*" >&2; exit 1; }
 
