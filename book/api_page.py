@@ -73,7 +73,10 @@ def summary_table():
     """Return a table of all names, each with its docstring's first line."""
     rows = ['| name | what it does |', '|---|---|']
     for package, name in PUBLIC:
-        text = inspect.getdoc(getattr(package, name))
+        thing = getattr(package, name)
+        text = (
+            inspect.getdoc(thing) if callable(thing) else f'the number {thing}'
+        )
         line = ' '.join(text.split('\n\n')[0].split())
         line = re.split(r'(?<=[^.]\.) (?=[A-Z])', line)[0].replace('|', r'\|')
         rows.append(
@@ -84,7 +87,9 @@ def summary_table():
 
 def directive_of(package, name):
     """Return what makes autodoc show a name's signature and docstring."""
-    kind = 'class' if inspect.isclass(getattr(package, name)) else 'function'
+    thing = getattr(package, name)
+    kind = 'function' if callable(thing) else 'data'
+    kind = 'class' if inspect.isclass(thing) else kind
     return f'.. auto{kind}:: {package.__name__}.{name}\n'
 
 

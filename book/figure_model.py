@@ -19,8 +19,8 @@ import mxnet as mx
 import numpy as onp
 from mxnet import np
 
-from d2lmulti import scaling
 from d2lmulti.devices import split_slices
+from d2lmulti.judgment import scaling
 
 ROOT = pathlib.Path(__file__).parents[1]
 DATA = ROOT / 'book' / '_static' / 'figures' / 'data.js'

@@ -22,6 +22,7 @@ from grading.exercises import read_chapters, write_chapters
 ROOT = pathlib.Path(__file__).parent.parent
 PARTS = (
     'CITATION.cff',
+    'd2lbase',
     'd2lmulti',
     'd2lrun',
     'deploy',

@@ -1,41 +1,78 @@
 """Training on multiple GPUs, from scratch: what the notebooks export."""
 
+import importlib
+
 from .prepare import runtime
 
 runtime.prepare()  # before the first import of MXNet
 
-from . import budgets
-from .causes import *
-from .checkpoint import *
-from .cluster import *
-from .collectives import *
-from .data import *
-from .datasets import fashion_mnist
+# I. Two devices
 from .datasets.fashion_mnist import *
 from .devices import *
-from .heterogeneous import *
-from .large_batch import *
-from .model_parallel import *
 from .network import *
-from .plots import *
 from .replicas import *
-from .scaling import *
-from .sequences_experts import *
-from .sharding import *
-from .sync_batch_norm import *
-from .timeline import *
+from .data import *
 from .training import *
+from .causes import *
+from .plots import *
 
-# The public names by part, from what each module exports.
+# II. Communication
+from .communication.collectives import *
+from .communication.timeline import *
+from .communication.compression import *
+
+# III. Learning on many devices
+from .learning.large_batch import *
+from .learning.sync_batch_norm import *
+from .learning.heterogeneous import *
+from .learning.transformer import *
+
+# IV. Networks that do not fit
+from .model_parallelism.model_parallel import *
+from .model_parallelism.sharding import *
+from .model_parallelism.sequences_experts import *
+from .model_parallelism.mesh import *
+
+# V. Many machines
+from .checkpoint import *
+from .cluster.cluster import *
+from .cluster.hangs import *
+
+# VII. Judgment
+from .judgment.scaling import *
+from .judgment.bugs import *
+
+from . import budgets
+
+# Where the public names are, by part.
+PARTS = {
+    'Two devices': [
+        *('devices', 'network', 'replicas', 'data', 'training', 'causes'),
+        *('datasets.fashion_mnist', 'plots'),
+    ],
+    'Communication': [
+        'communication.collectives',
+        'communication.timeline',
+        'communication.compression',
+    ],
+    'Learning on many devices': [
+        'learning.large_batch',
+        'learning.sync_batch_norm',
+        'learning.heterogeneous',
+        'learning.transformer',
+    ],
+    'Networks that do not fit': [
+        'model_parallelism.model_parallel',
+        'model_parallelism.sharding',
+        'model_parallelism.sequences_experts',
+        'model_parallelism.mesh',
+    ],
+    'Many machines': ['cluster.cluster', 'cluster.hangs', 'checkpoint'],
+    'Judgment': ['judgment.scaling', 'judgment.bugs'],
+}
 __all__ = [
     name
-    for module in (
-        *(devices, network, replicas, data, training, causes),
-        *(fashion_mnist, plots),
-        *(collectives, timeline),
-        *(large_batch, sync_batch_norm, heterogeneous),
-        *(model_parallel, sharding, sequences_experts),
-        *(cluster, checkpoint, scaling),
-    )
-    for name in module.__all__
+    for modules in PARTS.values()
+    for module in modules
+    for name in importlib.import_module(f'.{module}', __name__).__all__
 ]

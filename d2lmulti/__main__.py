@@ -10,7 +10,7 @@ import pathlib
 import sys
 from typing import Any, Callable, Sequence
 
-from d2lrun.console import Formatter, report_errors, show_examples
+from d2lbase.console import Formatter, report_errors, show_examples
 
 from .causes import find_causes
 from .checks import check_training

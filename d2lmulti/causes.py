@@ -11,13 +11,13 @@ import traceback
 from unittest import mock
 import mxnet as mx
 from mxnet import base, np, npx
-from .checks import check_causes, check_not_empty
+from .checks import check_causes
+from .check_values import check_not_empty
 from .devices import median_seconds
 from .network import init_params, lenet
 from .replicas import allreduce_gradients, get_params
-from d2lrun.findings import (contention_finding, exchange_finding,
-                                      input_finding, size_finding,
-                                      wait_finding)
+from .findings import (contention_finding, exchange_finding,
+                               input_finding, size_finding, wait_finding)
 from .training import train_batch
 
 # %% ../notebooks/06_causes.ipynb #41

@@ -18,7 +18,7 @@ from typing import Any, Dict, List, Optional
 import mxnet as mx
 import numpy as onp
 
-from d2lrun.checkpoint_files import (
+from .checkpoint_files import (
     StrPath,
     checkpoint_paths,
     path_of,
@@ -27,7 +27,7 @@ from d2lrun.checkpoint_files import (
     write_checkpoint,
     zip_comment,
 )
-from d2lrun.same_training import check_settings
+from .same_training import check_settings
 
 __all__ = ['Checkpoint', 'save_checkpoint', 'load_checkpoint']
 

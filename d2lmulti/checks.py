@@ -1,55 +1,23 @@
-"""Every argument check of the book: called at the head of a function.
+"""The argument checks of part I, called at the head of a function.
 
 TypeError for a value of the wrong type, ValueError for one that cannot work;
 the message names the argument, what came, and what is needed. No check waits
 for a device, unless it reads tokens, or tries an update rule that takes
-MXNet's arrays only.
+MXNet's arrays only. Each later part has its own `checks.py`.
 Arguments have no types here: anything may come, and that is checked.
 """
 
 import importlib.util
 import inspect
 import math
-from typing import Any, List, Tuple
+import traceback
+from typing import Any, Collection, List, Optional, Sized
 
 import mxnet as mx
 import numpy as onp
 from mxnet import np
 
-from d2lrun.basics import (
-    as_limits,
-    check_alike,
-    check_at_least_one,
-    check_axes,  # noqa: F401
-    check_batch,
-    check_count,
-    check_divides,
-    check_enough,
-    check_fraction,
-    check_integer,
-    check_integers,  # noqa: F401
-    check_learning_rate,
-    check_next_words,
-    check_no_bool,
-    check_not_empty,  # noqa: F401
-    check_not_negative,
-    check_num_rows,
-    check_number,
-    check_partition,
-    check_positive_int,
-    check_positive_number,
-    check_rate,
-    check_share,  # noqa: F401
-    check_simulated,  # noqa: F401
-    check_slices,
-    check_tokens,
-    counted,
-    given,
-    has_twice,
-    is_list_of,
-    is_number,
-    numbered,
-)
+from d2lbase.values import check_integer, counted
 
 from .check_data import (
     classes_line,
@@ -65,20 +33,21 @@ from .check_data import (
     numpy_line,
     then,
 )
-from .check_rules import (  # noqa: F401
-    check_adam,
-    check_elementwise,
-    check_momentum,
-    check_rule,
-    check_states,
-    check_update,
-    check_weight_decay,
-    count_classes,
-    shapes_of,
+from .check_values import (
+    check_count,
+    check_enough,
+    check_learning_rate,
+    check_not_negative,
+    check_positive_int,
+    given,
+    has_twice,
+    is_list_of,
 )
 
 DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
-MAX_CPU_DEVICES = 64  # a workspace each, by d2lrun/settings.py
+
+
+MAX_CPU_DEVICES = 64  # a workspace each, by d2lbase/mxnet_settings.py
 
 
 def dtypes_of(arrays) -> List[str]:
@@ -616,508 +585,10 @@ def check_causes(devices, step, device_params, net):
 # Chapter 8: collectives
 
 
-def check_buckets(device_arrays, allreduce):
-    """Raise TypeError or ValueError unless `allreduce` can sum the lists."""
-    if not callable(allreduce):
-        raise TypeError(
-            'allreduce must be a function that sums a list of arrays, such as '
-            f'ring_allreduce, not {allreduce!r}'
-        )
-    if not is_list_of((list, tuple), device_arrays):
-        raise TypeError('give a list for each device, with its arrays')
-    lengths = [len(arrays) for arrays in device_arrays]
-    if len(set(lengths)) != 1:
-        raise ValueError(
-            f'lists of {lengths} arrays: give one list for each device, all '
-            'equally long'
-        )
-    if has_twice([array for arrays in device_arrays for array in arrays]):
-        raise ValueError(
-            'an array appears twice in the lists, so it would be counted twice'
-        )
-    for arrays in zip(*device_arrays):
-        check_allreduce_arrays(arrays)
-
-
 def sizes_of_slices(n, k) -> List[int]:
     """Return the lengths of what `split_slices` cuts: NumPy cuts alike."""
     check_slices(n, k)
     return [len(part) for part in onp.array_split(onp.broadcast_to(0, n), k)]
-
-
-def check_parts(parts, data):
-    """Raise TypeError or ValueError unless part j fits slice j of `data`."""
-    check_allreduce_arrays(data)
-    if not is_list_of(np.ndarray, parts):
-        raise TypeError(
-            'give a list of parts, MXNet arrays, as reduce_scatter returns it'
-        )
-    sizes = sizes_of_slices(data[0].size, len(data))
-    if shapes_of(parts) != [(size,) for size in sizes]:
-        raise ValueError(
-            f'parts of shapes {shapes_of(parts)}: arrays of {data[0].size} '
-            f'numbers have {len(data)} flat parts of sizes {sizes}'
-        )
-    check_alike('dtype (parts, then sums)', dtypes_of([*parts, data[0]]))
-    for part, array in zip(parts, data):
-        check_alike('device (a part, then its array)', [part.ctx, array.ctx])
-
-
-# Chapter 9: time
-
-
-def check_operators(operators):
-    """Raise ValueError if there are no operators."""
-    if not operators:
-        raise ValueError('no operators: give what profile(work) returns')
-
-
-# Chapter 10: compressed gradients, and rounds of local steps
-
-
-def check_compressed(X, y, device_params, devices, lr, states, compress):
-    """Raise TypeError or ValueError unless a step can be taken."""
-    check_train_batch(X, y, device_params, devices, lr)
-    if not callable(compress):
-        raise TypeError(
-            f'compress must be a function, such as power_sgd, not {compress!r}'
-        )
-    if not is_list_of(dict, states) or isinstance(states, tuple):
-        raise TypeError(
-            'states must be a list, [] before the first step, and the same '
-            f'list in the next, not {states!r:.60}'
-        )
-    num_params = len(device_params[0])
-    check_count(
-        f'{num_params} parameters', len(states) and num_params, states=states
-    )
-    for state in states:  # of a parameter
-        residuals = state.get('residuals', devices)
-        check_count(f'{len(devices)} devices', len(devices), states=residuals)
-
-
-def check_averaging(
-    minibatches, device_params, devices, lr, update, states, **outer
-):
-    """Raise TypeError or ValueError unless a round can begin.
-
-    `outer`: what the outer step of `train_round_diloco` needs.
-    """
-    if not is_list_of((list, tuple), minibatches) or not minibatches:
-        raise TypeError(
-            'minibatches must be a list of (X, y), one for each local step, '
-            f'not {minibatches!r:.60}'
-        )
-    for X, y in minibatches:
-        check_train_batch(X, y, device_params, devices, lr)
-    check_rule(update, states, device_params)
-    if outer:
-        check_states(outer['outer_states'], devices)
-        check_alike('outer state', [*map(len, outer['outer_states'])])
-        check_positive_number(outer_lr=outer['outer_lr'])
-        check_fraction(momentum=outer['momentum'])
-
-
-# Chapter 11: schedules
-
-
-def check_warmup(lr, step, num_warmup, start):
-    """Raise TypeError or ValueError unless a warm-up can be computed."""
-    check_rate(lr, step, num_warmup=num_warmup)
-    check_number(lambda s: 0 <= s <= lr, f'from 0 to {lr}', start=start)
-
-
-def check_warmup_and_decay(step, num_warmup, num_steps):
-    """Raise TypeError or ValueError unless the warm-up leaves a step."""
-    check_integer(0, step=step)
-    check_positive_int(num_warmup=num_warmup, num_steps=num_steps)
-    if num_warmup >= num_steps:
-        raise ValueError(
-            f'a warm-up of {num_warmup} steps leaves none of the {num_steps} '
-            'for the decay: make it shorter'
-        )
-
-
-def check_accumulation(X, y, device_params, devices, lr, num_micro_batches):
-    """Raise TypeError or ValueError unless each device gets an example."""
-    check_train_batch(X, y, device_params, devices, lr)
-    check_positive_int(num_micro_batches=num_micro_batches)
-    if len(X) < num_micro_batches * len(devices):
-        raise ValueError(
-            f'{len(X)} examples are too few for {num_micro_batches=} and '
-            f'{len(devices)=}: use fewer parts'
-        )
-
-
-# Chapter 12: batch normalization
-
-
-def check_batch_norm(shards, gammas, betas, sync, epsilon):
-    """Raise TypeError or ValueError unless all shards can be normalized."""
-    check_positive_number(epsilon=epsilon)
-    lengths = [len(shards), len(gammas), len(betas)]
-    if not shards or len(set(lengths)) > 1:
-        raise ValueError(
-            f'give a shard, a gamma and a beta for each device, not {lengths}'
-        )
-    for x in shards:
-        if x.ndim < 2 or x.size == 0 or onp.dtype(x.dtype).kind != 'f':
-            raise TypeError(
-                'a shard is an array of floats with examples and channels, '
-                f'not {x.dtype} of shape {x.shape}'
-            )
-    c = shards[0].shape[1]
-    if set(shapes_of([*gammas, *betas])) != {(c,)}:
-        raise ValueError(f'gammas and betas need the shape ({c},)')
-    counts = [x.size // x.shape[1] for x in shards]
-    if (sum(counts) if sync else min(counts)) < 2:
-        local = f' on every device (here {counts} numbers per channel), or '
-        local += 'synchronize the statistics'
-        raise ValueError(
-            'batch normalization of a single example would return only zeros: '
-            f'give two or more{"" if sync else local}'
-        )
-
-
-def check_gradients_bn(
-    X_shards, y_shards, device_params, device_averages, num_layers, momentum
-):
-    """Raise TypeError or ValueError unless each shard has all it needs."""
-    check_fraction(momentum=momentum)
-    lists = X_shards, y_shards, device_params, device_averages
-    if len(set(map(len, lists))) > 1:
-        raise ValueError(
-            'give images, labels, parameters and averages for each device, '
-            f'not {[*map(len, lists)]} of them'
-        )
-    for params, averages in zip(device_params, device_averages):
-        devices = {array.ctx for array in (*params, *averages)}
-        if len(averages) != 2 * num_layers or len(devices) > 1:
-            raise ValueError(
-                f'each device needs {2 * num_layers} running averages, on the '
-                f'device of its parameters; one has {len(averages)}, on '
-                f'{sorted(map(str, devices))}'
-            )
-
-
-# Chapter 13: heterogeneous devices
-
-
-def check_shares(shares, num_rows, k, name='shares', who='device'):
-    """Raise TypeError or ValueError unless each of `k` can get a row."""
-    check_num_rows(num_rows, k, who)
-    if not all(map(is_number, shares)):
-        raise TypeError(f'{name} must be numbers, not {shares}')
-    if not 0 < len(shares) == k or not all(
-        0 < share < math.inf for share in shares
-    ):
-        raise ValueError(
-            f'{name} must be a finite number above 0 for each {who}, '
-            f'{max(1, k)} here, not {shares}: leave out a {who} that should '
-            'get nothing'
-        )
-
-
-def check_split_by_shares(X, y, devices, shares):
-    """Raise TypeError or ValueError unless the shares fit the rows."""
-    check_minibatch(X, y)
-    check_split(X, devices)
-    check_split(y, devices)
-    check_shares(shares, len(X), len(devices))
-
-
-def as_capacities(capacities, batch_size, num_devices) -> Tuple[float, ...]:
-    """Return the capacities, infinite where None; raise TypeError or
-    ValueError unless they are valid and hold `batch_size`."""
-    limits = as_limits(capacities, num_devices, 'capacities')
-    filled = tuple(math.inf if n is None else n for n in limits)
-    if sum(filled) < batch_size:
-        raise ValueError(
-            f'{batch_size} examples do not fit into {sum(filled)}: take a '
-            'smaller minibatch, or accumulate gradients'
-        )
-    return filled
-
-
-def check_adapt(shares, recent, margin):
-    """Raise TypeError or ValueError unless each step has a cost per device."""
-    check_fraction(margin=margin)
-    check_positive_int(**numbered('shares', shares))
-    k = len(shares)
-    if not len(recent) or any(len(costs) != k for costs in recent):
-        raise ValueError(
-            f'recent must hold, for one step or more, {k} seconds, not '
-            f'{list(recent)}'
-        )
-    for i, costs in enumerate(recent):
-        check_positive_number(**numbered(f'recent[{i}]', costs))
-
-
-# Chapter 14: tokens
-
-
-def check_mask_words(tokens, vocab_size, fraction):
-    """Raise TypeError or ValueError unless words can be hidden in `tokens`."""
-    if not isinstance(tokens, onp.ndarray) or tokens.dtype.kind not in 'iu':
-        raise TypeError(
-            'tokens must be a NumPy array of integers, as from encode, not '
-            f'{tokens!r:.60}'
-        )
-    if tokens.ndim != 2 or not (tokens != 0).any(axis=1).all():
-        raise ValueError(
-            'tokens must have the shape (n, length), and a word in every row'
-        )
-    check_integer(4, vocab_size=vocab_size)
-    check_tokens(vocab_size, 'vocab_size', tokens=tokens)
-    check_fraction(fraction=fraction)
-
-
-def check_transformer(X, params, num_heads):
-    """Raise TypeError or ValueError unless `params` fit the tokens `X`."""
-    check_positive_int(num_heads=num_heads)
-    if len(params) < 5 or (len(params) - 5) % 12:
-        raise ValueError(
-            f'{len(params)} parameters, but there are 5 and 12 more for each '
-            'layer: make them with init_transformer'
-        )
-    max_length, width = params[1].shape
-    if X.ndim != 2 or X.shape[1] > max_length:
-        raise ValueError(
-            f'X must have the shape (n, length) with at most {max_length} '
-            f'positions, not {X.shape}: cut the rows, or give '
-            'init_transformer a larger max_length'
-        )
-    check_divides('numbers (the width)', width, num_heads=num_heads)
-
-
-# Chapter 15: pipelines and tensor parallelism
-
-
-def check_costs(costs, k):
-    """Raise TypeError or ValueError unless `costs` can be cut for k stages."""
-    check_positive_int(**{'k, the number of stages,': k})
-    check_not_negative(**numbered('costs', costs))
-    check_enough(len(costs), 'layer', k, 'stage')
-
-
-def check_layers(params, devices, layers, costs, num_chunks):
-    """Raise TypeError or ValueError unless each stage gets a layer."""
-    check_devices(devices)
-    check_positive_int(num_chunks=num_chunks)
-    needed, part = len(layers), 'device' if num_chunks == 1 else 'stage'
-    check_count(f'{needed} layers', 2 * needed, parameters=params)
-    check_enough(needed, 'layer', num_chunks * len(devices), part)
-    check_count(f'{needed} layers', needed, costs=costs)
-
-
-def check_micro_batches(num_examples, num_micro_batches):
-    """Raise TypeError or ValueError unless every part gets an example."""
-    check_positive_int(num_micro_batches=num_micro_batches)
-    check_enough(num_examples, 'example', num_micro_batches, 'micro-batch')
-
-
-def check_tensor_parts(X, y, device_parts, layers):
-    """Raise ValueError unless all layers have parameters, images a label."""
-    check_batch(X, y)
-    needed = 2 * len(layers) + 2
-    for parts in device_parts:
-        check_count(f'{len(layers)} layers and the last', needed, arrays=parts)
-
-
-def check_outputs(num_outputs, devices):
-    """Raise ValueError unless each device gets an output of every layer."""
-    check_devices(devices)
-    for count in num_outputs:
-        check_enough(count, 'output', len(devices), 'device')
-
-
-# Chapter 16: sharded training
-
-
-def check_replicated(
-    X, y, device_params, devices, lr, states, update, shards=False
-):
-    """Raise TypeError or ValueError unless a step can be taken.
-
-    `shards`: the rule gets parts of parameters.
-    """
-    check_replicas(device_params, devices)
-    check_step(X, y, device_params, devices, lr, states, update, shards)
-
-
-def check_step(X, y, arrays, devices, lr, states, update, shards=True):
-    """Raise TypeError or ValueError unless `update` can take a step."""
-    check_learning_rate(lr)
-    check_batch(X, y)
-    check_states(states, devices)
-    check_rule(update, states, arrays)
-    if shards and not any(states):
-        check_elementwise(update, arrays[0])
-
-
-def check_layer_arrays(device_arrays, devices, layers, name):
-    """Raise ValueError unless each device has two arrays for each layer."""
-    check_devices(devices)
-    lists = {f'lists in {name}': device_arrays}
-    check_count(f'{len(devices)} devices', len(devices), **lists)
-    for arrays, device in zip(device_arrays, devices):
-        two = {f'arrays in {name}, a weight and a bias each': arrays}
-        check_count(f'{len(layers)} layers', 2 * len(layers), **two)
-        for array in arrays:
-            if array.ctx != device:
-                raise ValueError(
-                    f'an array of {name} lives on {array.ctx}, but belongs on '
-                    f'{device}: list them in the order of the devices'
-                )
-
-
-def check_zero2(X, y, device_params, devices, lr, states, layers, update):
-    """Raise TypeError or ValueError unless a step can be taken."""
-    check_layer_arrays(device_params, devices, layers, 'device_params')
-    check_step(X, y, device_params, devices, lr, states, update)
-
-
-def check_shards(device_shards, shapes):
-    """Raise ValueError unless part j of each parameter is on device j."""
-    k = len(device_shards)
-    sizes = [sizes_of_slices(math.prod(shape), k) for shape in shapes]
-    for j, (shards, *needed) in enumerate(zip(device_shards, *sizes)):
-        if [shard.size for shard in shards] != needed:
-            raise ValueError(
-                f'the shards of device {j} have sizes '
-                f'{[shard.size for shard in shards]}, but parameters of '
-                f'shapes {list(shapes)} on {k} devices need {needed}: make '
-                'them with scatter_params'
-            )
-
-
-def check_zero3(
-    X, y, device_shards, devices, lr, states, shapes, layers, update
-):
-    """Raise TypeError or ValueError unless a step can be taken."""
-    check_layer_arrays(device_shards, devices, layers, 'device_shards')
-    check_shards(device_shards, shapes)
-    check_step(X, y, device_shards, devices, lr, states, update)
-
-
-def places_of(layout) -> onp.ndarray:
-    """Return the places that a layout has, sorted, each once."""
-    return onp.unique(
-        onp.concatenate([p.ravel() for own in layout for p in own])
-    )
-
-
-def check_layout(device_arrays, layout, new):
-    """Return how often the arrays of each device have the shapes of its part
-    of `layout`, one after the other. Raise ValueError unless they do, but for
-    one more array that is the same everywhere, and every place is there, as
-    in the `new` layout."""
-    held = [[place.shape for place in own] for own in layout]
-    times, more = divmod(len(device_arrays[0]), len(layout[0]))
-    if len(layout[0]) == 1 and times > 2:  # is the last one Adam's count?
-        lasts = [arrays[-1] for arrays in device_arrays]
-        more = all(
-            array.shape == (1,) and array.item() == lasts[0].item()
-            for array in lasts
-        )
-        times -= more
-    found = [shapes_of(a)[: len(a) - more] for a in device_arrays]
-    row = places_of(layout)
-    whole = len(row) > row.max(initial=-1)
-    if not whole or more > 1 or found != [times * own for own in held]:
-        raise ValueError(
-            f'arrays of shapes {found} do not fit the layout, which has '
-            f'{held}: give find_places the function and devices of the split'
-        )
-    check_count('layouts of the same shapes', len(row), places=places_of(new))
-    return times
-
-
-def check_recomputed(X, y, params, num_segments, layers):
-    """Raise TypeError or ValueError unless every segment gets a layer."""
-    check_batch(X, y)
-    check_replicas([params], [X.ctx])
-    check_layer_arrays([params], [X.ctx], layers, 'params')
-    check_positive_int(num_segments=num_segments)
-    check_enough(len(layers), 'layer', num_segments, 'segment')
-
-
-# Chapter 17: long sequences and experts
-
-
-def check_sequence(X, y, device_params, devices, num_heads, split):
-    """Raise TypeError or ValueError unless gradients can be computed."""
-    check_replicas(device_params, devices)
-    check_transformer(X, device_params[0], num_heads)
-    check_next_words(X, y, device_params[0])
-    places = split(X.shape[1], len(devices))
-    if not is_list_of(onp.ndarray, places):
-        raise TypeError(f'split must return NumPy arrays, not {places!r:.60}')
-    positions = [own.tolist() for own in places]
-    check_partition('split', positions, X.shape[1], len(devices))
-
-
-def check_experts(
-    X, y, replicas, experts, devices, num_choices, capacity, alpha
-):
-    """Raise TypeError or ValueError unless gradients can be computed."""
-    check_replicas(replicas, devices)
-    check_batch(X, y)
-    check_tokens(len(replicas[0][0]), 'the rows of params[0]', X=X, y=y)
-    check_positive_int(num_choices=num_choices, **given(capacity=capacity))
-    check_not_negative(alpha=alpha)
-    check_enough(len(experts), 'expert', num_choices, 'choice')
-    routed = {'rows of the router, one for each expert': replicas[0][1]}
-    check_count(f'{len(experts)} experts', len(experts), **routed)
-
-
-# Chapter 19: several machines
-
-
-def check_worker_shares(num_rows, shares, num_workers):
-    """Raise TypeError or ValueError unless every worker can get a row."""
-    check_shares(shares, num_rows, num_workers, who='worker')
-
-
-def as_scalar(name, value) -> float:
-    """Return a number, or an array with a single one, as a float; raise
-    TypeError for anything else."""
-    if isinstance(value, (np.ndarray, onp.ndarray)) and value.size == 1:
-        value = value.item()
-    if not is_number(value):
-        raise TypeError(f'{name} must be a number, not {value!r:.60}')
-    return float(value)
-
-
-def as_weight(value, name='count(y)') -> float:
-    """Return what a function has returned as a float; raise TypeError or
-    ValueError unless it is a finite number of at least 0."""
-    number = as_scalar(name, value)
-    check_not_negative(**{name: number})
-    return number
-
-
-def check_cluster(
-    counts, speed, num_micro_batches=1, max_norm=None, **functions
-):
-    """Raise TypeError or ValueError unless `train_on_cluster` can begin."""
-    check_positive_int(**counts, num_micro_batches=num_micro_batches)
-    check_positive_number(**given(speed=speed, max_norm=max_norm))
-    if speed is not None:
-        check_positive_number(**{'speed, in float32,': onp.float32(speed)})
-    needed = ['init', 'evaluate', 'net', 'loss', 'count']
-    such = {'update': 'adam or None', 'schedule': 'lambda step: 0.1 or None'}
-    for name, value in functions.items():
-        if name not in [*needed, *such]:
-            raise TypeError(
-                f'train_on_cluster has no argument {name!r}: the options are '
-                'net, loss, update, num_micro_batches, max_norm, count'
-            )
-        if not callable(value) and not (name in such and value is None):
-            hint = f' such as {such[name]}' if name in such else ''
-            raise TypeError(
-                f'{name} must be a function{hint}, not {value!r:.60}'
-            )
 
 
 # Chapters 21 and 22: other frameworks
@@ -1132,49 +603,95 @@ def check_installed(module):
         )
 
 
-# Chapter 23: scaling and cost
-
-ALGORITHMS = ('star', 'direct', 'ring', 'tree', 'halving-doubling', 'servers')
+# Chapter 11: update rules
 
 
-def check_exchange(
-    algorithm, k, num_bytes, alpha, beta, num_servers=1, group=1
-):
-    """Raise TypeError or ValueError unless an allreduce can be computed."""
-    if algorithm not in ALGORITHMS:
+def shapes_of(arrays) -> List[tuple]:
+    """Return the shape of each array."""
+    return [array.shape for array in arrays]
+
+
+def count_classes(net, params, X, y, X_test=None) -> Optional[int]:
+    """Return how many classes a network has scores for, from one example.
+
+    None if `y` are no labels: one number for a whole row of scores. Raises
+    ValueError if `net(X, params)` cannot compute scores, and what checks of
+    `net` raise. An example of `X_test` is tried, too.
+    """
+    if not all(
+        isinstance(data, onp.ndarray)
+        and data.size
+        and data.dtype.kind in 'fiu'
+        for data in (X, y, X if X_test is None else X_test)
+    ):
+        return None  # `Minibatches` says what is wrong
+    shape = try_net(net, params, X, 'X_train')
+    if X_test is not None:
+        try_net(net, params, X_test, 'X_test')
+    return shape[-1] if len(shape) == y.ndim + 1 and shape[-1] > 1 else None
+
+
+def try_net(net, params, X, name) -> tuple:
+    """Return the shape of the scores of the first example of X."""
+    dtype = 'float32' if X.dtype == 'float64' else X.dtype
+    try:
+        return net(np.array(X[:1], dtype=dtype), params).asnumpy().shape
+    except Exception as error:
+        if is_from_check(error):
+            raise type(error)(f'net({name}[:1], params): {error}') from None
         raise ValueError(
-            f'algorithm must be one of {", ".join(ALGORITHMS)}, not '
-            f'{algorithm!r}'
+            f'net cannot compute the scores of an example of shape '
+            f'{X.shape[1:]} with parameters of shapes '
+            f'{[param.shape for param in params]}: give net= and init= that '
+            f'fit each other and the data ({type(error).__name__})'
+        ) from error
+
+
+def is_from_check(error) -> bool:
+    """Return whether a check of ours has raised it, so that its message says
+    what to do."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    module = frame.f_globals.get('__name__', '')
+    own = module.startswith(('d2lmulti.', 'd2lbase.'))
+    return own and module.rpartition('.')[2].startswith(('check', 'values'))
+
+
+def check_alike(what: str, kinds: Collection[Any]) -> None:
+    """Raise ValueError unless arrays are alike."""
+    if len(set(kinds)) > 1:
+        raise ValueError(
+            f'arrays of more than one {what}, {kinds}: they must be alike on '
+            'all devices'
         )
-    check_positive_int(k=k, num_servers=num_servers, group=group)
-    check_not_negative(num_bytes=num_bytes, alpha=alpha, beta=beta)
-    check_divides('devices', k, group=group)
 
 
-def check_machine(batch_size, k, machine):
-    """Raise TypeError or ValueError unless a step can be predicted."""
-    check_positive_int(batch_size=batch_size, k=k)
-    check_num_rows(batch_size, k)
-    check_not_negative(
-        fixed=machine.fixed,
-        per_example=machine.per_example,
-        per_sum=machine.per_sum,
-        load=machine.load,
-        **numbered('times', machine.times),
-    )
-    check_at_least_one(at_once=machine.at_once)
-    check_number(lambda f: 0 <= f <= 1, 'from 0 to 1', overlap=machine.overlap)
+def check_no_bool(dtype: str) -> None:
+    """Raise TypeError for arrays of bool."""
+    if dtype == 'bool':
+        raise TypeError(
+            'a sum of bool arrays would be bool again, not a count: convert '
+            "them with astype('int32')"
+        )
 
 
-def check_failures(work, mtbf, interval, checkpoint_seconds, restart_seconds):
-    """Raise TypeError or ValueError unless a run with failures can end."""
-    check_positive_number(work=work, mtbf=mtbf, interval=interval)
-    check_not_negative(
-        checkpoint_seconds=checkpoint_seconds, restart_seconds=restart_seconds
-    )
-    attempt = interval + checkpoint_seconds + restart_seconds
-    if attempt > 20 * mtbf:
+def check_slices(n: Any, k: Any) -> None:
+    """Raise TypeError or ValueError unless n items can be cut for k."""
+    check_integer(0, n=n)
+    check_integer(1, k=k)
+
+
+def check_num_rows(
+    num_rows: int, num_owners: int, who: str = 'device'
+) -> None:
+    """Raise ValueError unless everyone can get a row."""
+    remedy = ' or a larger minibatch'
+    check_enough(num_rows, 'example', num_owners, who, remedy)
+
+
+def check_batch(X: Sized, y: Sized) -> None:
+    """Raise ValueError unless there are as many labels as examples."""
+    if len(X) != len(y):
         raise ValueError(
-            f'an attempt of {attempt:g} s would hardly ever end with a '
-            f'failure every {mtbf:g} s: save checkpoints more often'
+            f'{len(X)} examples but {len(y)} labels: X and y must have the '
+            'same length, as X[rows] and y[rows] have'
         )

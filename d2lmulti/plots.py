@@ -10,8 +10,7 @@ from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from tqdm import tqdm
 
-from d2lrun.basics import counted
-from d2lrun.findings import confront  # noqa: F401
+from d2lbase.values import counted
 
 __all__ = ['plot_results']
 

@@ -12,32 +12,31 @@ from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 import numpy as onp
 from mxnet import autograd, np
 
-from d2lrun.basics import counted
-from d2lrun.checkpoint_files import claim_checkpoints
-from d2lrun.same_training import (
-    ROUNDING,
-    TRIED,
-    WHOLE,  # noqa: F401  for chapter 19
-    checksum,
-    data_sums,
-    epoch_sums,
-)
-from d2lrun.settings import find_num_devices  # noqa: F401  for chapter 19
+from d2lbase.values import check_integer, counted
 
-from .check_rules import try_rule
 from .checkpoint import (
     Checkpoint,
     load_checkpoint,
     save_checkpoint,
     seed_random,
 )
-from .checks import as_scalar, as_weight, check_training
+from .checkpoint_files import claim_checkpoints
+from .checks import check_training
+from .cluster.checks import as_scalar, as_weight
 from .data import Minibatches
 from .devices import split_slices
-from .heterogeneous import adapt_shares, balanced_shares
-from .large_batch import norm
+from .learning.checks import try_rule
+from .learning.heterogeneous import adapt_shares, balanced_shares
+from .learning.large_batch import norm
 from .network import lenet, loss
 from .replicas import get_params
+from .same_training import (
+    ROUNDING,
+    TRIED,
+    checksum,
+    data_sums,
+    epoch_sums,
+)
 
 MARGIN = 0.03  # the fraction of its time that new shares must save
 
@@ -333,3 +332,17 @@ def check_init(params: Any) -> None:
             'init must return a list of MXNet arrays of float32, not '
             f'{params!r:.60}'
         )
+
+
+def find_num_devices(num_devices: Optional[int]) -> int:
+    """Return how many devices this worker has: as given, or else as
+    D2LMULTI_NUM_DEVICES in the environment says, or else 1."""
+    text = os.environ.get('D2LMULTI_NUM_DEVICES', '1')
+    if num_devices is None and not text.isdecimal():
+        raise ValueError(
+            'D2LMULTI_NUM_DEVICES must be the number of devices of this '
+            f'worker, not {text!r}'
+        )
+    num_devices = int(text) if num_devices is None else num_devices
+    check_integer(1, num_devices=num_devices)
+    return num_devices

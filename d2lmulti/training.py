@@ -7,9 +7,9 @@ __all__ = ['train_batch', 'sgd', 'backward', 'evaluate_accuracy', 'train', 'Trai
 import time
 from mxnet import autograd, npx
 from .checks import (as_labels, check_data, check_evaluation,
-                             check_finite, check_not_empty,
-                             check_train_batch, check_training,
+                             check_finite, check_train_batch, check_training,
                              count_classes)
+from .check_values import check_not_empty
 from .data import Minibatches, read_fashion_mnist, split_batch
 from .devices import try_devices
 from .network import init_params, lenet, loss
@@ -61,7 +61,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
         sgd(params, lr, len(X))
 
 # %% ../notebooks/05_training.ipynb #uninterrupted
-from .prepare.runtime import uninterrupted
+from .prepare.interrupts import uninterrupted
 
 train_batch = uninterrupted()(train_batch)
 

@@ -13,8 +13,10 @@ import subprocess
 import sys
 from typing import Iterator, List, Optional, Sequence
 
-from . import arm64, cuda, doctor_checks, doctor_mxnet
-from .console import Formatter, show_examples
+from d2lbase import arm64, cuda
+from d2lbase.console import Formatter, show_examples
+
+from . import doctor_checks, doctor_mxnet
 from .doctor_checks import GREEN, PYTHON, RED, YELLOW, Check
 
 COLORS = {GREEN: '\033[32m', YELLOW: '\033[33m', RED: '\033[31m'}

@@ -9,8 +9,8 @@ import sys
 from importlib import metadata
 from typing import Iterator, Optional
 
-from . import cuda
-from .settings import cache_folder, slowing_settings
+from d2lbase import cuda
+from d2lbase.mxnet_settings import cache_folder, slowing_settings
 
 GREEN, YELLOW, RED = 'green', 'yellow', 'red'
 PYTHON = sys.executable

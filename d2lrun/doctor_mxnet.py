@@ -10,9 +10,10 @@ import subprocess
 from importlib import metadata
 from typing import Any, Dict, Iterator, Optional
 
-from . import arm64, cuda
+from d2lbase import arm64, cuda
+from d2lbase.mxnet_settings import SETTINGS
+
 from .doctor_checks import GREEN, PYTHON, RED, YELLOW, Check, pinned, pip
-from .settings import SETTINGS
 
 WORKSPACES = 'MXNET_CPU_TEMP_COPY'
 MXNET2_FORK = 'https://github.com/smolix/mxnet'

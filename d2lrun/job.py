@@ -16,7 +16,8 @@ import sys
 import time
 from typing import Any, Callable, Sequence
 
-from .basics import check_integer, counted, is_number
+from d2lbase.values import check_integer, counted, is_number
+
 from .connection import SSH, end_roles, pinging, poll, send, start_agent
 from .events import Event
 from .join import join

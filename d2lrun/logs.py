@@ -14,7 +14,7 @@ import threading
 import time
 from typing import IO, Iterable, Sequence
 
-from .files import claim_folder
+from d2lbase.files import claim_folder
 
 STALLED = 10  # seconds in which a disk should take a line
 WAITING = 100_000  # lines that may wait for it; more are dropped

@@ -13,9 +13,10 @@ import signal
 import sys
 from typing import Any, Callable, Sequence
 
+from d2lbase.console import Formatter, report_errors, show_examples
+
 from .agent import END_SIGNALS, exit_on_signal
 from .connection import SSH
-from .console import Formatter, report_errors, show_examples
 from .job import launch, print_error
 from .rendezvous import Node
 from .report import JobFailed

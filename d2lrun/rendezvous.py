@@ -21,9 +21,10 @@ import threading
 import urllib.parse
 from typing import Any, Callable, Iterator, NamedTuple
 
-from . import files
+from d2lbase import files
+from d2lbase.values import counted
+
 from .agent import start_thread
-from .basics import counted
 from .channel import MAX_HELLO, Channel
 from .connection import send_line
 from .events import integer_in

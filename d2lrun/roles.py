@@ -25,10 +25,13 @@ from typing import (
     Union,
 )
 
+from d2lbase.mxnet_settings import SETTINGS
+
 from .agent import PORTS, SOCKETS
 from .channel import Channel
-from .settings import EXIT_HOOK, SETTINGS
 
+# Comes first on the PYTHONPATH of workers: Python loads what is in it.
+EXIT_HOOK = pathlib.Path(__file__).with_name('exit_hook')
 DEFAULTS = {
     **SETTINGS,
     # An array of so many numbers is split over the servers.

@@ -33,7 +33,7 @@ def main() -> None:
     os.umask(0o077)  # for MXNet's socket, if that is a file
     library = load_library()
     if library is None:
-        load_own('optimizers').guard_pickle()
+        load_own('d2lrun', 'optimizers').guard_pickle()
         import_plain_mxnet()  # serves, and ends there
         return
     store = ctypes.c_void_p()
@@ -68,9 +68,9 @@ def load_library() -> ctypes.CDLL | None:
     return None
 
 
-def load_own(name: str) -> Any:
-    """Return a module of this folder, which need not be a package here."""
-    path = HERE / f'{name}.py'
+def load_own(package: str, name: str) -> Any:
+    """Return a module of ours; its package may not be installed here."""
+    path = HERE.parent / package / f'{name}.py'
     spec: Any = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -79,7 +79,7 @@ def load_own(name: str) -> Any:
 
 def import_plain_mxnet() -> types.ModuleType:
     """Import MXNet as d2lmulti does, on newer Pythons too, without it."""
-    load_own('newer_python').install()
+    load_own('d2lbase', 'newer_python').install()
     return importlib.import_module('mxnet')
 
 
@@ -97,7 +97,7 @@ def check(library: ctypes.CDLL, status: int) -> None:
 def set_optimizer(store: ctypes.c_void_p, body: bytes) -> None:
     """Let the server apply the pickled optimizer that a worker has sent; a
     stranger, whom nothing here can tell from one, gets nothing else run."""
-    optimizers = load_own('optimizers')
+    optimizers = load_own('d2lrun', 'optimizers')
     try:
         optimizer = optimizers.load_optimizer(body, import_as_worker)
     except optimizers.Refused as error:

@@ -23,7 +23,7 @@ case $build in
     *) echo "there is no build $build: cpu, gpu, mxnet2 or frameworks" >&2
         exit 1 ;;
 esac
-# There MXNet takes BLAS from SciPy: see d2lrun/arm64.py.
+# There MXNet takes BLAS from SciPy: see d2lbase/arm64.py.
 [ "$(uname -m)" != aarch64 ] || [ $newest -lt 12 ] || newest=12
 log=.venv-setup.log again='make env'
 [ "$build" = cpu ] || again="make env BUILD=$build"
@@ -362,7 +362,7 @@ with_uv || with_pip || {
 }
 
 # A kernel has threads before it imports MXNet, each with its own heap, and
-# `d2lrun/machine.py` comes too late to give all the same one.
+# `d2lmulti/prepare/machine.py` comes too late to give all the same one.
 # It looks for a home, which the user of a container may not have.
 HOME=${HOME:-$PWD} && export HOME
 run $venv/bin/python -m ipykernel install --sys-prefix \

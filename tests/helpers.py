@@ -23,9 +23,10 @@ import pytest
 from mxnet import autograd, np, npx
 
 import d2lmulti
-from d2lmulti import cluster
+from d2lbase import newer_python
+from d2lmulti.cluster import cluster
 from d2lmulti.prepare import runtime
-from d2lrun import Limits, newer_python
+from d2lrun import Limits
 from d2lrun.job import NOTICE
 
 # Chapters 21 and 22 need PyTorch and TensorFlow, so `make test` leaves them
@@ -418,7 +419,7 @@ def put_in(monkeypatch, function, old, new):
     mutant = mutated(function, old, new)
     for name, module in list(sys.modules.items()):
         if name.split('.')[0] in (
-            *('d2lmulti', 'd2lrun', 'helpers'),
+            *('d2lbase', 'd2lmulti', 'd2lrun', 'helpers'),
         ) or name.startswith('test_'):
             if getattr(module, function.__name__, None) is function:
                 monkeypatch.setattr(module, function.__name__, mutant)

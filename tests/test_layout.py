@@ -1,4 +1,4 @@
-"""The house: taught code on top, machinery below."""
+"""The house: which module imports which, and what is public."""
 
 import ast
 import importlib
@@ -12,139 +12,76 @@ import pytest
 from one_file import CORE, taught_cells
 
 import d2lmulti
-from grading.cells import name_of
 
-ROOT = pathlib.Path(d2lmulti.__file__).parent
-NOTEBOOKS = ROOT.parent / 'notebooks'
-STEMS = [path.stem for path in sorted(NOTEBOOKS.glob('*.ipynb'))]
-TAUGHT = [  # in the order of the chapters
-    name_of(stem) for stem in STEMS if (ROOT / f'{name_of(stem)}.py').exists()
-]
-# What no other module of ours may stand below, from the ground up.
-FLOORS = [
-    {
-        *('check_data', 'check_rules', 'one_file'),
-        *('plots', 'prepare', 'datasets', 'hangs'),
-    },
-    {'checks', 'devices', 'network'},
-    {
-        *('check_mesh', 'check_pipeline', 'check_planner'),
-        *('checkpoint', 'data', 'replicas'),
-    },
-    {
-        'timeline',
-        'model_parallel',
-        'training',
-        'sync_batch_norm',
-        'collectives',
-        'compression',
-        'large_batch',
-        'heterogeneous',
-        'transformer',
-        'sharding',
-        'sequences_experts',
-        'mesh',
-    },
-    {'cluster', 'causes', 'resume', 'scaling', 'bugs'},
-    {'budgets'},
-    {'__init__', '__main__'},
-]
-
-
-# What chapters import of what is written by hand, and what one alone does.
-BY_HAND = {'checks', 'plots', 'prepare', 'datasets'}
-ALSO = {
-    'cluster': {'resume'},
-    'mesh': {'check_mesh', 'check_pipeline'},
-    'model_parallel': {'check_pipeline'},
-    'scaling': {'check_planner'},
+ROOT = pathlib.Path(d2lmulti.__file__).parents[1]
+NOTEBOOKS = ROOT / 'notebooks'
+# Which of our packages each may import.
+BELOW = {
+    'd2lbase': set(),
+    'd2lmulti': {'d2lbase', 'd2lrun', 'samestep'},
+    'd2lrun': {'d2lbase'},
+    'samestep': set(),
 }
 
-OTHER = ROOT.parent / 'd2lrun'  # the house below: jobs and the doctor
-# What of ours may use it: chapters show how to run jobs, but need none;
-# chapter 6 takes its sentences about the machine from there.
-USES_OTHER = {'checks', 'check_rules', 'plots', 'prepare', 'datasets'}
-USES_OTHER |= {'checkpoint', 'resume', 'causes', '__main__'}
+
+def exported(path):
+    """Return the name of the module that a notebook exports, or None."""
+    found = re.search(r'#\| default_exp ([\w.]+)', path.read_text())
+    return found and f'd2lmulti.{found[1]}'
 
 
-def module_of(path):
-    """Return the part of the house that a file belongs to."""
-    return path.relative_to(ROOT).parts[0].replace('.py', '')
+TAUGHT = [*filter(None, map(exported, sorted(NOTEBOOKS.glob('*.ipynb'))))]
 
 
-def imports_of(path):
-    """Yield the parts of the house from which a file imports."""
-    depth = len(path.relative_to(ROOT).parts)
+def files(*packages):
+    """Return {name of a module: its file}."""
+    return {
+        '.'.join(path.relative_to(ROOT).with_suffix('').parts).replace(
+            '.__init__', ''
+        ): path
+        for package in packages or BELOW
+        for path in (ROOT / package).rglob('*.py')
+    }
+
+
+def imports_of(module, path):
+    """Return the modules of ours that a file imports, in functions too."""
+    package = module.split('.')
+    if path.name != '__init__.py':
+        package.pop()
+    found = set()
     for node in ast.walk(ast.parse(path.read_text())):
-        if not isinstance(node, ast.ImportFrom) or not node.level:
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                names = [
-                    getattr(node, 'module', None) or '',
-                    *(alias.name for alias in node.names),
-                ]
-                packages = {name.split('.')[0] for name in names}
-                assert 'd2lmulti' not in packages, f'{path}: import relatively'
-                if 'd2lrun' in packages:
-                    assert module_of(path) in USES_OTHER, path
-            continue
-        if node.level < depth:  # inside of prepare or datasets
-            continue
-        if node.module:
-            yield node.module.split('.')[0]
-        else:
-            yield from (alias.name for alias in node.names)
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            around = package[: len(package) + 1 - node.level]
+            base = '.'.join(
+                (around if node.level else [])
+                + ([node.module] if node.module else [])
+            )
+            names = {f'{base}.{alias.name}' for alias in node.names}
+            found |= {name if name in MODULES else base for name in names}
+    return {name for name in found if name.split('.')[0] in BELOW} - {module}
 
 
-def files():
-    return sorted(
-        path
-        for path in ROOT.rglob('*.py')
-        if path.parent.name != 'fashion_mnist'
-    )
+MODULES = files()
+IMPORTS = {name: imports_of(name, path) for name, path in MODULES.items()}
 
 
-def floor(module):
-    return next(i for i, names in enumerate(FLOORS) if module in names)
-
-
-@pytest.mark.parametrize(
-    'path', files(), ids=lambda path: str(path.relative_to(ROOT))
-)
-def test_no_import_runs_upward(path):
-    module = module_of(path)
-    for other in imports_of(path):
-        assert floor(other) <= floor(module), f'{module} imports {other}'
-        if floor(other) == floor(module) and {module, other} <= set(TAUGHT):
-            assert TAUGHT.index(other) < TAUGHT.index(module)
-        if module in TAUGHT and other not in TAUGHT:
-            assert other in BY_HAND | ALSO.get(module, set()), module
-        if module == 'checks':
-            assert other in ('check_data', 'check_rules')  # its own parts
-        elif module in (
-            *('check_data', 'check_rules', 'one_file', 'plots'),
-            *('prepare', 'datasets'),
-        ):
-            pytest.fail(f'{module} needs nothing of ours, not {other}')
+@pytest.mark.parametrize('module', MODULES)
+def test_imports_run_downward(module):
+    """From one package to those below; a chapter imports earlier ones."""
+    package = module.split('.')[0]
+    for other in IMPORTS[module]:
+        assert other.split('.')[0] in BELOW[package] | {package}, other
+        if {module, other} <= {*TAUGHT}:
+            assert TAUGHT.index(other) < TAUGHT.index(module), other
 
 
 def test_no_import_runs_in_a_circle():
-    below = {}
-    for path in files():
-        below.setdefault(module_of(path), set()).update(imports_of(path))
-    check_order(below)
-
-
-def test_no_import_of_the_other_house_runs_in_a_circle():
     """Not even one for types alone."""
-    below = {}
-    for path in OTHER.glob('*.py'):
-        below[path.stem] = others = set()
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.level:
-                names = [alias.name for alias in node.names]
-                others |= {node.module} if node.module else {*names}
-    assert 'report' in below['watch'] and 'job' in below['options']
-    check_order(below)
+    assert 'd2lrun.report' in IMPORTS['d2lrun.watch']
+    check_order(IMPORTS)
 
 
 # What is named alike on purpose: each command's own, and what a script that
@@ -152,9 +89,9 @@ def test_no_import_of_the_other_house_runs_in_a_circle():
 ALIKE = {'main', 'make_parser', 'load_own'}
 
 
-def test_one_name_means_one_thing_in_both_houses():
+def test_one_name_means_one_thing_in_all_packages():
     homes = {}
-    for path in [*files(), *OTHER.rglob('*.py')]:
+    for path in files('d2lbase', 'd2lmulti', 'd2lrun').values():
         if path.stem not in ('one_file', 'records'):  # which repeat chapters
             for node in ast.parse(path.read_text()).body:
                 if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -174,35 +111,30 @@ def check_order(below):
             del below[module]
 
 
-def load(module):
-    """Return a module of the upper house."""
-    return importlib.import_module(f'd2lmulti.{module}')
-
-
-def test_the_public_names_are_those_that_modules_export():
+def test_the_public_names_are_those_that_chapters_export():
     names = d2lmulti.__all__
     assert len(set(names)) == len(names)
     for name in names:
-        assert callable(getattr(d2lmulti, name))
-        assert not (ROOT / name).exists()
-        assert not (ROOT / f'{name}.py').exists(), name
+        assert hasattr(d2lmulti, name)
+        assert f'd2lmulti.{name}' not in MODULES
     for module in TAUGHT:
-        exported = load(module).__all__
-        first = names.index(exported[0]) if exported else 0
-        assert names[first : first + len(exported)] == exported
+        for name in importlib.import_module(module).__all__:
+            assert name in names, module
 
 
 def test_what_docstrings_name_is_public():
     """Operator is what `profile` returns; nobody needs to make one."""
     known = {
         name
-        for module in TAUGHT + ['checkpoint', 'plots']
-        for name, thing in vars(load(module)).items()
+        for module in [*TAUGHT, 'd2lmulti.checkpoint', 'd2lmulti.plots']
+        for name, thing in vars(importlib.import_module(module)).items()
         if getattr(thing, '__module__', '').startswith('d2lmulti')
     }
     public = {*d2lmulti.__all__, 'Operator'}
     for name in d2lmulti.__all__:
         thing = getattr(d2lmulti, name)
+        if not callable(thing):
+            continue
         named = {*re.findall(r'`(\w+)`', inspect.getdoc(thing))}
         named -= {*inspect.signature(thing).parameters}
         assert not named & known - public, name

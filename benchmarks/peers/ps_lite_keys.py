@@ -10,7 +10,7 @@ class Trainer(ps_lite.Trainer):
 
     def join(self, params):
         """Return what sums the gradients of a step."""
-        from d2lmulti.cluster import KVStoreAllreduce
+        from d2lmulti.cluster.cluster import KVStoreAllreduce
 
         return KVStoreAllreduce(self.store, params)
 

@@ -4,7 +4,7 @@ import statistics
 
 from peers import OURS
 
-from d2lmulti.scaling import fit_relative
+from d2lmulti.judgment.scaling import fit_relative
 
 from .tables import column, spread, table
 

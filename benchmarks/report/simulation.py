@@ -7,8 +7,8 @@ import numpy
 from peers import DDP, HOROVOD, OURS, PUSH_AND_PULL
 from tasks.data import first_params
 
+from d2lmulti.judgment.scaling import allreduce_seconds, fit_relative
 from d2lmulti.plots import LINE_STYLES
-from d2lmulti.scaling import allreduce_seconds, fit_relative
 
 from .steps import rates
 

@@ -7,7 +7,10 @@ def measure(trial):
     """Return the seconds of a step of 512 images without batch
     normalization, with the statistics of each shard, and synchronized."""
     import d2lmulti
-    from d2lmulti.sync_batch_norm import init_params_bn, train_batch_bn
+    from d2lmulti.learning.sync_batch_norm import (
+        init_params_bn,
+        train_batch_bn,
+    )
 
     devices = d2lmulti.try_devices(trial['devices'])
     params, averages = init_params_bn()

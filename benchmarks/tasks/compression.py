@@ -28,7 +28,7 @@ def measure(trial):
 
 def run_chapter():
     """Return the names that the chapter's tagged cells leave behind."""
-    from d2lmulti import compression
+    from d2lmulti.communication import compression
 
     names = {**vars(compression)}
     for cell in nbformat.read(CHAPTER, 4).cells:

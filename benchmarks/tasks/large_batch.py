@@ -34,7 +34,8 @@ def measure(trial):
 
 def run_chapter():
     """Return the names that the chapter's tagged cells leave behind."""
-    from d2lmulti import data, large_batch
+    from d2lmulti import data
+    from d2lmulti.learning import large_batch
 
     names = {**vars(data), **vars(large_batch), 'onp': numpy}
     for cell in nbformat.read(CHAPTER, 4).cells:

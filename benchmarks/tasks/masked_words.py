@@ -9,7 +9,7 @@ NUM_EPOCHS, BATCH_SIZE, PEAK = 40, 64, 0.005
 def measure(trial):
     """Return the losses on hidden held-out words, with attention, without
     it, and by frequency alone; for one seed."""
-    from d2lmulti import transformer
+    from d2lmulti.learning import transformer
 
     tokens, held_out, size = read_tokens()
     trained = {'with': train(tokens, size, trial['seed'])}
@@ -27,7 +27,7 @@ def read_tokens():
     import numpy as np
 
     from d2lmulti.datasets.alice import read_sentences
-    from d2lmulti.transformer import build_vocab, encode
+    from d2lmulti.learning.transformer import build_vocab, encode
 
     sentences = read_sentences(max_length=20)
     np.random.RandomState(0).shuffle(sentences)
@@ -47,8 +47,8 @@ def train(tokens, size, seed):
     import mxnet as mx
 
     from d2lmulti import Minibatches, backward, get_params
-    from d2lmulti.large_batch import adam, warmup_and_decay
-    from d2lmulti.transformer import (
+    from d2lmulti.learning.large_batch import adam, warmup_and_decay
+    from d2lmulti.learning.transformer import (
         count_tokens,
         init_transformer,
         mask_words,
@@ -77,7 +77,7 @@ def hidden_loss(params, held_out, size):
     """Return the mean loss of the held-out words that the mask replaces."""
     from mxnet import np
 
-    from d2lmulti.transformer import (
+    from d2lmulti.learning.transformer import (
         MASK,
         count_tokens,
         mask_words,
@@ -95,7 +95,7 @@ def frequency_loss(tokens, held_out, size):
     """Return the loss of guessing each word by its frequency alone."""
     import numpy as np
 
-    from d2lmulti.transformer import MASK, mask_words
+    from d2lmulti.learning.transformer import MASK, mask_words
 
     X, y = mask_words(held_out, 1000, size)
     counts = np.bincount(tokens[tokens > 0], minlength=size) + 0.5

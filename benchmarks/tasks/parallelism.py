@@ -35,7 +35,10 @@ def pipeline_works(devices):
     """Return what to time with a stack of convolutions as a pipeline."""
     from mxnet import np
 
-    from d2lmulti.model_parallel import pipeline_gradients, split_layers
+    from d2lmulti.model_parallelism.model_parallel import (
+        pipeline_gradients,
+        split_layers,
+    )
 
     layers, params = conv_stack()
     X, y = np.ones((64, 32, 28, 28)), np.zeros(64, dtype='int32')
@@ -71,7 +74,7 @@ def tensor_works(devices):
     """Return what to time with a wide LeNet, tensor-parallel."""
     from mxnet import np
 
-    from d2lmulti.model_parallel import (
+    from d2lmulti.model_parallelism.model_parallel import (
         LENET,
         pipeline_gradients,
         shard_params,

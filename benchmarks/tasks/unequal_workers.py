@@ -34,7 +34,7 @@ def measure(trial):
 def main():
     """Measure in this worker; rank 0 prints the result."""
     import d2lmulti
-    from d2lmulti import cluster
+    from d2lmulti.cluster import cluster
 
     devices, params = d2lmulti.try_devices(1), d2lmulti.init_params()
     X, y, _, _ = d2lmulti.read_fashion_mnist()
@@ -66,7 +66,7 @@ class Worker:
 
     def __init__(self, store, params, devices):
         import d2lmulti
-        from d2lmulti import cluster
+        from d2lmulti.cluster import cluster
 
         self.book, self.cluster = d2lmulti, cluster
         self.store, self.devices = store, devices

@@ -12,7 +12,7 @@ from typing import List, Optional, Tuple
 import mxnet as mx
 from mxnet import np, npx
 
-from d2lrun.cuda import explain_error
+from d2lbase.cuda import explain_error
 
 
 def find_gpus() -> Tuple[List[mx.Context], List[str]]:

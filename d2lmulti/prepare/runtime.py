@@ -2,20 +2,23 @@
 
 `import d2lmulti` calls `prepare` once, before anything imports MXNet. By
 default MXNet runs two logical CPU devices no faster than one; each setting,
-below and in `d2lrun.settings`, removes one reason. Chapter 1 shows the
-effect. What needs no MXNet is in d2lrun: what its C library and processor
-need, what finds CUDA's libraries and arm64's BLAS, and what lets MXNet run on
-newer Pythons.
+below, in `machine` and in `d2lbase.mxnet_settings`, removes one reason.
+Chapter 1 shows the effect. What the launcher and its doctor need, too, is in
+`d2lbase`: the variables, what finds CUDA's libraries and arm64's BLAS, and
+what lets MXNet run on newer Pythons.
 """
 
+import contextlib
 import os
 import sys
 import types
+import warnings
+from typing import Iterator, List
 
-from d2lrun import arm64, cuda, machine, newer_python
-from d2lrun.machine import unprepared_env  # noqa: F401  for chapter 1
-from d2lrun.settings import SETTINGS, temporary_env, warn_of_settings
-from d2lrun.signals import uninterrupted  # noqa: F401  for the steps
+from d2lbase import arm64, cuda, newer_python
+from d2lbase.mxnet_settings import SETTINGS
+
+from . import machine
 
 
 def prepare() -> None:
@@ -69,3 +72,41 @@ def limit_engine_threads() -> None:
     from mxnet import base
 
     machine.limit_threads(base._LIB, base.check_call)
+
+
+@contextlib.contextmanager
+def temporary_env(**variables: str) -> Iterator[None]:
+    """Set environment variables until the block ends."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            del os.environ[name]
+            if value is not None:
+                os.environ[name] = value
+
+
+def warn_of_settings(late: List[str], threads: str) -> None:
+    """Warn of settings that cannot take effect, on the line that imports us.
+
+    `late`: those that MXNet may have read before, because it was imported
+    earlier. `threads`: OMP_NUM_THREADS; above 1 it holds for other
+    libraries, but not for MXNet's devices.
+    """
+    if late:
+        warnings.warn(
+            'MXNet was imported before d2lmulti, so these settings may have '
+            f'no effect: {", ".join(late)}. Two CPU devices may be no faster '
+            'than one. Restart Python and import d2lmulti first.',
+            stacklevel=4,
+        )
+    if threads != '1':
+        warnings.warn(
+            f'OMP_NUM_THREADS={threads} holds for other libraries, but '
+            "MXNet's CPU devices use one thread each: with more, two of "
+            'them hang in OpenBLAS. Unset it or set it to 1 to silence this '
+            'warning.',
+            stacklevel=4,
+        )

@@ -49,9 +49,9 @@ def load_hidden() -> None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-def load_own(name: str) -> Any:
-    """Return a module of the launcher, which may not be installed here."""
-    path = os.path.join(HERE, f'../{name}.py')
+def load_own(package: str, name: str) -> Any:
+    """Return a module of ours; its package may not be installed here."""
+    path = os.path.join(HERE, f'../../{package}/{name}.py')
     spec: Any = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -335,7 +335,7 @@ def make_recorder(path: str) -> Any:
     claim = claim_file(path)
     library = '<frozen', *starts_of_packages(), *starts_of_python()
     try:
-        recorder = load_own('records').Recorder(path, library)
+        recorder = load_own('d2lrun', 'records').Recorder(path, library)
     except OSError as error:
         claim.close()
         with contextlib.suppress(OSError):
@@ -407,7 +407,7 @@ def check_optimizers(KVStore: Any) -> None:
 
     def checked_set(store: Any, optimizer: Any) -> None:
         if 'dist' in store.type:
-            load_own('optimizers').check_optimizer(optimizer)
+            load_own('d2lrun', 'optimizers').check_optimizer(optimizer)
         set_optimizer(store, optimizer)
 
     if set_optimizer:
@@ -486,9 +486,11 @@ def note_folders(notes: NoteWriter) -> None:
 
 
 load_hidden()
-load_own('newer_python').install()  # a script may import MXNet first
+load_own(
+    'd2lbase', 'newer_python'
+).install()  # a script may import MXNet first
 if os.environ.get('DMLC_ROLE') == 'server':
-    load_own('optimizers').guard_pickle()
+    load_own('d2lrun', 'optimizers').guard_pickle()
 if os.environ.get('DMLC_ROLE') == 'worker':
     notes = NoteWriter()
     outcome = Outcome(notes)

@@ -15,7 +15,8 @@ from matplotlib import pyplot
 from mxnet import np, npx
 
 import d2lmulti
-from d2lmulti import model_parallel, scaling
+from d2lmulti.judgment import scaling
+from d2lmulti.model_parallelism import model_parallel
 from samestep import same_step
 
 ROOT = pathlib.Path(__file__).parents[2]

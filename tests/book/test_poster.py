@@ -17,7 +17,7 @@ from printing import text_sizes
 from pypdfium2 import PdfDocument
 
 from d2lmulti import direct_allreduce, ring_allreduce
-from d2lmulti.collectives import count_sent
+from d2lmulti.communication.collectives import count_sent
 from d2lmulti.replicas import allreduce
 
 A3 = (842, 1191)  # points

@@ -24,10 +24,10 @@ from helpers import (
     wait_until,
 )
 
+from d2lbase.values import check_integer
 from d2lmulti import checks
 from d2lmulti.prepare import runtime
 from d2lrun import JobFailed, agent, launch, logs, roles, serve
-from d2lrun.basics import check_integer
 
 pytestmark = [pytest.mark.timeout(90), pytest.mark.ci]
 

@@ -417,14 +417,14 @@ def test_a_file_of_an_earlier_job_is_written_again(job, tmp_path):
         (
             'Current thread 0x1 (most recent call first):\n'
             '  File "/a/.venv/lib/python3.8/site-packages/mxnet/x.py", line 1'
-            ' in wait\n  File "/a/d2lmulti/cluster.py", line 3 in step\n'
+            ' in wait\n  File "/a/d2lmulti/training.py", line 3 in step\n'
             '  File "/b/my.py", line 5 in <module>\n',
             'my.py:5',
         ),
         *(
             (
                 'Current thread 0x1 (most recent call first):\n'
-                '  File "/a/d2lmulti/cluster.py", line 3 in step\n'
+                '  File "/a/d2lmulti/cluster/cluster.py", line 3 in step\n'
                 f'  File "{path}", line 5 in <module>\n',
                 f'{path.rpartition("/")[2]}:5',
             )

@@ -6,8 +6,9 @@ import pathlib
 
 import pytest
 
+from d2lbase import arm64
 from d2lmulti.prepare import runtime
-from d2lrun import arm64, doctor, doctor_mxnet
+from d2lrun import doctor, doctor_mxnet
 
 SCIPY = 'scipy.libs/libopenblasp-r0-dff490c2.3.18.so'
 FORTRAN = 'scipy.libs/libgfortran-daac5196.so.5.0.0'

@@ -12,7 +12,8 @@ import sys
 import pytest
 from helpers import without_notice
 
-from d2lrun import cuda, doctor, doctor_checks, doctor_mxnet
+from d2lbase import cuda
+from d2lrun import doctor, doctor_checks, doctor_mxnet
 
 try:
     import tomllib

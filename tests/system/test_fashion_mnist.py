@@ -9,10 +9,9 @@ import threading
 import numpy as onp
 import pytest
 
-from d2lmulti.datasets.fashion_mnist import read_fashion_mnist
-from d2lrun import data_files
-from d2lrun.data_files import FULL, read_idx
-from d2lrun.files import download
+from d2lmulti.datasets import fashion_mnist
+from d2lmulti.datasets.download import download
+from d2lmulti.datasets.fashion_mnist import FULL, read_fashion_mnist, read_idx
 
 NAMES = list(FULL)
 
@@ -181,9 +180,9 @@ def test_a_server_that_keeps_us_waiting_is_given_up(
 def empty_cache(tmp_path, monkeypatch):
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'home'))
     monkeypatch.delenv('D2LMULTI_DATA', raising=False)
-    is_file = data_files.Path.is_file
+    is_file = fashion_mnist.Path.is_file
     monkeypatch.setattr(
-        data_files.Path,
+        fashion_mnist.Path,
         'is_file',
         lambda path: (
             is_file(path) and not str(path).startswith('/usr/share/datasets')
@@ -194,7 +193,7 @@ def empty_cache(tmp_path, monkeypatch):
 def test_without_a_network_the_message_says_what_helps(
     empty_cache, monkeypatch
 ):
-    monkeypatch.setattr(data_files, 'MIRRORS', ['http://127.0.0.1:9/'])
+    monkeypatch.setattr(fashion_mnist, 'MIRRORS', ['http://127.0.0.1:9/'])
     with pytest.raises(ConnectionError) as caught:
         read_fashion_mnist(full=True)
     for part in ('127.0.0.1:9', 'D2LMULTI_DATA', 'dataset-fashion-mnist'):
@@ -204,7 +203,7 @@ def test_without_a_network_the_message_says_what_helps(
 def test_the_cache_is_filled_once_and_used_again(
     empty_cache, server, monkeypatch
 ):
-    monkeypatch.setattr(data_files, 'MIRRORS', [server + 'good/'])
+    monkeypatch.setattr(fashion_mnist, 'MIRRORS', [server + 'good/'])
     assert len(read_fashion_mnist(full=True)[0]) == 6
-    monkeypatch.setattr(data_files, 'MIRRORS', [])
+    monkeypatch.setattr(fashion_mnist, 'MIRRORS', [])
     assert len(read_fashion_mnist(full=True)[0]) == 6

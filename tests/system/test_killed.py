@@ -21,10 +21,9 @@ import numpy as onp
 import d2lmulti
 from mxnet import np
 from d2lmulti.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from d2lmulti.large_batch import adam
-from d2lmulti.model_parallel import LENET
-from d2lmulti.sharding import (find_places, reshard, scatter_params,
-                               train_batch_zero2)
+from d2lmulti.learning.large_batch import adam
+from d2lmulti.model_parallelism.model_parallel import LENET
+from d2lmulti import find_places, reshard, scatter_params, train_batch_zero2
 
 folder, num_devices = sys.argv[1], int(sys.argv[2])
 np.empty = functools.partial(np.empty, dtype='float64')

@@ -12,7 +12,7 @@ import pytest
 from helpers import run
 from mxnet import gluon, np
 
-from d2lrun import newer_python
+from d2lbase import newer_python
 
 pytestmark = pytest.mark.skipif(
     not mx.__version__.startswith('1.9'),

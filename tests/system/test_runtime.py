@@ -12,8 +12,7 @@ import nbformat
 import pytest
 from helpers import SUPPORT_NEWER_PYTHON, run
 
-from d2lmulti.prepare import runtime
-from d2lrun import machine
+from d2lmulti.prepare import machine, runtime
 
 SHOW = (
     'import os, json; print(json.dumps({n: os.environ.get(n) for n in '

@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.ci
 
 ROOT = pathlib.Path(__file__).parents[2]
-PACKAGES = 'd2lmulti/', 'd2lrun/', 'samestep/'
+PACKAGES = 'd2lbase/', 'd2lmulti/', 'd2lrun/', 'samestep/'
 TRAIN = """
 import d2lmulti
 assert d2lmulti.__file__.startswith({folder!r}), d2lmulti.__file__

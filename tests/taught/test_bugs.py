@@ -7,7 +7,7 @@ import numpy as onp
 import pytest
 from helpers import put_in
 
-from d2lmulti import bugs
+from d2lmulti.judgment import bugs
 from samestep import same_step
 
 CAUSES = {  # for two devices

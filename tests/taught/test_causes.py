@@ -14,7 +14,7 @@ from mxnet import autograd, base, gluon, np, npx
 import d2lmulti
 from d2lmulti import causes
 from d2lmulti.causes import record_waits, seconds_to_load
-from d2lrun.findings import (
+from d2lmulti.findings import (
     contention_finding,
     exchange_finding,
     input_finding,

@@ -37,13 +37,15 @@ from hypothesis import strategies as st
 from mxnet import autograd, np, npx
 
 import d2lmulti
-from d2lmulti import cluster, large_batch, resume
+from d2lmulti import checkpoint_files, resume, same_training
 from d2lmulti.checkpoint import (
     Checkpoint,
     load_checkpoint,
     save_checkpoint,
 )
-from d2lrun import JobFailed, Limits, checkpoint_files, launch, same_training
+from d2lmulti.cluster import cluster
+from d2lmulti.learning import large_batch
+from d2lrun import JobFailed, Limits, launch
 
 TESTS = str(pathlib.Path(__file__).parents[1])  # for helpers
 
@@ -136,7 +138,7 @@ import numpy as onp
 from d2lmulti import (Minibatches, get_params, init_params, lenet,
                       read_fashion_mnist, resume, try_devices)
 from d2lmulti.checkpoint import Checkpoint
-from d2lmulti.cluster import (KVStoreAllreduce, RankOrderAllreduce,
+from d2lmulti.cluster.cluster import (KVStoreAllreduce, RankOrderAllreduce,
                                broadcast_params,
                               cluster_allreduce, cluster_step,
                               connect_kvstore)
@@ -527,7 +529,7 @@ def train(store, name, folder=None, training=small_training, **options):
     def connect():
         yield OwnKeys(store, name)
 
-    d2lmulti.cluster.connect_kvstore = connect
+    d2lmulti.cluster.cluster.connect_kvstore = connect
     try:
         training(folder, **options)
         print(f'{name}: trained')
@@ -535,16 +537,16 @@ def train(store, name, folder=None, training=small_training, **options):
         print(f'{name}: {error}')
 
 def train_counted(store, name, folder):
-    taken, original = [], d2lmulti.cluster.worker_rows
+    taken, original = [], d2lmulti.cluster.cluster.worker_rows
 
     def note(*args):
         taken.append(original(*args))
         return taken[-1]
 
-    d2lmulti.cluster.worker_rows = note
+    d2lmulti.cluster.cluster.worker_rows = note
     train(store, name, folder, elastic=True, num_devices=number,
           init=tiny_init, net=tiny_net)
-    d2lmulti.cluster.worker_rows = original
+    d2lmulti.cluster.cluster.worker_rows = original
     onp.savez(f'{path}/rows-{store.rank}.npz', *taken)
 
 def resume_from(store, name, **state):

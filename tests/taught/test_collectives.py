@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from mxnet import np
 
 import d2lmulti
-from d2lmulti import collectives, training
+from d2lmulti import training
+from d2lmulti.communication import collectives
 
 ALGORITHMS = {
     'star': d2lmulti.allreduce,
@@ -137,7 +138,9 @@ def closed_form(name, k, size):
 
 def assert_sends_its_closed_form(name, k):
     data = whole_numbers(k, [840], 'float32')[1]
-    sent = d2lmulti.collectives.count_sent(algorithm_named(name), data)
+    sent = d2lmulti.communication.collectives.count_sent(
+        algorithm_named(name), data
+    )
     assert len(sent) == k and max(sent) == closed_form(name, k, 840)
     if name in ('direct', 'ring'):
         assert len(set(sent)) == 1
@@ -157,7 +160,7 @@ def test_bytes_and_messages_are_those_of_the_formula(name, k):
 )
 def test_ragged_slices_stay_within_the_bound(name, k, size):
     data = whole_numbers(k, [size], 'float32')[1]
-    for num_bytes, messages in d2lmulti.collectives.count_sent(
+    for num_bytes, messages in d2lmulti.communication.collectives.count_sent(
         algorithm_named(name), data
     ):
         assert num_bytes <= 2 * (k - 1) * 4 * math.ceil(size / k)
@@ -167,7 +170,7 @@ def test_ragged_slices_stay_within_the_bound(name, k, size):
 def test_counting_leaves_copyto_as_it_was_also_after_an_error():
     copyto = np.ndarray.copyto
     with pytest.raises(ValueError):
-        d2lmulti.collectives.count_sent(
+        d2lmulti.communication.collectives.count_sent(
             d2lmulti.ring_allreduce, [np.ones(2), np.ones(3, ctx=mx.cpu(1))]
         )
     assert np.ndarray.copyto is copyto
@@ -185,7 +188,7 @@ def test_counting_allows_copies_through_a_device_without_an_array():
 def test_folded_devices_send_one_array_and_the_others_as_many_as_p(k):
     p = 2 ** int(math.log2(k))
     data = whole_numbers(k, [840], 'float32')[1]
-    sent = d2lmulti.collectives.count_sent(
+    sent = d2lmulti.communication.collectives.count_sent(
         d2lmulti.halving_doubling_allreduce, data
     )
     exchanged = 2 * (p - 1) * 3360 // p
@@ -206,7 +209,9 @@ def test_folded_devices_send_one_array_and_the_others_as_many_as_p(k):
 def test_no_algorithm_moves_more_than_the_least_in_total(name, k, size):
     """Also where the sizes do not divide."""
     data = whole_numbers(k, [size], 'float32')[1]
-    sent = d2lmulti.collectives.count_sent(algorithm_named(name), data)
+    sent = d2lmulti.communication.collectives.count_sent(
+        algorithm_named(name), data
+    )
     total = sum(num_bytes for num_bytes, _ in sent)
     assert total == 2 * (k - 1) * 4 * size
     assert max(sent)[0] >= total / k  # the lower bound
@@ -234,7 +239,7 @@ def assert_reduce_scatter_and_all_gather(k, size):
     right = values.sum(axis=0)
     slices = d2lmulti.split_slices(size, k)
     found = []
-    sent = d2lmulti.collectives.count_sent(
+    sent = d2lmulti.communication.collectives.count_sent(
         lambda data: found.append(d2lmulti.reduce_scatter(data)), data
     )
     (parts,) = found
@@ -248,7 +253,7 @@ def assert_reduce_scatter_and_all_gather(k, size):
     assert [num_bytes for num_bytes, _ in sent] == [
         4 * (size - length) for length in lengths
     ]
-    sent = d2lmulti.collectives.count_sent(
+    sent = d2lmulti.communication.collectives.count_sent(
         lambda data: d2lmulti.all_gather(parts, data), data
     )
     assert [num_bytes for num_bytes, _ in sent] == [
@@ -312,7 +317,7 @@ def test_parts_that_do_not_fit_are_refused(parts, error):
 
 def test_counting_refuses_two_arrays_on_one_device():
     with pytest.raises(ValueError, match='twice'):
-        d2lmulti.collectives.count_sent(
+        d2lmulti.communication.collectives.count_sent(
             d2lmulti.allreduce, [np.ones(2), np.ones(2)]
         )
 

@@ -20,8 +20,8 @@ from helpers import (
 from mxnet import autograd, np
 
 import d2lmulti
-from d2lmulti import compression
-from d2lmulti.compression import (
+from d2lmulti.communication import compression
+from d2lmulti.communication.compression import (
     exchange_compressed,
     one_bit,
     pack,
@@ -34,7 +34,7 @@ from d2lmulti.compression import (
     unpack,
 )
 from d2lmulti.devices import record_copies
-from d2lmulti.large_batch import adam, decay_weights, gradient_descent
+from d2lmulti.learning.large_batch import adam, decay_weights, gradient_descent
 
 DEVICES = [mx.cpu(i) for i in range(3)]
 ROOT = pathlib.Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import sys
 import pytest
 from helpers import put_in_method, without_notice
 
-from d2lmulti import bugs
+from d2lmulti.judgment import bugs
 from samestep import game
 
 # What a player may see: (bug, devices, measurement, answer).
@@ -169,7 +169,7 @@ def run(monkeypatch):
 
 def test_the_module_is_a_command():
     found = subprocess.run(
-        [sys.executable, '-m', 'd2lmulti.bugs', 'play', 'ada'],
+        [sys.executable, '-m', 'd2lmulti.judgment.bugs', 'play', 'ada'],
         input='result\nquit\n',
         capture_output=True,
         text=True,

@@ -16,8 +16,8 @@ import numpy as onp
 import pytest
 from helpers import put_in, put_in_method
 
-from d2lmulti import hangs
-from d2lmulti.hangs import (
+from d2lmulti.cluster import hangs
+from d2lmulti.cluster.hangs import (
     SIZE,
     SLOTS,
     Record,
@@ -196,7 +196,7 @@ def test_what_is_no_record_is_left_out(tmp_path):
 
 
 def test_the_launcher_has_the_same_recorder():
-    copies = ['d2lmulti/hangs.py', 'd2lrun/records.py']
+    copies = ['d2lmulti/cluster/hangs.py', 'd2lrun/records.py']
     first, second = [(ROOT / path).read_text() for path in copies]
     assert first == second, 'run make export'
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from mxnet import np
 
 import d2lmulti
-from d2lmulti import heterogeneous
-from d2lmulti.heterogeneous import (
+from d2lmulti.learning import heterogeneous
+from d2lmulti.learning.heterogeneous import (
     adapt_shares,
     balanced_shares,
     compute_gradients,

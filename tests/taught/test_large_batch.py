@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from mxnet import np
 
 import d2lmulti
-from d2lmulti.large_batch import (
+from d2lmulti.learning.large_batch import (
     accumulate_gradients,
     adam,
     lars,
@@ -606,7 +606,7 @@ def test_bug_in_an_update_rule_is_caught(bug, monkeypatch):
     monkeypatch.setitem(
         RULES,
         function.__name__,
-        getattr(d2lmulti.large_batch, function.__name__),
+        getattr(d2lmulti.learning.large_batch, function.__name__),
     )
     with pytest.raises(AssertionError):
         assert_is_the_formula(

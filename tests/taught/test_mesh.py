@@ -10,10 +10,17 @@ from helpers import put_in, roundings
 from mxnet import autograd, np, npx
 from test_update_rules import RULES, forgets_to_move
 
-from d2lmulti import mesh as module
 from d2lmulti.devices import record_copies, split_slices
-from d2lmulti.large_batch import lars, norm, sgd_momentum
-from d2lmulti.mesh import (
+from d2lmulti.learning.large_batch import lars, norm, sgd_momentum
+from d2lmulti.learning.transformer import (
+    attention,
+    count_tokens,
+    init_transformer,
+    token_loss,
+    transformer_scores,
+)
+from d2lmulti.model_parallelism import mesh as module
+from d2lmulti.model_parallelism.mesh import (
     POSITIONS,
     SPLIT,
     WHOLE,
@@ -28,17 +35,13 @@ from d2lmulti.mesh import (
     shard_mesh,
     train_batch_mesh,
 )
-from d2lmulti.model_parallel import copy_with_gradient, gpipe_schedule
-from d2lmulti.replicas import allreduce, get_params
-from d2lmulti.sequences_experts import feed_forward, leaves
-from d2lmulti.sharding import find_places
-from d2lmulti.transformer import (
-    attention,
-    count_tokens,
-    init_transformer,
-    token_loss,
-    transformer_scores,
+from d2lmulti.model_parallelism.model_parallel import (
+    copy_with_gradient,
+    gpipe_schedule,
 )
+from d2lmulti.model_parallelism.sequences_experts import feed_forward, leaves
+from d2lmulti.model_parallelism.sharding import find_places
+from d2lmulti.replicas import allreduce, get_params
 
 AXES = 'data', 'pipeline', 'tensor'
 V, HEADS, WIDTH = 11, 6, 12

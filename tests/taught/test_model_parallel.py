@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from mxnet import autograd, np, npx
 
 import d2lmulti
-from d2lmulti import model_parallel
+from d2lmulti.model_parallelism import model_parallel
 
 LAYERS = model_parallel.LENET
 CHAPTERS = pathlib.Path(__file__).parents[2] / 'notebooks'

@@ -15,8 +15,7 @@ from jupyter_client.manager import start_new_kernel
 from mxnet import np
 
 import d2lmulti
-from d2lmulti.prepare import runtime
-from d2lrun import machine
+from d2lmulti.prepare import interrupts, machine, runtime
 
 pytestmark = pytest.mark.slow
 STEPS = int(os.environ.get('D2LMULTI_STEPS', 10))
@@ -197,7 +196,7 @@ def test_a_step_cut_in_the_middle_is_caught(monkeypatch):
 def test_a_second_interrupt_comes_through_at_once():
     reached = []
     with pytest.raises(KeyboardInterrupt):
-        with runtime.uninterrupted():
+        with interrupts.uninterrupted():
             signal.raise_signal(signal.SIGINT)
             reached.append('first held')
             signal.raise_signal(signal.SIGINT)
@@ -208,7 +207,7 @@ def test_a_second_interrupt_comes_through_at_once():
 
 def test_an_ignored_interrupt_stays_ignored():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with runtime.uninterrupted():
+    with interrupts.uninterrupted():
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN

@@ -83,7 +83,7 @@ def test_it_trains_to_the_bits_of_the_chapters(k):
 
 def write_data(folder, num_rows=600):
     """Write the first of the bundled images and labels."""
-    for path in d2lmulti.fashion_mnist.BUNDLED_FOLDER.glob('*.gz'):
+    for path in d2lmulti.datasets.fashion_mnist.BUNDLED_FOLDER.glob('*.gz'):
         head, size = (16, 784) if 'images' in path.name else (8, 1)
         content = gzip.decompress(path.read_bytes())[: head + num_rows * size]
         (folder / path.name).write_bytes(gzip.compress(content, 1))
@@ -125,7 +125,7 @@ def test_without_images_it_says_what_is_missing(tmp_path):
 
 
 def test_its_data_set_is_that_of_the_chapters():
-    folder = d2lmulti.fashion_mnist.BUNDLED_FOLDER
+    folder = d2lmulti.datasets.fashion_mnist.BUNDLED_FOLDER
     assert one_file.main.__defaults__ == (folder,)
     found = map(one_file.read, sorted(folder.glob('*.gz')))
     X, y, X_test, y_test = d2lmulti.read_fashion_mnist()

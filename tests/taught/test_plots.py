@@ -6,7 +6,7 @@ import types
 import pytest
 from matplotlib.colors import to_hex
 
-from d2lmulti import plots
+from d2lmulti import findings, plots
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -78,7 +78,7 @@ def test_no_two_runs_look_alike():
 def test_a_prediction_is_printed_beside_the_median(
     capsys, measured, limits, line
 ):
-    plots.confront('speedup', measured, **limits)
+    findings.confront('speedup', measured, **limits)
     assert capsys.readouterr().out == f'speedup: {line}\n'
 
 
@@ -87,4 +87,4 @@ def test_a_prediction_is_printed_beside_the_median(
 )
 def test_nothing_to_confront_is_refused(measured, limits):
     with pytest.raises(ValueError, match='give a measurement, and low'):
-        plots.confront('speedup', measured, **limits)
+        findings.confront('speedup', measured, **limits)

@@ -10,8 +10,7 @@ import pytest
 from mxnet import np, npx
 
 import d2lmulti
-from d2lmulti import checks
-from d2lrun import basics
+from d2lmulti import check_values, checks
 
 
 class Tensor:
@@ -806,10 +805,10 @@ WITHOUT_CHECK = {  # what stands in for a check that returns something
 
 @pytest.mark.parametrize('check', sorted({row[2] for row in TABLE}))
 def test_without_the_check_the_message_does_not_come(check, monkeypatch):
-    function = getattr(checks, check, None) or getattr(basics, check)
+    function = getattr(checks, check, None) or getattr(check_values, check)
     stand_in = WITHOUT_CHECK.get(check, lambda *args, **kwargs: None)
     for name, module in list(sys.modules.items()):
-        if name.split('.')[0] in ('d2lmulti', 'd2lrun'):
+        if name.split('.')[0] in ('d2lmulti', 'd2lbase'):
             if getattr(module, check, None) is function:
                 monkeypatch.setattr(module, check, stand_in)
     for call, change, seen_by, _, message in TABLE:

@@ -24,19 +24,16 @@ from d2lmulti import (
     one_f_one_b_schedule,
     pipeline_gradients,
     ring_allreduce,
-    scaling,
-    sequences_experts,
     shard_params,
     split_layers,
     step_seconds,
     tensor_parallel_gradients,
     tree_allreduce,
 )
-from d2lmulti.checks import ALGORITHMS
 from d2lmulti.devices import record_copies
-from d2lmulti.mesh import mesh_gradients, shard_mesh
-from d2lmulti.model_parallel import LENET, interleaved_schedule
-from d2lmulti.scaling import (
+from d2lmulti.judgment import scaling
+from d2lmulti.judgment.checks import ALGORITHMS
+from d2lmulti.judgment.scaling import (
     Cluster,
     Degrees,
     Layer,
@@ -53,7 +50,13 @@ from d2lmulti.scaling import (
     simulate_allreduce,
     simulate_failures,
 )
-from d2lmulti.transformer import init_transformer
+from d2lmulti.learning.transformer import init_transformer
+from d2lmulti.model_parallelism import sequences_experts
+from d2lmulti.model_parallelism.mesh import mesh_gradients, shard_mesh
+from d2lmulti.model_parallelism.model_parallel import (
+    LENET,
+    interleaved_schedule,
+)
 
 NOTEBOOK = pathlib.Path(__file__).parents[2] / 'notebooks/23_scaling.ipynb'
 LINK = {'num_bytes': 1e8, 'alpha': 5e-5, 'beta': 1.6e-10}

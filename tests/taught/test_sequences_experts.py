@@ -12,11 +12,16 @@ import pytest
 from helpers import put_in, roundings
 from mxnet import autograd, np, npx
 
-from d2lmulti import sequences_experts, transformer
 from d2lmulti.devices import record_copies
-from d2lmulti.network import rounding_ratio
-from d2lmulti.replicas import get_params
-from d2lmulti.sequences_experts import (
+from d2lmulti.learning import transformer
+from d2lmulti.learning.transformer import (
+    count_tokens,
+    init_transformer,
+    token_loss,
+    transformer_scores,
+)
+from d2lmulti.model_parallelism import sequences_experts
+from d2lmulti.model_parallelism.sequences_experts import (
     add_block,
     all_to_all,
     block_scores,
@@ -34,12 +39,8 @@ from d2lmulti.sequences_experts import (
     split_zigzag,
     visible,
 )
-from d2lmulti.transformer import (
-    count_tokens,
-    init_transformer,
-    token_loss,
-    transformer_scores,
-)
+from d2lmulti.network import rounding_ratio
+from d2lmulti.replicas import get_params
 
 V = 11
 SPLITS = [split_plain, split_zigzag]

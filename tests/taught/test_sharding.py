@@ -12,22 +12,22 @@ from helpers import as_type, assert_ctrl_c_waits, put_in, roundings
 from mxnet import autograd, np
 
 import d2lmulti
-from d2lmulti import sharding
 from d2lmulti.checkpoint import (
     Checkpoint,
     load_checkpoint,
     save_checkpoint,
 )
-from d2lmulti.collectives import direct_allreduce
+from d2lmulti.communication.collectives import direct_allreduce
 from d2lmulti.devices import record_copies, split_slices
-from d2lmulti.large_batch import adam, lars, sgd_momentum
-from d2lmulti.model_parallel import (
+from d2lmulti.learning.large_batch import adam, lars, sgd_momentum
+from d2lmulti.model_parallelism import sharding
+from d2lmulti.model_parallelism.model_parallel import (
     dense_layer,
     output_layer,
     shard_params,
     split_layers,
 )
-from d2lmulti.sharding import (
+from d2lmulti.model_parallelism.sharding import (
     backward_recomputed,
     clip_gradients,
     find_places,

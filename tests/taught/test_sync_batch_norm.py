@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from mxnet import autograd, np, npx
 
 import d2lmulti
-from d2lmulti.sync_batch_norm import (
+from d2lmulti.learning.sync_batch_norm import (
     backward_bn,
     batch_norm,
     batch_norm_backward,

@@ -16,8 +16,9 @@ import pytest
 from mxnet import base, np
 
 import d2lmulti
-from d2lmulti import plots, timeline
-from d2lmulti.timeline import Operator
+from d2lmulti import plots
+from d2lmulti.communication import timeline
+from d2lmulti.communication.timeline import Operator
 
 matplotlib.use('agg')
 

@@ -20,7 +20,7 @@ from helpers import (
 from mxnet import np, npx
 
 import d2lmulti
-from d2lmulti import check_rules
+from d2lmulti import checks
 
 CPUS = [mx.cpu(0), mx.cpu(1)]
 
@@ -357,7 +357,7 @@ def test_targets_that_are_no_labels_may_have_any_values(columns):
     def scores(X, params):
         return linear(X, params)[:, :columns]
 
-    count = check_rules.count_classes(scores, init_linear(0), X, y)
+    count = checks.count_classes(scores, init_linear(0), X, y)
     assert count is None
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mxnet import autograd, np, npx
 
 import d2lmulti
-from d2lmulti import transformer
 from d2lmulti.datasets import alice
-from d2lmulti.transformer import (
+from d2lmulti.learning import transformer
+from d2lmulti.learning.transformer import (
     attention_weights,
     build_vocab,
     count_tokens,

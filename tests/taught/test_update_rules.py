@@ -10,7 +10,10 @@ from helpers import as_type, put_in
 from mxnet import np
 
 import d2lmulti
-from d2lmulti import cluster, compression, large_batch, sharding
+from d2lmulti.cluster import cluster
+from d2lmulti.communication import compression
+from d2lmulti.learning import large_batch
+from d2lmulti.model_parallelism import sharding
 from d2lmulti.network import to_numpy
 
 LR = 0.05

@@ -48,7 +48,7 @@ WRONG = [
         ),
         # the mean for all
         (
-            """from d2lmulti.timeline import idle_fraction
+            """from d2lmulti.communication.timeline import idle_fraction
 def idle_fractions(operators, names):
     return dict.fromkeys(names, idle_fraction(operators, names))
 """,
@@ -354,7 +354,7 @@ def idle_fractions(operators, names):
         fractions[name] = (idle + end - reached) / end
     return fractions
 """,
-        """from d2lmulti.timeline import idle_fraction
+        """from d2lmulti.communication.timeline import idle_fraction
 def idle_fractions(operators, names):
     return {name: idle_fraction(operators, [name]) for name in names}
 """,

@@ -1,0 +1,144 @@
+"""What the checks of all chapters are made of: numbers, counts, lists."""
+
+import functools
+import math
+from typing import Any, Callable, Collection, Dict, Iterable, List
+
+from d2lbase.values import (
+    check_integer,
+    counted,
+    is_number,
+    number_line,
+    plural,
+)
+
+check_positive_int = functools.partial(check_integer, 1)
+
+
+def check_integers(least: int, most: float, **arrays: Any) -> None:
+    """Raise TypeError or ValueError unless NumPy arrays have integers from
+    `least` to `most` only."""
+    for name, values in arrays.items():
+        if values.dtype.kind not in 'iu':
+            raise TypeError(f'{name} must be an integer, not {values.dtype}')
+        if not least <= values.min() <= values.max() <= most:
+            raise ValueError(f'{name} must be from {least} to {most}')
+
+
+def check_number(
+    is_valid: Callable[[Any], bool], needed: str, **values: Any
+) -> None:
+    """Raise TypeError or ValueError unless each is a valid number; `needed`
+    says in words which are."""
+    for name, value in values.items():
+        if not is_number(value):
+            raise TypeError(
+                f'{name} must be a number, not {value!r}'
+                f'{number_line(float, value)}'
+            )
+        if not is_valid(value):
+            raise ValueError(f'{name} must be {needed}, not {value}')
+
+
+check_positive_number = functools.partial(
+    check_number, lambda x: 0 < x < math.inf, 'a finite number above 0'
+)
+
+
+check_not_negative = functools.partial(
+    check_number, lambda x: 0 <= x < math.inf, 'a finite number of at least 0'
+)
+
+
+check_fraction = functools.partial(
+    check_number, lambda x: 0 <= x < 1, 'at least 0 and below 1'
+)
+
+
+check_share = functools.partial(
+    check_number, lambda x: 0 < x <= 1, 'above 0 and at most 1'
+)
+
+
+check_at_least_one = functools.partial(
+    check_number, lambda x: x >= 1, 'at least 1'
+)
+
+
+def numbered(name: str, values: Iterable[Any]) -> Dict[str, Any]:
+    """Return {'costs[0]': 1.5, ...}, for the messages of the checks above."""
+    return {f'{name}[{i}]': value for i, value in enumerate(values)}
+
+
+def check_learning_rate(lr: Any) -> None:
+    """Raise TypeError or ValueError unless `lr` is finite and above 0."""
+    check_positive_number(**{'the learning rate lr': lr})
+
+
+def given(**values: Any) -> Dict[str, Any]:
+    """Return those that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def check_count(owners: str, needed: int, **values: Any) -> None:
+    """Raise ValueError unless each has as many entries as are needed."""
+    for name, value in values.items():
+        if len(value) != needed:
+            raise ValueError(
+                f'{owners} need {needed} {name}, not {len(value)}'
+            )
+
+
+def check_enough(
+    n: int, what: str, k: int, part: str, remedy: str = ''
+) -> None:
+    """Raise ValueError unless each of `k` parts can get one of `n`."""
+    if n < k:
+        raise ValueError(
+            f'{counted(n, what)} cannot be split over {counted(k, part)}: '
+            f'every {part} needs one; use fewer {plural(part)}{remedy}'
+        )
+
+
+def is_list_of(kind: Any, values: Any) -> bool:
+    """Return whether `values` is a list or tuple with this kind only."""
+    return isinstance(values, (list, tuple)) and all(
+        isinstance(value, kind) for value in values
+    )
+
+
+def has_twice(values: Collection[Any]) -> bool:
+    """Return whether an object is in `values` more than once."""
+    return len({id(value) for value in values}) < len(values)
+
+
+def check_divides(what: str, n: int, **values: int) -> None:
+    """Raise ValueError unless each divides a number of things evenly."""
+    for name, value in values.items():
+        if n % value:
+            raise ValueError(
+                f'{n} {what} cannot be divided evenly by {value}: {name} '
+                'must divide their number'
+            )
+
+
+def check_not_empty(count: int, what: str) -> None:
+    """Raise ValueError if an iterator gave nothing."""
+    if not count:
+        raise ValueError(f'no {what}: data_iter is empty')
+
+
+def as_limits(
+    limits: Any, num_devices: int, name: str, default: Any = None
+) -> List[Any]:
+    """Return a limit for each device; without `limits`, `default` for all.
+
+    Raises TypeError or ValueError unless each is an integer >= 1; None is
+    allowed where it is the default.
+    """
+    if limits is None:
+        return [default] * num_devices
+    check_count(f'{num_devices} devices', num_devices, **{name: limits})
+    entries = numbered(name, limits)
+    check_positive_int(**(given(**entries) if default is None else entries))
+    return list(limits)

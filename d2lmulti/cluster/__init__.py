@@ -1,0 +1,1 @@
+"""Part V: training on several machines."""

@@ -1,0 +1,1 @@
+"""Part II: how devices exchange what they have computed."""

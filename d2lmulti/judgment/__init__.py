@@ -1,0 +1,1 @@
+"""Part VII: models of speed, memory and cost; bugs, and what finds them."""

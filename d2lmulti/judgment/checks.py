@@ -1,0 +1,152 @@
+"""The argument checks of part VII."""
+
+import math
+
+import numpy as onp
+
+from ..check_values import (
+    check_at_least_one,
+    check_divides,
+    check_integers,
+    check_not_empty,
+    check_not_negative,
+    check_number,
+    check_positive_int,
+    check_positive_number,
+    numbered,
+)
+from ..checks import check_num_rows
+
+# Chapter 23: scaling and cost
+
+
+ALGORITHMS = ('star', 'direct', 'ring', 'tree', 'halving-doubling', 'servers')
+
+
+def check_exchange(
+    algorithm, k, num_bytes, alpha, beta, num_servers=1, group=1
+):
+    """Raise TypeError or ValueError unless an allreduce can be computed."""
+    if algorithm not in ALGORITHMS:
+        raise ValueError(
+            f'algorithm must be one of {", ".join(ALGORITHMS)}, not '
+            f'{algorithm!r}'
+        )
+    check_positive_int(k=k, num_servers=num_servers, group=group)
+    check_not_negative(num_bytes=num_bytes, alpha=alpha, beta=beta)
+    check_divides('devices', k, group=group)
+
+
+def check_machine(batch_size, k, machine):
+    """Raise TypeError or ValueError unless a step can be predicted."""
+    check_positive_int(batch_size=batch_size, k=k)
+    check_num_rows(batch_size, k)
+    check_not_negative(
+        fixed=machine.fixed,
+        per_example=machine.per_example,
+        per_sum=machine.per_sum,
+        load=machine.load,
+        **numbered('times', machine.times),
+    )
+    check_at_least_one(at_once=machine.at_once)
+    check_number(lambda f: 0 <= f <= 1, 'from 0 to 1', overlap=machine.overlap)
+
+
+def check_failures(work, mtbf, interval, checkpoint_seconds, restart_seconds):
+    """Raise TypeError or ValueError unless a run with failures can end."""
+    check_positive_number(work=work, mtbf=mtbf, interval=interval)
+    check_not_negative(
+        checkpoint_seconds=checkpoint_seconds, restart_seconds=restart_seconds
+    )
+    attempt = interval + checkpoint_seconds + restart_seconds
+    if attempt > 20 * mtbf:
+        raise ValueError(
+            f'an attempt of {attempt:g} s would hardly ever end with a '
+            f'failure every {mtbf:g} s: save checkpoints more often'
+        )
+
+
+# Chapter 23: the planner
+
+
+def check_gpt(num_params, num_layers, width, heads, length, kv_heads):
+    """Raise TypeError or ValueError unless a GPT can be counted."""
+    check_positive_int(num_layers=num_layers, width=width, length=length)
+    check_positive_int(heads=heads, kv_heads=kv_heads)
+    check_positive_number(num_params=num_params)
+    if kv_heads > heads:
+        raise ValueError(
+            f'kv_heads must be at most heads, {heads}, not {kv_heads}'
+        )
+
+
+def check_experts_of(num_experts, choices):
+    """Raise TypeError or ValueError unless each word finds its experts."""
+    check_positive_int(num_experts=num_experts, choices=choices)
+    if choices > num_experts:
+        raise ValueError(
+            f'choices must be at most {num_experts} experts, not {choices}'
+        )
+
+
+def check_planned_cluster(cluster):
+    """Raise TypeError or ValueError unless a cluster can be computed with."""
+    check_positive_int(node=cluster.node)
+    for name in ('memory', 'flops', 'inside', 'across'):
+        check_number(
+            lambda x: x > 0, 'above 0', **{name: getattr(cluster, name)}
+        )
+    check_not_negative(fixed=cluster.fixed)
+    check_at_least_one(at_once=cluster.at_once)
+
+
+def check_search(
+    network, cluster, num_devices, batch_size, recompute, chunks, most
+):
+    """Raise TypeError or ValueError unless plans can be searched for."""
+    check_positive_int(num_devices=num_devices, batch_size=batch_size)
+    check_not_empty(len(network.layers), 'network.layers')
+    check_planned_cluster(cluster)
+    for name, values in (('recompute', recompute), ('chunks', chunks)):
+        check_not_empty(len(values), name)
+    if not {*recompute} <= {0, 1, 2}:
+        raise ValueError(
+            'recompute must have numbers of 0 (nothing), 1 (selectively), '
+            f'2 (all), not {recompute}'
+        )
+    for chunk in chunks:
+        check_positive_int(chunks=chunk)
+    if most is not None:
+        check_positive_int(most=most)
+
+
+def check_plan(plan, network, batch_size):
+    """Raise TypeError or ValueError unless a plan can be computed."""
+    check_positive_int(batch_size=batch_size, pp=plan.pp)
+    most = {'dp': batch_size, 'micro_batches': batch_size, 'chunks': math.inf}
+    most.update(zip(('tp', 'cp'), network.limits))
+    for least, limits in ((1, most), (0, {'zero': 3, 'recompute': 2})):
+        for name, limit in limits.items():
+            values = onp.ravel(getattr(plan, name))
+            check_integers(least, limit, **{name: values})
+    if plan.pp > len(network.layers):
+        raise ValueError(
+            f'{len(network.layers)} layers cannot be split into {plan.pp} '
+            'stages: pp must be at most the number of layers'
+        )
+    left = (onp.array(plan.chunks) > 1) * (plan.micro_batches % plan.pp)
+    if left.any():
+        raise ValueError(
+            f'chunks need micro_batches to be a multiple of pp, {plan.pp}'
+        )
+    for ep in onp.ravel(plan.ep).tolist():
+        check_divides('experts', network.limits[2], ep=ep)
+
+
+def check_simulated(algorithm: str, k: int) -> None:
+    """Raise ValueError unless an allreduce of `k` devices can be simulated."""
+    if algorithm == 'halving-doubling' and k & (k - 1):
+        raise ValueError(
+            'the simulation of halving-doubling needs a power of two, not '
+            f'{k} devices: take another k, or another algorithm'
+        )

@@ -1,0 +1,1 @@
+"""Part III: what changes in learning on many devices."""

@@ -1,0 +1,1 @@
+"""Part IV: networks that do not fit on one device."""
