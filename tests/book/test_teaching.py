@@ -216,7 +216,7 @@ def given_step():
     devices, is that of one device."""
     from d2lmulti import network
     from d2lmulti.devices import try_devices
-    from d2lmulti.network import in_several_orders, rounding_ratio
+    from d2lmulti.network import all_close, in_several_orders
     from d2lmulti.replicas import get_params
     from d2lmulti.training import sgd, train_batch
 
@@ -248,7 +248,7 @@ def given_step():
             lambda batches: after(train_batch, batches, 1), batches
         )
         found = after(names['given_step'], batches, k)
-        return rounding_ratio(found, right) < 8
+        return all_close(found, right)
 
     return check
 
