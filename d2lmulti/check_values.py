@@ -2,7 +2,7 @@
 
 import functools
 import math
-from typing import Any, Callable, Collection, Dict, Iterable, List
+from typing import Any, Callable, Collection, Dict, Iterable, List, Sized
 
 from d2lbase.values import (
     check_integer,
@@ -21,8 +21,12 @@ def check_integers(least: int, most: float, **arrays: Any) -> None:
     for name, values in arrays.items():
         if values.dtype.kind not in 'iu':
             raise TypeError(f'{name} must be an integer, not {values.dtype}')
-        if not least <= values.min() <= values.max() <= most:
-            raise ValueError(f'{name} must be from {least} to {most}')
+        wrong = values[(values < least) | (values > most)]
+        if wrong.size:
+            limit = f' and at most {most}' if most < math.inf else ''
+            raise ValueError(
+                f'{name} must be at least {least}{limit}, not {wrong[0]}'
+            )
 
 
 def check_number(
@@ -80,13 +84,11 @@ def given(**values: Any) -> Dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def check_count(owners: str, needed: int, **values: Any) -> None:
-    """Raise ValueError unless each has as many entries as are needed."""
-    for name, value in values.items():
-        if len(value) != needed:
-            raise ValueError(
-                f'{owners} need {needed} {name}, not {len(value)}'
-            )
+def check_count(message: str, needed: int, values: Sized) -> None:
+    """Raise ValueError unless there are as many values as are needed; the
+    message says what must have them, and for what each is."""
+    if len(values) != needed:
+        raise ValueError(f'{message}: {needed} here, not {len(values)}')
 
 
 def check_enough(
@@ -112,14 +114,10 @@ def has_twice(values: Collection[Any]) -> bool:
     return len({id(value) for value in values}) < len(values)
 
 
-def check_divides(what: str, n: int, **values: int) -> None:
-    """Raise ValueError unless each divides a number of things evenly."""
-    for name, value in values.items():
-        if n % value:
-            raise ValueError(
-                f'{n} {what} cannot be divided evenly by {value}: {name} '
-                'must divide their number'
-            )
+def check_divides(message: str, n: int, divisor: int) -> None:
+    """Raise ValueError unless `divisor` divides n; the message says what."""
+    if n % divisor:
+        raise ValueError(f'{message}, {n}, but {divisor} does not')
 
 
 def check_not_empty(count: int, what: str) -> None:
@@ -138,7 +136,8 @@ def as_limits(
     """
     if limits is None:
         return [default] * num_devices
-    check_count(f'{num_devices} devices', num_devices, **{name: limits})
+    message = f'{name} must have an entry for each device'
+    check_count(message, num_devices, limits)
     entries = numbered(name, limits)
     check_positive_int(**(given(**entries) if default is None else entries))
     return list(limits)

@@ -301,7 +301,8 @@ def check_replicas(device_params, devices):
             f'{len(devices)}: make one replica on each device with get_params'
         )
     for params, device in zip(device_params, devices):
-        check_count('replicas', len(device_params[0]), parameters=params)
+        message = 'all replicas must have as many parameters as the first'
+        check_count(message, len(device_params[0]), params)
         if has_twice(params):
             raise ValueError(
                 'an array is two parameters of a replica, so it would be '

@@ -104,7 +104,7 @@ def send_line(agent: subprocess.Popen[str] | Channel, message: object) -> None:
     """Send a message as a line; if the agent is gone, `listen` tells why."""
     assert agent.stdin
     with contextlib.suppress(OSError, ValueError):
-        agent.stdin.write(json.dumps(message) + '\n')
+        agent.stdin.write(json.dumps(message, default=int) + '\n')
         agent.stdin.flush()
 
 

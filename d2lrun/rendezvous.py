@@ -22,7 +22,7 @@ import urllib.parse
 from typing import Any, Callable, Iterator, NamedTuple
 
 from d2lbase import files
-from d2lbase.values import counted
+from d2lbase.values import check_integer, counted
 
 from .agent import start_thread
 from .channel import MAX_HELLO, Channel
@@ -83,10 +83,7 @@ def check_node(node: Any, workers: int, hosts: Any) -> None:
     parse_rendezvous(node.rendezvous)
     for name, least in (('worker_offset', 0), ('workers', 1)):
         value = getattr(node, name)
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(f'{name} of node must be an integer, not {value}')
-        if value < least:
-            raise ValueError(f'{name} of node must be at least {least}')
+        check_integer(least, **{f'{name} of node': value})
     if node.worker_offset + node.workers > workers:
         raise ValueError(
             f'{counted(node.workers, "worker")} from number '

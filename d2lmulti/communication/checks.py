@@ -87,13 +87,13 @@ def check_compressed(X, y, device_params, devices, lr, states, compress):
             'states must be a list, [] before the first step, and the same '
             f'list in the next, not {states!r:.60}'
         )
-    num_params = len(device_params[0])
-    check_count(
-        f'{num_params} parameters', len(states) and num_params, states=states
-    )
-    for state in states:  # of a parameter
+    if states:
+        message = 'states must have a dict for each parameter'
+        check_count(message, len(device_params[0]), states)
+    for state in states:
+        message = "a state's residuals must be one for each device"
         residuals = state.get('residuals', devices)
-        check_count(f'{len(devices)} devices', len(devices), states=residuals)
+        check_count(message, len(devices), residuals)
 
 
 def check_averaging(

@@ -201,7 +201,8 @@ def train_batch_compressed(X, y, device_params, devices, lr, states,
 def average_params(device_params, weights, allreduce=direct_allreduce):
     """Replace parameters, in place, by their mean over devices; `weights`: a
     number for each device, such as its number of examples."""
-    check_count('replicas', len(device_params), weights=weights)
+    check_count('weights must have a number for each replica',
+                len(device_params), weights)
     for params in zip(*device_params):
         for param, weight in zip(params, weights):
             param *= weight / sum(weights)

@@ -34,7 +34,7 @@ def check_exchange(
         )
     check_positive_int(k=k, num_servers=num_servers, group=group)
     check_not_negative(num_bytes=num_bytes, alpha=alpha, beta=beta)
-    check_divides('devices', k, group=group)
+    check_divides('group must divide the number of devices', k, group)
 
 
 def check_machine(batch_size, k, machine):
@@ -140,7 +140,8 @@ def check_plan(plan, network, batch_size):
             f'chunks need micro_batches to be a multiple of pp, {plan.pp}'
         )
     for ep in onp.ravel(plan.ep).tolist():
-        check_divides('experts', network.limits[2], ep=ep)
+        message = 'ep must divide the number of experts'
+        check_divides(message, network.limits[2], ep)
 
 
 def check_simulated(algorithm: str, k: int) -> None:

@@ -205,7 +205,7 @@ def check_transformer(X, params, num_heads):
             f'positions, not {X.shape}: cut the rows, or give '
             'init_transformer a larger max_length'
         )
-    check_divides('numbers (the width)', width, num_heads=num_heads)
+    check_divides('num_heads must divide the width', width, num_heads)
 
 
 # Chapter 11: update rules
@@ -241,7 +241,8 @@ def check_momentum(
     check_fraction(momentum=momentum)
     check_positive_number(trust_coefficient=trust_coefficient)
     for each in norms or ():
-        check_count(f'{len(params)} parameters', len(params), norms=each)
+        message = 'norms must have a number for each parameter'
+        check_count(message, len(params), each)
 
 
 def check_adam(params, grads, state, lr, beta1, beta2, epsilon):
@@ -287,8 +288,8 @@ def check_states(states, devices):
             'states must be a list with a list for each device, such as [[] '
             f'for device in devices], not {states!r:.60}'
         )
-    needed = {'states, as in [[] for device in devices]': states}
-    check_count(f'{len(devices)} devices', len(devices), **needed)
+    message = 'states must have a list for each device, as [[] for device in '
+    check_count(f'{message}devices] has', len(devices), states)
     if has_twice(states):
         raise ValueError(
             'two devices share one state, as in [[]] * 2: make one for each, '

@@ -14,9 +14,9 @@ def check_schedule(orders, num_stages, m, num_devices=None):
     may run the backward passes in two halves, 'inputs' and 'weights'.
     """
     num_lists = num_devices or num_stages
-    part = 'stages' if num_lists == num_stages else 'devices'
-    lists = {'lists of instructions': orders}
-    check_count(f'{num_lists} {part}', num_lists, **lists)
+    part = 'stage' if num_lists == num_stages else 'device'
+    message = f'a schedule must have a list of instructions for each {part}'
+    check_count(message, num_lists, orders)
     orders = [
         [(*each, d)[:3] for each in order] for d, order in enumerate(orders)
     ]

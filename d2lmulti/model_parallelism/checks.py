@@ -51,9 +51,10 @@ def check_layers(params, devices, layers, costs, num_chunks):
     check_devices(devices)
     check_positive_int(num_chunks=num_chunks)
     needed, part = len(layers), 'device' if num_chunks == 1 else 'stage'
-    check_count(f'{needed} layers', 2 * needed, parameters=params)
+    message = 'params must have a weight and a bias for each layer'
+    check_count(message, 2 * needed, params)
     check_enough(needed, 'layer', num_chunks * len(devices), part)
-    check_count(f'{needed} layers', needed, costs=costs)
+    check_count('costs must have a number for each layer', needed, costs)
 
 
 def check_micro_batches(num_examples, num_micro_batches):
@@ -65,9 +66,12 @@ def check_micro_batches(num_examples, num_micro_batches):
 def check_tensor_parts(X, y, device_parts, layers):
     """Raise ValueError unless all layers have parameters, images a label."""
     check_batch(X, y)
-    needed = 2 * len(layers) + 2
+    message = (
+        'each device must have a weight and a bias for each of `layers`, and '
+        'for the last layer'
+    )
     for parts in device_parts:
-        check_count(f'{len(layers)} layers and the last', needed, arrays=parts)
+        check_count(message, 2 * len(layers) + 2, parts)
 
 
 def check_outputs(num_outputs, devices):
@@ -104,11 +108,11 @@ def check_step(X, y, arrays, devices, lr, states, update, shards=True):
 def check_layer_arrays(device_arrays, devices, layers, name):
     """Raise ValueError unless each device has two arrays for each layer."""
     check_devices(devices)
-    lists = {f'lists in {name}': device_arrays}
-    check_count(f'{len(devices)} devices', len(devices), **lists)
+    message = f'{name} must have a list for each device'
+    check_count(message, len(devices), device_arrays)
     for arrays, device in zip(device_arrays, devices):
-        two = {f'arrays in {name}, a weight and a bias each': arrays}
-        check_count(f'{len(layers)} layers', 2 * len(layers), **two)
+        message = f'{name} must have a weight and a bias for each layer'
+        check_count(message, 2 * len(layers), arrays)
         for array in arrays:
             if array.ctx != device:
                 raise ValueError(
@@ -175,7 +179,8 @@ def check_layout(device_arrays, layout, new):
             f'arrays of shapes {found} do not fit the layout, which has '
             f'{held}: give find_places the function and devices of the split'
         )
-    check_count('layouts of the same shapes', len(row), places=places_of(new))
+    message = 'the new layout must have the places of the old one'
+    check_count(message, len(row), places_of(new))
     return times
 
 
@@ -213,8 +218,8 @@ def check_experts(
     check_positive_int(num_choices=num_choices, **given(capacity=capacity))
     check_not_negative(alpha=alpha)
     check_enough(len(experts), 'expert', num_choices, 'choice')
-    routed = {'rows of the router, one for each expert': replicas[0][1]}
-    check_count(f'{len(experts)} experts', len(experts), **routed)
+    message = 'the router, params[1], must have a row for each expert'
+    check_count(message, len(experts), replicas[0][1])
 
 
 # Chapter 18: several ways at once
@@ -225,7 +230,7 @@ def check_mesh(params, devices, mesh, num_heads):
     check_axes(mesh)
     check_devices(devices)
     size = math.prod(mesh.values())
-    check_count(f'a mesh of {size} ranks', size, devices=devices)
+    check_count('devices must have one for each rank', size, devices)
     check_transformer(np.zeros((1, 1)), params, num_heads)
     check_enough(len(params) // 12, 'layer', mesh['pipeline'], 'stage')
     check_enough(num_heads, 'head', mesh['tensor'], 'tensor rank')
@@ -235,8 +240,8 @@ def check_mesh_step(X, y, device_params, mesh, num_micro_batches):
     """Raise TypeError or ValueError unless gradients can be computed."""
     check_axes(mesh)
     size = math.prod(mesh.values())
-    needed = {"lists of parameters, shard_mesh's,": device_params}
-    check_count(f'a mesh of {size} ranks', size, **needed)
+    message = 'device_params must have a list for each rank, from shard_mesh'
+    check_count(message, size, device_params)
     max_length = len(device_params[0][1])
     if X.ndim != 2 or max(X.shape[1], mesh['tensor']) > max_length:
         raise ValueError(
@@ -262,7 +267,8 @@ def check_nodes(data, node_size):
     """Raise TypeError or ValueError unless nodes are whole."""
     check_allreduce_arrays(data)
     check_positive_int(node_size=node_size)
-    check_divides('arrays', len(data), node_size=node_size)
+    message = 'node_size must divide the number of arrays'
+    check_divides(message, len(data), node_size)
 
 
 def check_next_words(X: Any, y: Any, params: Any) -> None:
@@ -281,7 +287,8 @@ def check_partition(
         is_integer(i) for part in parts for i in part
     ):
         raise TypeError(f'{source} must return integers, not {parts!r:.60}')
-    check_count(f'{k} devices', k, **{f'arrays from {source}': parts})
+    message = f'{source} must return an array for each device'
+    check_count(message, k, parts)
     if any(part != sorted({*part}) for part in parts):
         raise ValueError(
             f'{source} must return the positions of each device in ascending '

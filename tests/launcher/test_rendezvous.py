@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 
+import numpy as onp
 import pytest
 from helpers import (
     JOB_LIMITS,
@@ -562,3 +563,16 @@ def test_a_first_node_sets_no_other_variables_of_a_node(monkeypatch):
         'LOCAL_RANK': '0',
         'LOCAL_WORLD_SIZE': '1',
     }
+
+
+def test_integers_of_numpy_are_integers(tmp_path, capfd):
+    zero, one = onp.int64(0), onp.int64(1)
+    launch(
+        [sys.executable, '-c', 'print("ran")'],
+        workers=one,
+        servers=one,
+        devices=[one],
+        node=Node(f'file://{tmp_path}/meet', zero, one),
+        limits=JOB_LIMITS,
+    )
+    assert 'ran' in capfd.readouterr().out

@@ -484,7 +484,7 @@ def devices_of(n):
         ({'data': 2}, 2, ValueError, 'in this order'),
         (mesh_of(1, 0, 1), 1, ValueError, 'pipeline'),
         (mesh_of(1, 1.5, 1), 1, TypeError, 'pipeline'),
-        (mesh_of(2, 1, 1), 3, ValueError, '2 ranks need 2 devices'),
+        (mesh_of(2, 1, 1), 3, ValueError, 'one for each rank: 2 here'),
         (mesh_of(1, 4, 1), 4, ValueError, '3 layers'),
         (mesh_of(1, 1, 7), 7, ValueError, '6 heads'),
     ],

@@ -347,7 +347,7 @@ def test_invalid_costs_are_refused(costs, k, error, message):
 
 
 def test_as_many_costs_as_layers():
-    with pytest.raises(ValueError, match='4 layers need 4 costs, not 3'):
+    with pytest.raises(ValueError, match='each layer: 4 here, not 3'):
         d2lmulti.split_layers(make_params(), TWO, costs=[1, 2, 3])
 
 
@@ -582,7 +582,7 @@ def test_more_devices_than_layers_are_refused():
 
 
 def test_parameters_that_do_not_fit_the_layers_are_refused():
-    with pytest.raises(ValueError, match='4 layers need 8 parameters, not 7'):
+    with pytest.raises(ValueError, match='each layer: 8 here, not 7'):
         d2lmulti.split_layers(make_params()[:-1], TWO)
 
 

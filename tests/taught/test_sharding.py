@@ -765,7 +765,7 @@ STEPS = [
 @pytest.mark.parametrize(
     'states, error, message',
     [
-        ([[]], ValueError, '2 devices need 2 states, .*not 1'),
+        ([[]], ValueError, 'each device, .*: 2 here, not 1'),
         ([[]] * 2, ValueError, 'share one state'),
         ([(), ()], TypeError, 'a list for each device'),
         (None, TypeError, 'a list for each device'),
@@ -808,7 +808,7 @@ def test_invalid_arguments_are_refused(stage, position, value, error):
 @pytest.mark.parametrize('stage', [2, 3])
 def test_layers_that_do_not_fit_are_refused(stage):
     arguments, more = step_arguments(stage)
-    with pytest.raises(ValueError, match='2 layers need 4 arrays'):
+    with pytest.raises(ValueError, match='each layer: 4 here'):
         STEPS[stage](*arguments, **{**more, 'layers': LAYERS[:2]})
 
 

@@ -340,7 +340,7 @@ def test_a_rule_that_needs_whole_parameters_gets_them():
         (
             {'update': rmsprop, 'states': [[]]},
             ValueError,
-            '2 devices need 2 states',
+            'states must have a list for each device',
         ),
     ],
 )
