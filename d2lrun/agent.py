@@ -6,6 +6,9 @@ input: first the role, then a ping each second, and maybe 'stacks' or 'stop'.
 What the role does leaves on standard output, as JSON lines too. When the
 launcher says 'stop', is gone, or is silent for `LAUNCHER_TIMEOUT` seconds
 without being stopped itself, no process of the role remains.
+
+`commands` starts it with arguments, PARENT COMMAND ..., and then it runs that
+command alone: nothing that the command started outlives it, or the parent.
 """
 
 from __future__ import annotations
@@ -54,7 +57,10 @@ F_SETSIG = 10  # which signal says that a pipe has changed (Linux)
 
 
 def main() -> None:
-    """Run the role that the first line describes."""
+    """Run the command in the arguments, or the role that the first line
+    describes."""
+    if sys.argv[1:]:
+        run_command(psutil.Process(int(sys.argv[1])), sys.argv[2:])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher decides
     folder = make_folder()
     fork_supervised_child(folder)
@@ -104,7 +110,17 @@ def fork_supervised_child(folder: str) -> None:
     end_descendants()
     remove_sockets(folder)
     shutil.rmtree(folder, ignore_errors=True)
-    os._exit(min(status, 1))
+    end_as(status)
+
+
+def end_as(status: int) -> None:
+    """End with the same exit status as a child, or killed by its signal."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        with contextlib.suppress(OSError, ValueError):
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.WEXITSTATUS(status))
 
 
 def adopt_orphans() -> None:
@@ -121,14 +137,14 @@ def reap_orphans(role: int) -> None:
                 os.waitpid(process.pid, os.WNOHANG)
 
 
-def end_descendants() -> None:
-    """End every process below this one."""
+def end_descendants(grace: float = GRACE) -> None:
+    """End every process below this one; kill it if it goes on so long."""
     for _ in range(3):  # one may have started another meanwhile
         processes = psutil.Process().children(recursive=True)
-        for process in processes:
+        for process in processes if grace else ():
             with contextlib.suppress(psutil.Error):
                 process.terminate()
-        _, alive = psutil.wait_procs(processes, timeout=GRACE)
+        _, alive = psutil.wait_procs(processes, timeout=grace)
         for process in alive:
             with contextlib.suppress(psutil.Error):
                 process.kill()
@@ -140,6 +156,26 @@ def exit_on_signal(number: int, _: object) -> None:
     for other in END_SIGNALS:
         signal.signal(other, signal.SIG_IGN)
     sys.exit(128 + number)
+
+
+def run_command(parent: psutil.Process, command: list[str]) -> None:
+    """Run a command, and end as it did; kill all that it started when it has
+    ended, at a signal, or when the parent is gone."""
+    fork_supervised_child('')
+    for number in END_SIGNALS:
+        signal.signal(number, exit_on_signal)
+    try:
+        child = os.posix_spawnp(command[0], command, os.environ)
+        ended = 0
+        while ended != child and parent.is_running():
+            ended, status = os.waitpid(-1, os.WNOHANG)
+            time.sleep(0 if ended else 0.01)
+    except OSError as error:
+        print(f'{command[0]}: {error}', file=sys.stderr, flush=True)
+        os._exit(127)
+    finally:
+        end_descendants(grace=0)
+    end_as(status if ended == child else signal.SIGKILL)
 
 
 # Starting the role

@@ -15,18 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
-import uuid
 from typing import IO, Mapping, Sequence
-
-import psutil
 
 from .agent import free_port
 from .report import explain_status
 
 SHOWN = 50  # lines of a process that an error shows
-MARK = 'D2LMULTI_COMMANDS'  # in the environment of all that a job started
-# Runs a command, and ends it with all that it started: see the file.
-GUARD = str(pathlib.Path(__file__).with_name('guard.py'))
+# Runs a command, and ends it with all that it started.
+AGENT = str(pathlib.Path(__file__).with_name('agent.py'))
 
 
 class CommandFailed(RuntimeError):
@@ -55,17 +51,15 @@ def run_commands(
     every process that they started. Raises CommandFailed, with the last
     lines, if the time was up, and, unless `check` is False, if one failed.
     """
-    mark = uuid.uuid4().hex
     with contextlib.ExitStack() as stack:
         files = [[open_file(stack) for _ in 'oe'] for _ in commands]
-        stack.callback(kill_marked, mark)
-        settings = [*variables] or [{}] * len(commands)
-        jobs = zip(commands, settings, files)
-        processes = [start(*job, mark) for job in jobs]
+        processes: list[subprocess.Popen] = []
+        stack.callback(end, processes)
+        for job in zip(commands, [*variables] or [{}] * len(commands), files):
+            processes.append(start(*job))
         in_time = wait(processes, time.monotonic() + limit)
         before = [process.poll() for process in processes]
         end(processes)
-        kill_marked(mark)
         ends = [*map(finish, processes, files)]
         if not in_time:
             raise CommandFailed(explain_limit(limit, before, files))
@@ -83,14 +77,12 @@ def start(
     command: Sequence[str],
     variables: Mapping[str, str],
     files: Sequence[IO[str]],
-    mark: str,
 ) -> subprocess.Popen:
-    """Start a process with a mark that its children inherit."""
+    """Start a process below an agent."""
     first = sys.executable if command[0] == 'python' else command[0]
-    guard = [sys.executable, '-I', '-S', GUARD, str(os.getpid())]
     return subprocess.Popen(
-        [*guard, first, *command[1:]],
-        env={**os.environ, **variables, MARK: mark},
+        [sys.executable, AGENT, str(os.getpid()), first, *command[1:]],
+        env={**os.environ, **variables},
         stdin=subprocess.DEVNULL,
         stdout=files[0],
         stderr=files[1],
@@ -116,7 +108,7 @@ def wait(processes: Sequence[subprocess.Popen], deadline: float) -> bool:
 
 
 def end(processes: Sequence[subprocess.Popen]) -> None:
-    """Let the guards end their commands, and all that those started."""
+    """Let the agents end their commands, and all that those started."""
     for process in processes:
         with contextlib.suppress(OSError):
             process.send_signal(signal.SIGTERM)
@@ -124,30 +116,6 @@ def end(processes: Sequence[subprocess.Popen]) -> None:
     for process in processes:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(0, deadline - time.monotonic()))
-
-
-def kill_marked(mark: str) -> None:
-    """Kill the processes whose environment has the mark, until none is left;
-    they may be in other sessions than those that started them."""
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        found = [
-            process for process in psutil.process_iter() if has(process, mark)
-        ]
-        for process in found:
-            with contextlib.suppress(psutil.Error):
-                process.kill()
-        if not found:
-            return
-        psutil.wait_procs(found, timeout=1)
-
-
-def has(process: psutil.Process, mark: str) -> bool:
-    """Return whether a process runs with the mark in its environment."""
-    with contextlib.suppress(psutil.Error):
-        if process.status() != psutil.STATUS_ZOMBIE:
-            return process.environ().get(MARK) == mark
-    return False
 
 
 def read_all(file: IO[str]) -> str:
