@@ -104,7 +104,7 @@ for name in {sorted(set(WHERE) - {'bool'})}:  # NumPy 2 uses its new bool
     vars(numpy).pop(name, None)
 numpy.__getattr__ = lacks
 before = dict(vars(numpy))
-from d2lrun import newer_python
+from d2lbase import newer_python
 """
 IMPORT = """
 newer_python.install()
