@@ -10,11 +10,11 @@ import mxnet as mx
 import numpy as onp
 from mxnet import autograd, np, npx
 from ..devices import split_slices
+from .bugs_game import Game, run_game
 from ..learning.large_batch import norm
 from ..network import loss
 from ..replicas import get_params
 from samestep import same_step
-from samestep.game import Game, run_game
 
 # %% ../../notebooks/25_bugs.ipynb #shared
 RATE = 0.5

@@ -9,7 +9,7 @@ import pytest
 from helpers import put_in_method, without_notice
 
 from d2lmulti.judgment import bugs
-from samestep import game
+from d2lmulti.judgment import bugs_game as game
 
 # What a player may see: (bug, devices, measurement, answer).
 SEEN = [
@@ -140,7 +140,7 @@ def test_no_command_prints_help_and_an_example_that_works(
     run()
     printed = capsys.readouterr()
     assert not printed.err and 'name it' in printed.out
-    (example,) = re.findall(r'python -m d2lmulti.bugs (play \w+)', printed.out)
+    (example,) = re.findall(r'python -m d2lmulti.judgment.bugs (play \w+)', printed.out)
     monkeypatch.setattr(sys, 'stdin', io.StringIO('quit\n'))
     run(*example.split())
     assert 'A step on' in capsys.readouterr().out
