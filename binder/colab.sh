@@ -1,5 +1,5 @@
 #!/bin/sh
-# Install d2lmulti into the Python of a Colab notebook. What Colab has there
+# Install d2lmulti and samestep into the Python of a Colab notebook. What Colab has there
 # stays as it is, so that the runtime need not restart: no dependencies.
 set -e
 cd "$(dirname "$0")/.."
@@ -8,4 +8,4 @@ libraries=libgomp.so.1:libgomp1
 for library in $libraries; do
     ldconfig -p | grep -q "${library%:*}" || apt-get install -qq "${library#*:}"
 done
-python3 -m pip install -q --no-deps -r requirements/cpu.in .
+python3 -m pip install -q --no-deps -r requirements/cpu.in ./samestep .

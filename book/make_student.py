@@ -48,7 +48,7 @@ KERNEL = {
 
 def make_student(folder):
     """Write the edition to a new `folder`, and return its zip beside it."""
-    ignore = shutil.ignore_patterns('__pycache__')
+    ignore = shutil.ignore_patterns('__pycache__', '*.egg-info', 'tests')
     shutil.copytree(ROOT / 'book' / 'student', folder)
     for part in PARTS:
         if (ROOT / part).is_dir():

@@ -201,7 +201,7 @@ with_uv() {
         uv_sync "$lock" || return
     fi
     run "$uv" --offline pip install --python $venv/bin/python \
-        --no-deps --no-build-isolation -e .
+        --no-deps --no-build-isolation -e ./samestep -e .
 }
 
 with_pip() {
@@ -218,7 +218,7 @@ with_pip() {
         pip_install "$venv" "$lock" || return
     fi
     run $venv/bin/python -m pip install --no-index --no-deps \
-        --no-build-isolation -e .
+        --no-build-isolation -e ./samestep -e .
 }
 
 # On a full disk the log may be empty.
@@ -242,8 +242,8 @@ fail_if_offline() {
 # tells whether the lock has changed or the folder has moved since. Packages are
 # missing if someone began to delete it; their `.dist-info` also changes if
 # someone installs another version, which may be wanted.
-state=$(pwd -P; cat "$lock" pyproject.toml requirements/install.sh \
-    requirements/jupyter_server_config.py | cksum)
+state=$(pwd -P; cat "$lock" pyproject.toml samestep/pyproject.toml \
+    requirements/install.sh requirements/jupyter_server_config.py | cksum)
 is_set_up() {
     [ -x $venv/bin/python ] && [ "$(cat $venv/stamp 2>&1)" = "$state" ] &&
         xargs ls -d <$venv/packages >/dev/null 2>&1 &&

@@ -31,7 +31,7 @@ SLOW = [
     'test_cluster',
     'test_job',
     'test_determinism',
-    'test_same_step',
+    'test_thirty',
 ]
 
 

@@ -35,13 +35,13 @@ TAUGHT = [*filter(None, map(exported, sorted(NOTEBOOKS.glob('*.ipynb'))))]
 
 def files(*packages):
     """Return {name of a module: its file}."""
-    return {
-        '.'.join(path.relative_to(ROOT).with_suffix('').parts).replace(
-            '.__init__', ''
-        ): path
-        for package in packages or BELOW
-        for path in (ROOT / package).rglob('*.py')
-    }
+    found = {}
+    for package in packages or BELOW:
+        above = ROOT / 'samestep/src' if package == 'samestep' else ROOT
+        for path in (above / package).rglob('*.py'):
+            name = '.'.join(path.relative_to(above).with_suffix('').parts)
+            found[name.replace('.__init__', '')] = path
+    return found
 
 
 def imports_of(module, path):

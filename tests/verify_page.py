@@ -30,7 +30,7 @@ def run_recipe(folder, name, changes=(), python=(sys.executable,)):
         cwd=folder,
         env={
             **os.environ,
-            'PYTHONPATH': str(ROOT),
+            'PYTHONPATH': str(ROOT / 'samestep/src'),
             'OMP_NUM_THREADS': '1',
             'TORCH_DISABLE_SHARE_RDZV_TCP_STORE': '1',
             'TF_CPP_MIN_LOG_LEVEL': '2',

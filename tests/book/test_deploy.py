@@ -164,15 +164,13 @@ def test_the_images_differ_in_the_build_alone():
 
 def test_the_layer_of_the_environment_knows_every_package():
     """Or the environment would lack one, or take it for a namespace."""
-    packages = re.search(
-        r'^packages = \[(.*?)\]',
-        (ROOT / 'pyproject.toml').read_text(),
-        re.M | re.S,
-    )
+    project = (ROOT / 'pyproject.toml').read_text()
+    (include,) = re.findall(r'^include = \[(.*)\]', project, re.M)
     for name in ('Dockerfile', 'Dockerfile.gpu'):
         words = (DEPLOY / name).read_text().split()
-        for package in re.findall(r'"(.+?)"', packages[1]):
-            assert f'{package.replace(".", "/")}/__init__.py' in words
+        for package in re.findall(r'"(\w+)\*"', include):
+            assert f'{package}/__init__.py' in words
+        assert 'samestep/src/samestep/__init__.py' in words
 
 
 def test_an_image_holds_no_settings_of_this_machine():

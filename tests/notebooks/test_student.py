@@ -1,6 +1,7 @@
 """The edition for a class has everything but the solutions."""
 
 import ast
+import os
 import pathlib
 import re
 import subprocess
@@ -11,6 +12,7 @@ import make_student
 import nbformat
 import pytest
 from make_student import is_machinery
+from setuptools import find_packages
 
 try:  # from Python 3.11 on
     import tomllib
@@ -191,9 +193,10 @@ def test_it_has_every_package_that_the_project_names(edition):
     """Else setuptools, and with it `make env`, fails in the class."""
     project = tomllib.loads((edition / 'pyproject.toml').read_text())
     packages = project['tool']['setuptools']['packages']
-    assert {'d2lbase', 'd2lmulti', 'd2lrun', 'samestep'} <= {*packages}
-    for package in packages:
-        folder = package.replace('.', '/')
+    include = packages['find']['include']
+    for package in [*find_packages(ROOT, include=include), 'samestep']:
+        above = 'samestep/src/' if package == 'samestep' else ''
+        folder = above + package.replace('.', '/')
         ours = {path.name for path in (ROOT / folder).glob('*.py')}
         assert ours
         assert {path.name for path in (edition / folder).glob('*.py')} == ours
@@ -205,23 +208,35 @@ def test_it_has_every_package_that_the_project_names(edition):
             assert [*folder.glob(pattern)], (package, pattern)
 
 
+def test_samestep_can_be_installed_and_brings_no_tests(edition):
+    folder = edition / 'samestep'
+    project = tomllib.loads((folder / 'pyproject.toml').read_text())
+    assert (folder / project['project']['readme']).exists()
+    assert {path.name for path in folder.iterdir()} == {
+        *('LICENSE', 'README.md', 'pyproject.toml', 'src')
+    }
+
+
 def test_its_packages_import_nothing_that_is_not_there(edition):
     """From its folder alone, without this repository."""
     code = (
-        'import pathlib, d2lmulti, d2lrun, samestep.game\n'
+        'import pathlib, d2lmulti, d2lrun, samestep\n'
+        'import d2lmulti.judgment.bugs\n'
         'from grading import __main__\n'
         'for package in d2lmulti, d2lrun, samestep:\n'
-        '    print(pathlib.Path(package.__file__).parents[1].resolve())'
+        '    print(pathlib.Path(package.__file__).resolve())'
     )
     done = subprocess.run(
         [sys.executable, '-c', code],
         cwd=edition,
+        env={**os.environ, 'PYTHONPATH': str(edition / 'samestep/src')},
         text=True,
         capture_output=True,
         timeout=100,
     )
     assert done.returncode == 0, done.stderr
-    assert {*done.stdout.split()} == {str(edition.resolve())}
+    for line in done.stdout.splitlines():
+        assert line.startswith(str(edition.resolve())), line
 
 
 @each_chapter

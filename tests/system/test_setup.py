@@ -115,6 +115,7 @@ def test_the_conda_files_take_all_versions_from_the_extras(name, extra, mxnet):
     assert '- python=3.11' in lines
     assert "MALLOC_ARENA_MAX: '1'" in lines
     assert packages == [
+        '-e ./samestep',
         f'-e .[{extra},dev]',
         mxnet,
         'd2l',
@@ -122,7 +123,7 @@ def test_the_conda_files_take_all_versions_from_the_extras(name, extra, mxnet):
         'jupyter',
         'nbval',
     ]
-    assert set(packages[1:]) <= set(locked(extra))
+    assert set(packages[2:]) <= set(locked(extra))
 
 
 # Plays a Python on $MACHINE, which says $SAYS and fails at $FAILS. At $HOLDS
@@ -149,7 +150,9 @@ def clone(tmp_path):
     Pythons that are made up, the folder `bin`, and the system's tools."""
     (tmp_path / 'clone').mkdir()
     shutil.copytree(ROOT / 'requirements', tmp_path / 'clone/requirements')
-    shutil.copy(ROOT / 'pyproject.toml', tmp_path / 'clone')
+    for name in ('pyproject.toml', 'samestep/pyproject.toml'):
+        (tmp_path / 'clone' / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / 'clone' / name)
     (tmp_path / 'bin').mkdir()
     add_python(tmp_path, '3.7.9', 'python3')  # not those of this machine
     add_python(tmp_path, '2.7.18', 'python')

@@ -11,7 +11,12 @@ import pytest
 pytestmark = pytest.mark.ci
 
 ROOT = pathlib.Path(__file__).parents[2]
-PACKAGES = 'd2lbase/', 'd2lmulti/', 'd2lrun/', 'samestep/'
+PACKAGES = {  # of which folder of the repository, in which distribution
+    'd2lbase/': ('', 'd2lmulti'),
+    'd2lmulti/': ('', 'd2lmulti'),
+    'd2lrun/': ('', 'd2lmulti'),
+    'samestep/': ('samestep/src/', 'samestep'),
+}
 TRAIN = """
 import d2lmulti
 assert d2lmulti.__file__.startswith({folder!r}), d2lmulti.__file__
@@ -44,31 +49,36 @@ def git_files(pattern):
 
 @pytest.fixture(scope='module')
 def dist(tmp_path_factory):
-    """A folder with the wheel and the source archive, of git's files."""
+    """A folder with the wheels and the source archives, of git's files."""
     folder = tmp_path_factory.mktemp('dist')
     for name in git_files('.'):
-        if name.startswith(PACKAGES) or '/' not in name:
+        if name.startswith((*PACKAGES,)) or '/' not in name:
             path = folder / 'source' / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes((ROOT / name).read_bytes())
     command = [sys.executable, '-m', 'build', '--no-isolation', '-o']
-    result = subprocess.run(
-        [*command, folder / 'dist', folder / 'source'],
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert result.returncode == 0, result.stdout
+    for source in (folder / 'source', folder / 'source/samestep'):
+        result = subprocess.run(
+            [*command, folder / 'dist', source],
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert result.returncode == 0, result.stdout
     return folder / 'dist'
 
 
 @pytest.fixture(scope='module')
 def installed(dist, tmp_path_factory):
-    """The wheel, unpacked as pip would."""
+    """The wheels, unpacked as pip would."""
     folder = tmp_path_factory.mktemp('installed')
-    (wheel,) = dist.glob('*.whl')
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
+    wheels = sorted(dist.glob('*.whl'))
+    assert [wheel.name.split('-')[0] for wheel in wheels] == [
+        *('d2lmulti', 'samestep')
+    ]
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder)
     return folder
 
 
@@ -89,28 +99,42 @@ def run(installed, folder, *arguments, seconds=200):
 def test_wheel_and_source_hold_every_file_of_a_package(
     dist, installed, package
 ):
-    wanted = set(git_files(package))
+    above, name = PACKAGES[package]
+    wanted = {path[len(above) :] for path in git_files(f'{above}{package}')}
     found = {
         str(path.relative_to(installed))
         for path in (installed / package).rglob('*')
         if path.is_file()
     }
     assert wanted and found == wanted
-    (source,) = dist.glob('*.tar.gz')
+    (source,) = dist.glob(f'{name}-*.tar.gz')
     with tarfile.open(source) as archive:
         names = {name.partition('/')[2] for name in archive.getnames()}
-    assert wanted | {'LICENSE', 'README.md', 'pyproject.toml'} <= names
+    inside = 'src/' if above else ''
+    assert {f'{inside}{path}' for path in wanted} <= names
+    assert {'LICENSE', 'README.md', 'pyproject.toml'} <= names
 
 
 def test_its_metadata_name_the_builds_of_mxnet(installed):
-    (path,) = installed.glob('*.dist-info/METADATA')
+    (path,) = installed.glob('d2lmulti-*.dist-info/METADATA')
     metadata = path.read_text()
+    assert 'Requires-Dist: samestep\n' in metadata
     mxnet = 'mxnet==1.9.1; python_version < "3.13" and extra == "cpu"'
     assert f'Requires-Dist: {mxnet}' in metadata
     assert 'Requires-Python: <3.15,>=3.8' in metadata
-    assert list(installed.glob('*.dist-info/**/LICENSE'))
+    assert len([*installed.glob('*.dist-info/**/LICENSE')]) == 2
     (path,) = installed.glob('*.dist-info/entry_points.txt')
     assert 'd2lrun = d2lrun.__main__:main' in path.read_text()
+
+
+def test_samestep_needs_numpy_alone_on_any_python(installed):
+    (path,) = installed.glob('samestep-*.dist-info/METADATA')
+    lines = path.read_text().splitlines()
+    needed = [line for line in lines if line.startswith('Requires-Dist')]
+    assert [line for line in needed if 'extra ==' not in line] == [
+        'Requires-Dist: numpy>=1.17'
+    ]
+    assert 'Requires-Python: >=3.8' in lines
 
 
 @pytest.mark.long

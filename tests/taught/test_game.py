@@ -140,7 +140,8 @@ def test_no_command_prints_help_and_an_example_that_works(
     run()
     printed = capsys.readouterr()
     assert not printed.err and 'name it' in printed.out
-    (example,) = re.findall(r'python -m d2lmulti.judgment.bugs (play \w+)', printed.out)
+    command = r'python -m d2lmulti\.judgment\.bugs (play \w+)'
+    (example,) = re.findall(command, printed.out)
     monkeypatch.setattr(sys, 'stdin', io.StringIO('quit\n'))
     run(*example.split())
     assert 'A step on' in capsys.readouterr().out

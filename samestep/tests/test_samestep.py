@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-from helpers import mutated
 
 from samestep import same_step
 
@@ -478,90 +477,52 @@ def test_wrong_arguments_are_named():
         same_step(lambda p, X, y: p[:2], reference, params, batches)
 
 
+LOADED = """
+import sys
+sys.path[:0] = {path}
+import numpy
+before = set(sys.modules)
+import samestep
+for name in set(sys.modules) - before:
+    where = getattr(sys.modules[name], '__file__', None)
+    if 'site-packages' in str(where):
+        print(name.split('.')[0])
+"""
+
+
 def test_it_needs_numpy_alone():
-    code = (
-        'import sys, samestep\n'
-        'assert not {"mxnet", "d2lmulti", "d2lrun"} & set(sys.modules)\n'
-        'import numpy\n'
-        'print("fine")'
-    )
     done = subprocess.run(
-        [sys.executable, '-c', code], text=True, capture_output=True
+        [sys.executable, '-c', LOADED.format(path=sys.path)],
+        text=True,
+        stdout=subprocess.PIPE,
+        check=True,
     )
-    assert done.stdout == 'fine\n', done.stderr
+    assert {*done.stdout.split()} <= {'numpy', 'samestep'}
 
 
-def assert_found(name):
-    step, _ = BUGS[name]
-    params, batches = random_case(0, size=61)
-    assert not same_step(step, reference, params, batches, num_devices=2)
+def test_one_spread_of_one_order_would_give_false_alarms():
+    """So four spreads of eight orders are not too many."""
+
+    def alarms(**options):
+        return sum(
+            not same_step(
+                *(summed(k), gradients, *random_case(seed, size=61)),
+                gradients=True,
+                **options,
+            )
+            for seed in range(20)
+            for k in (2, 3, 4)
+        )
+
+    assert alarms() == 0
+    assert alarms(factor=1, num_orders=1) > 0
 
 
-def assert_right():
-    for seed in range(40):  # one order's spread is too small for one in eight
-        params, batches = random_case(seed, size=61)
-        for k in (2, 3, 4):
-            assert same_step(parallel(k), reference, params, batches)
-
-
-def assert_last_array_counts():
+def test_the_last_array_counts():
     def step(params, X, y):
         right = reference(params, X, y)
         return [*right[:3], right[3] + right[3].dtype.type(1e-3)]
 
     params, batches = random_case(0, size=61)
-    assert not same_step(step, reference, params, batches)
-
-
-MUTANTS = {
-    'the bound is huge': (
-        'factor * spreads[j]',
-        '1e7 * spreads[j]',
-        lambda: assert_found('a little too large'),
-    ),
-    'the bound is the spread of one order': (
-        'factor * spreads[j]',
-        'distance(others[0][n][0][j], exact[j])',
-        assert_right,
-    ),
-    'the reference is not exact': (
-        "'float64', gradients)",
-        "'float16', gradients)",
-        lambda: assert_found('a little too large'),
-    ),
-    'only the first replica': (
-        'enumerate(found[n])',
-        'enumerate(found[n][:1])',
-        lambda: assert_found('one replica'),
-    ),
-    'only the first array': (
-        'enumerate(replica)',
-        'enumerate(replica[:1])',
-        assert_last_array_counts,
-    ),
-}
-
-
-@pytest.mark.parametrize('bug', MUTANTS)
-def test_a_bug_in_same_step_is_caught(monkeypatch, bug):
-    old, new, property_holds = MUTANTS[bug]
-    property_holds()
-    monkeypatch.setitem(globals(), 'same_step', mutated(same_step, old, new))
-    with pytest.raises(AssertionError):
-        property_holds()
-
-
-@pytest.mark.parametrize(
-    'old, new',
-    [
-        ('abs(off - scale * start).max() <= bound', 'True'),
-        ('bits >= 6.5', 'True'),
-        ('differs and rest <= max(bound, abs(move).max() / 1e4)', 'differs'),
-    ],
-)
-def test_an_invented_cause_is_caught(monkeypatch, old, new):
-    module = sys.modules['samestep.explain']
-    mutant = mutated(module.likely_cause, old, new)
-    monkeypatch.setattr(module, 'likely_cause', mutant)
-    with pytest.raises(AssertionError):
-        test_no_cause_is_invented_for_what_has_another()
+    (failure,) = same_step(step, reference, params, batches).failures()
+    assert failure.array == 3
