@@ -8,8 +8,7 @@ import sys
 import pytest
 from helpers import put_in_method, without_notice
 
-from d2lmulti.judgment import bugs
-from d2lmulti.judgment import bugs_game as game
+from d2lmulti.judgment import bugs, game
 
 # What a player may see: (bug, devices, measurement, answer).
 SEEN = [
@@ -140,7 +139,7 @@ def test_no_command_prints_help_and_an_example_that_works(
     run()
     printed = capsys.readouterr()
     assert not printed.err and 'name it' in printed.out
-    command = r'python -m d2lmulti\.judgment\.bugs (play \w+)'
+    command = r'python -m d2lmulti\.judgment (play \w+)'
     (example,) = re.findall(command, printed.out)
     monkeypatch.setattr(sys, 'stdin', io.StringIO('quit\n'))
     run(*example.split())
@@ -170,7 +169,7 @@ def run(monkeypatch):
 
 def test_the_module_is_a_command():
     found = subprocess.run(
-        [sys.executable, '-m', 'd2lmulti.judgment.bugs', 'play', 'ada'],
+        [sys.executable, '-m', 'd2lmulti.judgment', 'play', 'ada'],
         input='result\nquit\n',
         capture_output=True,
         text=True,

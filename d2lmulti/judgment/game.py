@@ -1,6 +1,6 @@
 """A game: find the bug in a step that is a black box.
 
-`python -m d2lmulti.judgment.bugs play NAME` runs it in a terminal; in a
+`python -m d2lmulti.judgment play NAME` runs it in a terminal; in a
 notebook, `new_game(NAME)` of `d2lmulti.judgment.bugs` returns a `Game`. The
 rooms and their bugs come from the caller.
 """
@@ -178,9 +178,9 @@ def cause_text(difference: Any) -> str:
 def run_game(rooms: Mapping[str, Any], in_numpy: Callable) -> None:
     """Run the command: `play [NAME]`, or `answers NAME …`."""
     parser = argparse.ArgumentParser(
-        prog='python -m d2lmulti.judgment.bugs',
+        prog='python -m d2lmulti.judgment',
         description='A step has a planted bug: buy measurements, name it.',
-        epilog='For example: python -m d2lmulti.judgment.bugs play ada',
+        epilog='For example: python -m d2lmulti.judgment play ada',
     )
     words = 'play a game, or print which bug each name gets'
     parser.add_argument(

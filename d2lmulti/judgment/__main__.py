@@ -1,0 +1,7 @@
+"""The game of the last chapter: python -m d2lmulti.judgment play NAME."""
+
+from .bugs import ROOMS, in_numpy
+from .game import run_game
+
+if __name__ == '__main__':
+    run_game(ROOMS, in_numpy)
