@@ -126,24 +126,24 @@ test-gpu-build: env  # MXNet's GPU build without a GPU; needs gcc
 	$(without_gpu) d2lmulti train --epochs 3 --out build/gpu-env.png
 
 bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cores, cluster, unequal, large_batch, compression, masked_words
-	$(python) benchmarks/$(if $(filter cores,$(SUITE)),cores.py,run.py $(SUITE)) \
+	$(python) -m benchmarks.$(if $(filter cores,$(SUITE)),cores,run $(SUITE)) \
 	    $(ARGS)
 
 readme: env  ## measure what README shows, on a quiet machine; 4 minutes
-	$(python) benchmarks/readme.py $(ARGS)
+	$(python) -m benchmarks.readme $(ARGS)
 
 gpu-report: BUILD = gpu
 gpu-report: env  ## on a machine with GPUs: test and measure, for sending in
-	$(python) benchmarks/gpu_report.py $(ARGS)
+	$(python) -m benchmarks.gpu_report $(ARGS)
 
 export: env  ## write d2lmulti/ from the notebooks, and number the exercises
 	$(python) -c "from glob import glob; \
 	from nbdev.export import nb_export; \
 	[nb_export(f, 'd2lmulti') for f in sorted(glob('notebooks/*.ipynb'))]"
 	@cp d2lmulti/cluster/hangs.py d2lrun/records.py  # d2lrun imports nothing of it
-	@$(python) book/one_file.py
-	@$(python) book/contents.py
-	@$(python) -m grading.number notebooks
+	@$(python) -m chapters.one_file
+	@$(python) -m chapters.contents
+	@$(python) -m chapters.exercise_ids notebooks
 
 # Stored notebooks tell nothing of the machine that ran them.
 execute: env  ## run the notebooks and store their outputs; chapters 21 and 22: BUILD
@@ -173,20 +173,20 @@ book: sphinx  ## render the site into build/book; EDITION=student has no solutio
 pdf: sphinx  ## print the book as build/book.pdf; needs Chromium
 	$(sphinx) -b singlehtml -d build/book-single-cache$(edition) book \
 	    build/book-single$(edition)
-	$(python) book/make_pdf.py build/book-single$(edition)/index.html \
+	$(python) -m book.make_pdf build/book-single$(edition)/index.html \
 	    build/book$(edition).pdf
 	@echo 'The book is in build/book$(edition).pdf'
 
 slides: sphinx  ## make slides of each chapter in build/slides
-	@$(python) book/make_slides.py build/slides
+	@$(python) -m book.make_slides build/slides
 	@echo 'The slides are in build/slides/index.html'
 
 poster: sphinx  ## print the book's ideas on a page of A3, build/poster.pdf
-	$(python) book/make_poster.py build/poster.pdf
+	$(python) -m book.make_poster build/poster.pdf
 	@echo 'The poster is in build/poster.pdf'
 
 student: env  ## the edition without solutions: build/student and a zip
-	@$(python) book/make_student.py build/student
+	@$(python) -m book.make_student build/student
 	@echo 'The edition is in build/student and build/student.zip'
 
 # Folder and file may have spaces in their names.
@@ -197,8 +197,9 @@ grade: env  ## grade the notebooks in SUBMISSIONS=folder into build/grades
 	    $${SECRET_FILE:+--secret-file "$$SECRET_FILE"} $(ARGS)
 
 figures: env  ## draw the figures in img/
-	@for script in img/*.py; do \
-	    [ $$script = img/style.py ] || $(python) $$script || exit; \
+	@for figure in $(filter-out style __init__,$(basename $(notdir \
+	    $(wildcard img/*.py)))); do \
+	    $(python) -m img.$$figure || exit; \
 	done
 
 # Built for the MXNet in .venv, which an isolated build would not see.

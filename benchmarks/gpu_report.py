@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from report.machine import describe_machine
+from .report.machine import describe_machine
 
 ROOT = pathlib.Path(__file__).parents[1]
 OUT = ROOT / 'build/gpu-report.md'
@@ -45,7 +45,7 @@ PARTS = {
         ],
         3600,
     ),
-    'bench': (['benchmarks/run.py', 'quick'], 1800),
+    'bench': (['-m', 'benchmarks.run', 'quick'], 1800),
 }
 
 

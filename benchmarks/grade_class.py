@@ -1,6 +1,6 @@
 """Grade a class that is made up, and print the seconds for each answer.
 
-    python benchmarks/grade_class.py --students 6 --chapters 1 2 3 4 5
+    python -m benchmarks.grade_class --students 6 --chapters 1 2 3 4 5
 
 Every third student hands in our solutions, every third wrong answers of
 `tests/notebooks/answers`, and every third both. The seconds of the processor
@@ -20,11 +20,8 @@ import time
 
 import nbformat
 
-ROOT = pathlib.Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from grading.cells import name_of  # noqa: E402
-from grading.exercises import read_chapters  # noqa: E402
+from chapters import ROOT, name_of, number_of
+from chapters.exercises import read_chapters
 
 
 def main():
@@ -38,7 +35,7 @@ def main():
     found = [
         chapter
         for chapter in read_chapters(ROOT / 'notebooks')
-        if int(chapter.stem[:2]) in options.chapters
+        if number_of(chapter.stem) in options.chapters
     ]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)

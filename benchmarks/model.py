@@ -1,7 +1,7 @@
 """How far chapter 23's model of a step is off, and why.
 
-    python benchmarks/model.py           signed errors of all stored runs
-    python benchmarks/model.py measure   the causes, on a quiet machine
+    python -m benchmarks.model           signed errors of all stored runs
+    python -m benchmarks.model measure   the causes, on a quiet machine
 
 The first reads every version of the chapter in git's history; it wrote the
 table of results/MODEL.md. The second takes a minute and tells apart what

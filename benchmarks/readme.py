@@ -37,13 +37,13 @@ NAMES = {  # in README: the peer
 
 def measure():
     """Return all numbers of a run."""
-    from report.machine import (
+    from d2lmulti import read_fashion_mnist, train
+
+    from .report.machine import (
         describe_load,
         describe_machine,
         others_time,
     )
-
-    from d2lmulti import read_fashion_mnist, train
 
     start, others = time.monotonic(), others_time()
     data = read_fashion_mnist()
@@ -61,8 +61,8 @@ def measure():
 
 def measure_peers(num_images):
     """Return {name: [seconds per epoch on k devices for k in 1, 2]}."""
-    from peers import ENVIRONMENTS
-    from trials import Trial, run_rounds
+    from .peers import ENVIRONMENTS
+    from .trials import Trial, run_rounds
 
     settings = {'batch_size': BATCH_SIZE, 'num_images': num_images}
     peers = [

@@ -14,14 +14,14 @@ Run it on a quiet machine: a busy core takes the second device away.
 import argparse
 import time
 
-from report.machine import (
+from .report.machine import (
     describe_load,
     describe_machine,
     find_versions,
     others_time,
 )
-from suites import BUILD, SUITES
-from trials import run_rounds
+from .suites import BUILD, SUITES
+from .trials import run_rounds
 
 
 def main():

@@ -4,7 +4,7 @@ import collections
 import pathlib
 import sys
 
-from peers import (
+from .peers import (
     BARRIER,
     BY_PARAMETER,
     COPY,
@@ -23,7 +23,7 @@ from peers import (
     UPPER_BOUND,
     horovod_gloo,
 )
-from report import (
+from .report import (
     cluster,
     compression,
     large_batch,
@@ -31,7 +31,7 @@ from report import (
     single,
     unequal,
 )
-from trials import Trial
+from .trials import Trial
 
 BUILD = pathlib.Path(__file__).parents[1] / 'build'
 RESULTS = pathlib.Path(__file__).parent / 'results'

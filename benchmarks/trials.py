@@ -12,12 +12,13 @@ import threading
 import time
 
 import psutil
-from peers import ENVIRONMENTS, MODULES
 from tqdm import tqdm
 
 from d2lmulti.prepare.runtime import SETTINGS
 
-WORKER = pathlib.Path(__file__).with_name('worker.py')
+from .peers import ENVIRONMENTS, MODULES
+
+ROOT = pathlib.Path(__file__).parents[1]
 TIME_LIMIT = 600  # seconds for a trial
 
 # `name` of a peer, number of `devices`, `task`, and the task's settings.
@@ -92,7 +93,8 @@ def start_worker(trial):
     other = ENVIRONMENTS.get(trial.name)
     python = other.python if other else sys.executable
     return subprocess.Popen(
-        [str(python), str(WORKER), json.dumps(described)],
+        [str(python), '-m', 'benchmarks.worker', json.dumps(described)],
+        cwd=ROOT,
         env={
             name: value
             for name, value in os.environ.items()

@@ -1,6 +1,6 @@
 """The process of one trial; prints its result as a line of JSON.
 
-    python worker.py '{"peer": "ours", "devices": 2, "task": "step", …}'
+    python -m benchmarks.worker '{"peer": "ours", "devices": 2, …}'
 
 With "part" it is one of several processes that something else has started.
 """
@@ -11,9 +11,9 @@ import pathlib
 import runpy
 import sys
 
-import tasks
-from peers import load_trainer
-from peers.processes import slowest, take_part
+from . import tasks
+from .peers import load_trainer
+from .peers.processes import slowest, take_part
 
 # Some peers use MXNet without d2lmulti. This alone changes no setting.
 D2LRUN = pathlib.Path(__file__).parents[1] / 'd2lrun'

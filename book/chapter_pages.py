@@ -11,11 +11,11 @@ import pathlib
 import re
 
 import nbformat
-from chapters import stems
-from make_student import for_students, is_machinery
 from pybtex.database import parse_file
 
-from grading.cells import plain, without_marks
+from chapters import stems
+from chapters.cells import is_machinery, only_imports, plain, without_marks
+from chapters.without_solutions import for_students
 
 HERE = pathlib.Path(__file__).parent
 
@@ -103,8 +103,7 @@ def named(source):
         body = ast.parse(plain(source)).body
     except SyntaxError:
         return FOLDED['hide-input']
-    imports = (ast.Import, ast.ImportFrom)
-    if body and all(isinstance(node, imports) for node in body):
+    if only_imports(source):
         return 'the imports'
     defined = (ast.FunctionDef, ast.ClassDef)
     names = [node.name for node in body if isinstance(node, defined)]

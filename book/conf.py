@@ -5,7 +5,6 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
 
 from sphinxcontrib.bibtex.plugin import register_plugin
 from sphinxcontrib.bibtex.style.referencing import BracketStyle
@@ -15,7 +14,6 @@ from sphinxcontrib.bibtex.style.referencing.author_year import (
 
 HERE = pathlib.Path(__file__).parent
 COLAB = 'binder/colab.ipynb'
-sys.path.insert(0, str(HERE))  # our extensions
 
 project = 'Training on multiple GPUs, from scratch'
 author = 'the authors of d2lmulti'
@@ -26,10 +24,10 @@ extensions = [
     'sphinxcontrib.bibtex',
     'sphinx_copybutton',
     'sphinx-mathjax-offline',
-    'api_page',
-    'chapter_pages',
-    'front_page',
-    'glossary_tips',
+    'book.api_page',
+    'book.chapter_pages',
+    'book.front_page',
+    'book.glossary_tips',
     'sphinx.ext.viewcode',
 ]
 exclude_patterns = [

@@ -1,6 +1,6 @@
 """Draw the bundled part of Fashion-MNIST from the full set.
 
-    python book/draw_images.py /usr/share/datasets/fashion-mnist
+    python -m book.draw_images /usr/share/datasets/fashion-mnist
 
 From each class the same number of examples (one more from the first classes
 where ten does not divide the number), without replacement, in the order of

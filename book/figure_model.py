@@ -1,7 +1,7 @@
 """What the figures of book/figures.md compute, in Python.
 
 The page computes the same in the reader's browser, with _static/figures/
-model.js; the tests compare the two. `python book/figure_model.py` writes what
+model.js; the tests compare the two. `python -m book.figure_model` writes what
 the page needs of the chapters' own code, _static/figures/data.js.
 """
 
@@ -19,6 +19,8 @@ import mxnet as mx
 import numpy as onp
 from mxnet import np
 
+from chapters import path_of
+from chapters.cells import code_cells, read_chapter
 from d2lmulti.devices import split_slices
 from d2lmulti.judgment import scaling
 
@@ -260,12 +262,8 @@ def published():
     """Return the published runs of chapter 24: for each, the seconds of a
     step on one machine, machines, bytes, bits per second, algorithm,
     efficiency."""
-    notebook = json.loads((ROOT / 'notebooks' / '24_claims.ipynb').read_text())
-    (source,) = (
-        ''.join(cell['source'])
-        for cell in notebook['cells']
-        if cell['id'] == 'runs'
-    )
+    cells = code_cells(read_chapter(path_of('claims')))
+    (source,) = (cell.source for cell in cells if cell.id == 'runs')
     names = vars(d2lmulti).copy()
     with contextlib.redirect_stdout(None):
         exec(source, names)

@@ -12,13 +12,13 @@ import re
 import shutil
 
 import yaml
-from chapters import by_part
 from docutils import nodes
-from minutes import minutes_of
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
 import d2lmulti
+from chapters import by_part
+from chapters.minutes import minutes_of
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent

@@ -9,10 +9,11 @@ import html
 import pathlib
 import re
 
-from chapters import number_of
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from chapters import number_of
 
 GLOSSARY = pathlib.Path(__file__).parent / 'glossary.md'
 ROW = re.compile(r'^\| \*\*(.+?)\*\* \| (.+?) \| chapter (\d+) \|', re.M)

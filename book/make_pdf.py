@@ -1,6 +1,6 @@
 """Print the whole book, which Sphinx wrote as one page, as a PDF.
 
-    python book/make_pdf.py build/book-single/index.html build/book.pdf
+    python -m book.make_pdf build/book-single/index.html build/book.pdf
 
 It is printed twice: only then is it known on which pages the headings are.
 The first time, all but the contents is hidden, which takes half as long.
@@ -12,9 +12,11 @@ import shutil
 import sys
 
 import pikepdf
-from chapters import NOTEBOOKS, by_part, number_of
 from playwright.sync_api import sync_playwright
-from whole import whole
+
+from chapters import NOTEBOOKS, by_part, number_of
+
+from .whole import whole
 
 AUTHOR = 'the d2lmulti authors'
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')

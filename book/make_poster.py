@@ -1,14 +1,15 @@
 """Print book/poster.html as a PDF, one page of A3.
 
-python book/make_poster.py build/poster.pdf
+python -m book.make_poster build/poster.pdf
 """
 
 import pathlib
 import sys
 
-from make_pdf import find_browser
 from playwright.sync_api import sync_playwright
-from whole import whole
+
+from .make_pdf import find_browser
+from .whole import whole
 
 PAGE = pathlib.Path(__file__).with_name('poster.html')
 

@@ -1,6 +1,6 @@
 """Make reveal.js slides of the chapters' main lines.
 
-    python book/make_slides.py build/slides
+    python -m book.make_slides build/slides
 
 A chapter's slides are its title, the cells that are marked, its summary and
 its exercises. A cell's metadata marks it:
@@ -22,13 +22,14 @@ import shutil
 import sys
 
 import nbformat
-from chapters import NOTEBOOKS, by_part
 from nbconvert import SlidesExporter
 from nbformat.v4 import new_markdown_cell, new_notebook
 from traitlets.config import Config
-from whole import whole
 
-from grading.cells import without_marks
+from chapters import NOTEBOOKS, by_part
+from chapters.cells import without_marks
+
+from .whole import whole
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent

@@ -1,32 +1,31 @@
 """Make the edition for a class: everything but our solutions.
 
-    python book/make_student.py build/student
+    python -m book.make_student build/student
 
 writes the folder, and build/student.zip beside it.
 """
 
-import ast
 import os
-import pathlib
 import re
 import shutil
 import sys
 
 import nbformat
-from chapters import NOTEBOOKS
-from whole import whole
 
-from grading.cells import name_of, plain, without_marks
-from grading.exercises import read_chapters, write_chapters
+from chapters import NOTEBOOKS, ROOT
+from chapters.cells import is_machinery, without_marks
+from chapters.check import EXERCISES
+from chapters.exercises import read_chapters, write_chapters
+from chapters.without_solutions import for_students
 
-ROOT = pathlib.Path(__file__).parent.parent
+from .whole import whole
+
 PARTS = (
     'CITATION.cff',
     'd2lbase',
     'd2lmulti',
     'd2lrun',
     'deploy',
-    'img',
     'requirements',
     'LICENSE',
     'environment-cpu.yml',
@@ -34,7 +33,17 @@ PARTS = (
     'pyproject.toml',
     'samestep',
 )
-OF_SOLUTIONS = ' Our solution is in the folded cell after the check.'
+# Of what reads notebooks: what a student runs, and what that needs.
+CHECKS = (
+    '__init__',
+    'answers',
+    'cells',
+    'check',
+    'exercises',
+    'names',
+    'run_answer',
+    'scores',
+)
 # With it, Jupyter starts the kernel without asking which one.
 KERNEL = {
     'kernelspec': {
@@ -55,6 +64,11 @@ def make_student(folder):
             shutil.copytree(ROOT / part, folder / part, ignore=ignore)
         else:
             shutil.copy(ROOT / part, folder)
+    shutil.copytree(
+        ROOT / 'img',
+        folder / 'img',
+        ignore=shutil.ignore_patterns('__pycache__', '*.py'),
+    )
     (folder / 'notebooks').mkdir()
     shutil.copy(ROOT / 'notebooks' / 'README.md', folder / 'notebooks')
     for path in NOTEBOOKS:
@@ -65,59 +79,13 @@ def make_student(folder):
         for page in re.findall(r'\]\(\.\./(book/\w+\.md)', path.read_text()):
             (folder / 'book').mkdir(exist_ok=True)
             shutil.copy(ROOT / page, folder / page)
-    shutil.copytree(
-        ROOT / 'grading',
-        folder / 'grading',
-        ignore=shutil.ignore_patterns('__pycache__', 'hidden'),
-    )
+    (folder / 'chapters').mkdir()
+    for name in CHECKS:
+        shutil.copy(ROOT / 'chapters' / f'{name}.py', folder / 'chapters')
     write_chapters(
-        read_chapters(ROOT / 'notebooks'),
-        folder / 'grading' / 'chapters.json',
+        read_chapters(ROOT / 'notebooks'), folder / 'chapters' / EXERCISES.name
     )
     return shutil.make_archive(folder, 'zip', folder.parent, folder.name)
-
-
-def for_students(notebook, stem):
-    """Return a chapter without solutions, and what tells of them.
-
-    A question to think about has a cell for the answer instead.
-    """
-    cells, question = [], ''
-    for cell in notebook.cells:
-        solution = 'solution' in cell.metadata.get('tags', [])
-        if cell.cell_type == 'markdown' and solution:
-            cells.append(answer_cell(stem, question))
-        elif not solution:
-            cells.append(cell)
-        if cell.cell_type == 'markdown':
-            question = cell.source
-            cell.source = cell.source.replace(OF_SOLUTIONS, '')
-        elif 'check' in cell.metadata.get('tags', []):
-            cell.outputs, cell.execution_count = [], None
-    notebook.cells = cells
-    return notebook
-
-
-def answer_cell(stem, question):
-    """Return the cell for the answer to a question, which a person grades."""
-    number = re.findall(r'^\*\*(\d+)\. ', question, flags=re.MULTILINE)[-1]
-    return nbformat.v4.new_markdown_cell(
-        '*Write your answer here.*',
-        id=f'answer-{number}',
-        metadata={
-            'nbgrader': {
-                'cell_type': 'markdown',
-                'grade': True,
-                'grade_id': f'{name_of(stem)}-exercise-{number}',
-                'locked': False,
-                'points': 1,
-                'schema_version': 3,
-                'solution': True,
-                'task': False,
-            },
-            'tags': ['answer'],
-        },
-    )
 
 
 def fold_machinery(notebook):
@@ -127,19 +95,6 @@ def fold_machinery(notebook):
             if is_machinery(cell):
                 cell.metadata.setdefault('jupyter', {})['source_hidden'] = True
             cell.source = without_marks(cell.source)
-
-
-def is_machinery(cell):
-    """Return whether a cell is tagged as supporting code, or only imports."""
-    if cell['metadata'].get('tags'):
-        return 'hide-input' in cell['metadata']['tags']
-    try:
-        body = ast.parse(plain(''.join(cell['source']))).body
-    except SyntaxError:
-        return False
-    return bool(body) and all(
-        isinstance(node, (ast.Import, ast.ImportFrom)) for node in body
-    )
 
 
 if __name__ == '__main__':

@@ -20,15 +20,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tqdm import tqdm
 
-from .exercises import read_chapters
+from chapters import ROOT
+from chapters.answers import NO_EXERCISE
+from chapters.exercises import read_chapters
+
 from .gradebook import (
     with_earlier,
     with_marks,
     write_gradebook,
     write_imports,
 )
-from .grading import ROOT, read_file, read_secret, run_all
-from .report import write_report
+from .grading import read_file, read_secret, run_all
+from .pages import write_report
 from .roster import (
     CANVAS,
     how_late,
@@ -46,7 +49,7 @@ from .sandbox import (
     needed_folders,
 )
 from .similar import write_similar
-from .submissions import NO_EXERCISE, find_files, without_extras
+from .submissions import find_files, without_extras
 from .texts import merge, read_texts, write_texts
 
 NOT_ISOLATED = (

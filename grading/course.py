@@ -11,18 +11,15 @@ the notebooks in release/, from which nbgrader has taken them.
 import argparse
 import pathlib
 import shutil
-import sys
 
 import nbformat
 
-HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / 'book'))
+from chapters import ROOT
+from chapters.cells import code_cells
+from chapters.exercises import read_chapters
+from chapters.without_solutions import for_students
 
-from make_student import for_students  # noqa: E402
-
-from grading.cells import code_cells  # noqa: E402
-from grading.exercises import read_chapters  # noqa: E402
-from grading.grading import ROOT, hidden_checks, read_secret  # noqa: E402
+from .grading import HERE, hidden_checks, read_secret
 
 MARKS = '\n### BEGIN HIDDEN TESTS\n{}\n### END HIDDEN TESTS'
 

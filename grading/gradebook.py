@@ -10,9 +10,10 @@ import csv
 import dataclasses
 import json
 
-from .cells import name_of
+from chapters import name_of
+
 from .grading import Result, best_of
-from .report import as_cell
+from .pages import as_cell
 from .roster import Person
 
 CANVAS_HEADER = ['Student', 'ID', 'SIS User ID', 'SIS Login ID', 'Section']

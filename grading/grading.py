@@ -6,17 +6,22 @@ import pathlib
 import re
 from typing import Optional
 
-from .cells import name_of, runnable
+from chapters import ROOT, name_of
+from chapters.answers import match
+from chapters.cells import runnable
+
 from .sandbox import Outcome, run_answers
-from .submissions import match, read_notebook
+from .submissions import read_notebook
 from .texts import find_text
 
 HERE = pathlib.Path(__file__).parent
-ROOT = next(p for p in HERE.parents if (p / 'pyproject.toml').exists())
 # What holds solutions or hidden checks; answers see empty folders there.
 SECRET_FOLDERS = [
     ROOT / name
-    for name in ('.git', 'book', 'build', 'grading', 'notebooks', 'tests')
+    for name in (
+        *('.git', 'book', 'build', 'chapters'),
+        *('grading', 'notebooks', 'tests'),
+    )
 ]
 # One cell: the answer and our solution, on the same cases. It leaves no name
 # behind that an answer could use.

@@ -8,7 +8,7 @@ import math
 import re
 import unicodedata
 
-from .cells import name_of
+from chapters import name_of
 
 # Of an attribute of `Person`: the columns that may have it, in lower case.
 # The last ones are Canvas's and Moodle's, so that their exports are rosters.

@@ -26,8 +26,9 @@ from urllib.parse import unquote, urlsplit
 
 import psutil
 
+from chapters import ROOT
+
 HERE = pathlib.Path(__file__).parent
-ROOT = HERE.parent
 # Of the runner: with separate builtins, and a name that no file has.
 START = """\
 import builtins, json, os
@@ -281,7 +282,7 @@ class Parent:
             {
                 'before': before,
                 'runner': (HERE / 'runner.py').read_text(),
-                'guard': (HERE / 'guard.py').read_text(),
+                'guard': (HERE / 'tampering.py').read_text(),
                 'notebook': (ROOT / 'grading' / 'notebook.py').read_text(),
                 'isolated': can_isolate(),
                 'hidden': [

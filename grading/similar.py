@@ -11,8 +11,9 @@ import dataclasses
 import difflib
 import re
 
-from .cells import runnable
-from .report import group, render
+from chapters.cells import runnable
+
+from .pages import group, render
 
 THRESHOLD = 0.9  # of the tokens, by difflib.SequenceMatcher.ratio
 MIN_TOKENS = 30  # of the shortest answer that is compared

@@ -13,11 +13,13 @@ import math
 import os
 import re
 
-from .cells import is_python, name_of, tags
-from .exercises import THINK
-from .report import as_cell, render
+from chapters import name_of
+from chapters.answers import nbgrader_of
+from chapters.cells import is_python, tags
+from chapters.exercises import THINK
+
+from .pages import as_cell, render
 from .roster import read_rows, squeeze
-from .submissions import nbgrader_of
 
 PLACEHOLDER = 'Write your answer here.'
 COLUMNS = ['student', 'points', 'comment', 'answer']

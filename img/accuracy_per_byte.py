@@ -8,7 +8,8 @@ import json
 from pathlib import Path
 
 from matplotlib.figure import Figure
-from style import INK, POINTS_PER_INCH, SMALL, WHITE, WIDTH, save
+
+from .style import INK, POINTS_PER_INCH, SMALL, WHITE, WIDTH, save
 
 RESULTS = Path(__file__).parents[1] / 'benchmarks/results/compression.json'
 HEIGHT = 300

@@ -4,7 +4,7 @@ Left: device 1 receives slice 1 of all others and sums. Right: it sends the
 sum back. The other devices do the same with their slices, without arrows.
 """
 
-from style import (
+from .style import (
     CELL,
     SMALL,
     WIDTH,

@@ -5,7 +5,8 @@ join the devices that exchange slices next.
 """
 
 from matplotlib.patches import FancyArrowPatch
-from style import (
+
+from .style import (
     CELL,
     INK,
     SMALL,

@@ -4,7 +4,7 @@ Upper row: reduce-scatter. Lower row: all-gather. A number counts the devices
 whose slices are in the sum; arrows show what is sent next.
 """
 
-from style import (
+from .style import (
     CELL,
     MARGIN,
     SMALL,

@@ -4,7 +4,7 @@ Left, reduce: devices 1 to 3 send their arrays to device 0, which sums them.
 Right, broadcast: device 0 sends the sum back to each.
 """
 
-from style import (
+from .style import (
     FRAME,
     GRADIENT,
     MARGIN,

@@ -4,18 +4,12 @@ An arrow runs from a chapter to one that imports from it; arrows that follow
 from others are left out. A row is a step: all that it needs is above it.
 """
 
-import sys
 import textwrap
-from pathlib import Path
 
-from style import SMALL, WIDTH, arrow, box, canvas, label, save
+from chapters import NOTEBOOKS, name_of, number_of
+from chapters.imports import needed_by
 
-sys.path.insert(0, str(Path(__file__).parents[1] / 'book'))
-
-from chapter_imports import needed_by  # noqa: E402
-from chapters import NOTEBOOKS, number_of  # noqa: E402
-
-from grading.cells import name_of  # noqa: E402
+from .style import SMALL, WIDTH, arrow, box, canvas, label, save
 
 ROW, GAP = 60, 6  # points from row to row, and between two boxes
 BOX_WIDTH, BOX_HEIGHT = 88, 38

@@ -5,7 +5,7 @@ and the gradient of its shard, with its own replica of the parameters.
 3: allreduce gives both devices the sum. 4: both make the same update.
 """
 
-from style import (
+from .style import (
     GRADIENT,
     PARAMETERS,
     PITCH,

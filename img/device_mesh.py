@@ -4,7 +4,7 @@ The rank counts the tensor axis first, then the pipeline, then the data axis.
 Devices of one color hold the same parameters.
 """
 
-from style import (
+from .style import (
     DEVICES,
     FILLS,
     SMALL,

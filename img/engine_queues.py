@@ -5,7 +5,7 @@ Above and below, each device: its three operators, one after the other, in
 its color, and what is still in its queue meanwhile.
 """
 
-from style import (
+from .style import (
     CORNER,
     DEVICES,
     FILLS,

@@ -4,7 +4,7 @@ Each worker pushes the gradient of each key to the server that holds the key,
 and pulls the sum.
 """
 
-from style import (
+from .style import (
     CORNER,
     FRAME,
     GRADIENT,

@@ -3,7 +3,7 @@
 Forward, activations go to device 1; backward, their gradients come back.
 """
 
-from style import (
+from .style import (
     MARGIN,
     PARAMETERS,
     SMALL,

@@ -4,7 +4,7 @@ A row for each device, from left to right: its matrix, the thin product P,
 which is summed, the thin product Q, which is summed, and the result.
 """
 
-from style import (
+from .style import (
     DEVICES,
     FILLS,
     SMALL,

@@ -4,7 +4,7 @@ Row i: the queries of device i. Column j: the keys and values that device j
 had at first. The number is the step in which device i has them.
 """
 
-from style import (
+from .style import (
     DEVICES,
     FILLS,
     SMALL,

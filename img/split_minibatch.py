@@ -4,7 +4,7 @@ Above the minibatch in order, each example in the color of the device that
 gets it; below the shards, of 3, 3, 2 and 2 examples, on their devices.
 """
 
-from style import (
+from .style import (
     DEVICES,
     FRAME,
     PITCH,

@@ -4,7 +4,7 @@ After each of the first two layers, the devices exchange their outputs; at
 the end the partial scores are summed.
 """
 
-from style import (
+from .style import (
     MARGIN,
     PARAMETERS,
     SMALL,

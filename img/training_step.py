@@ -4,7 +4,7 @@ Each device computes for a different time; the exchange begins when the
 slowest has finished, less the part that overlaps with its backward pass.
 """
 
-from style import (
+from .style import (
     DEVICES,
     FILLS,
     HOST,

@@ -4,7 +4,7 @@ Two groups of two devices. A group has half of the images; each of its
 devices has half of every layer.
 """
 
-from style import (
+from .style import (
     SMALL,
     SQUARE,
     arrow,

@@ -5,7 +5,7 @@ gradients and optimizer state. A row that is whole on each device is filled; a
 row that is sharded has one filled quarter on each.
 """
 
-from style import (
+from .style import (
     DEVICES,
     FILLS,
     SMALL,

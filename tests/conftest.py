@@ -11,11 +11,10 @@ import d2lmulti  # noqa: F401  before any test imports MXNet
 # isort: split
 import hypothesis
 import pytest
-from chapters import stems
 from helpers import HAS_FRAMEWORKS, small_source
 from xdist.scheduler import LoadFileScheduling
 
-from grading.cells import name_of
+from chapters import name_of, stems
 
 # A test that takes longer on a busy machine is not wrong.
 hypothesis.settings.register_profile('any machine', deadline=None)

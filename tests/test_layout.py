@@ -9,9 +9,9 @@ import subprocess
 import sys
 
 import pytest
-from one_file import CORE, taught_cells
 
 import d2lmulti
+from chapters.one_file import CORE, taught_cells
 
 ROOT = pathlib.Path(d2lmulti.__file__).parents[1]
 NOTEBOOKS = ROOT / 'notebooks'

@@ -70,4 +70,4 @@ ENVIRONMENTS = {
 
 def load_trainer(module):
     """Return the class of the peer in `module`, such as 'ours'."""
-    return importlib.import_module(f'peers.{module}').Trainer
+    return importlib.import_module(f'.{module}', __name__).Trainer

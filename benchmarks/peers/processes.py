@@ -7,18 +7,15 @@ minibatch, and the slowest one counts.
 
 import json
 import multiprocessing
-import pathlib
 import queue
 import sys
 import tempfile
 import time
 
-import tasks
-from tasks.data import first_params
-
+from .. import tasks
+from ..tasks.data import first_params
 from . import load_trainer
 
-WORKER = pathlib.Path(__file__).parents[1] / 'worker.py'
 TIME_LIMIT = 300  # seconds for which a process waits for the others
 
 
@@ -36,7 +33,8 @@ def take_part(trial, rank=0, size=1, store=None, wait=lambda: None):
 
 def part_command(trial):
     """Return the command of one process, for what starts several."""
-    return [sys.executable, str(WORKER), json.dumps(dict(trial, part=True))]
+    described = json.dumps(dict(trial, part=True))
+    return [sys.executable, '-m', 'benchmarks.worker', described]
 
 
 def results_in(lines):

@@ -1,6 +1,6 @@
 """CLUSTER.md: several processes on one machine."""
 
-from peers import (
+from ..peers import (
     BARRIER,
     BY_PARAMETER,
     DDP,
@@ -10,7 +10,6 @@ from peers import (
     TUNED,
     UPPER_BOUND,
 )
-
 from .simulation import simulation_section
 from .steps import rates, same_work, steps_table
 from .tables import column, method, milliseconds, ratio, spread, table

@@ -6,9 +6,8 @@ Beside it, compression.json has what img/accuracy_per_byte.py draws.
 import json
 import statistics
 
-from peers import OURS
-from tasks.compression import MARKS
-
+from ..peers import OURS
+from ..tasks.compression import MARKS
 from .tables import spread, table
 
 SEEDS = range(8)

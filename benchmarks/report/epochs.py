@@ -2,10 +2,9 @@
 
 import statistics
 
-from peers import OURS
-
 from d2lmulti.plots import LINE_STYLES
 
+from ..peers import OURS
 from .steps import peers_in, rates
 from .tables import column, ratio, spread, table
 

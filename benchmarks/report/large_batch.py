@@ -2,10 +2,9 @@
 
 import statistics
 
-from peers import OURS
-
 from d2lmulti.judgment.scaling import fit_relative
 
+from ..peers import OURS
 from .tables import column, spread, table
 
 SEEDS = range(8)

@@ -1,8 +1,7 @@
 """MASKED_WORDS.md: chapter 14's task, trained longer."""
 
-from peers import OURS
-from tasks.masked_words import NUM_EPOCHS, PEAK
-
+from ..peers import OURS
+from ..tasks.masked_words import NUM_EPOCHS, PEAK
 from .tables import spread, table
 
 SEEDS = range(3)

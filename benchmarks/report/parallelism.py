@@ -1,7 +1,6 @@
 """Pipeline and tensor parallelism, and overlap."""
 
-from peers import OURS
-
+from ..peers import OURS
 from .tables import column, milliseconds, ratio, table
 
 SPLITS = [

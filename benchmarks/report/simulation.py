@@ -4,12 +4,12 @@ model of chapter 23: α seconds per message, β per MB, of the bottleneck."""
 import statistics
 
 import numpy
-from peers import DDP, HOROVOD, OURS, PUSH_AND_PULL
-from tasks.data import first_params
 
 from d2lmulti.judgment.scaling import allreduce_seconds, fit_relative
 from d2lmulti.plots import LINE_STYLES
 
+from ..peers import DDP, HOROVOD, OURS, PUSH_AND_PULL
+from ..tasks.data import first_params
 from .steps import rates
 
 LENET = sum(param.nbytes for param in first_params()) / 1e6  # MB

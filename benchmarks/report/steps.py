@@ -1,6 +1,6 @@
 """A training step: images per second, their ratios, and the losses."""
 
-from peers import (
+from ..peers import (
     BARRIER,
     DDP,
     GLUON,
@@ -12,7 +12,6 @@ from peers import (
     TUNED,
     UPPER_BOUND,
 )
-
 from .tables import ratio, spread, table
 
 COMPARED = [  # what, (peer, devices) over (peer, devices)

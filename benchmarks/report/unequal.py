@@ -2,8 +2,7 @@
 
 import os
 
-from peers import OURS
-
+from ..peers import OURS
 from .tables import column, count_rounds, milliseconds, ratio, spread, table
 
 SLOWDOWNS = [(1, 2), (4, 2, 1)]  # how often each device does its work

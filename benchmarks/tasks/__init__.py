@@ -13,4 +13,4 @@ OF_PEERS = ('step', 'epoch', 'allreduce')
 
 def load(task):
     """Return the function `measure` of a task, such as 'step'."""
-    return importlib.import_module(f'tasks.{task}').measure
+    return importlib.import_module(f'.{task}', __name__).measure

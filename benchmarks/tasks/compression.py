@@ -3,11 +3,8 @@
 It runs the chapter's own cells, those tagged "benchmark".
 """
 
-import pathlib
+from .tagged_cells import run_tagged
 
-import nbformat
-
-CHAPTER = pathlib.Path(__file__).parents[2] / 'notebooks/10_compression.ipynb'
 MARKS = (10, 20, 40, 80, 160, 240)  # steps
 
 
@@ -30,9 +27,4 @@ def run_chapter():
     """Return the names that the chapter's tagged cells leave behind."""
     from d2lmulti.communication import compression
 
-    names = {**vars(compression)}
-    for cell in nbformat.read(CHAPTER, 4).cells:
-        if 'benchmark' in cell.metadata.get('tags', []):
-            lines = cell.source.splitlines()
-            exec('\n'.join(s for s in lines if s[:1] not in ('#', '%')), names)
-    return names
+    return run_tagged('compression', {**vars(compression)})

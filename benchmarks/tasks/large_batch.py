@@ -3,12 +3,10 @@
 It runs the chapter's own cells, those tagged "benchmark".
 """
 
-import pathlib
-
-import nbformat
 import numpy
 
-CHAPTER = pathlib.Path(__file__).parents[2] / 'notebooks/11_large_batch.ipynb'
+from .tagged_cells import run_tagged
+
 SETTINGS = ((8, 1), (128, 1), (128, 4), (128, 16), (128, 32))
 SIZES = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 RATES = (0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1, 1.5, 2, 3, 4.5, 7)
@@ -38,10 +36,7 @@ def run_chapter():
     from d2lmulti.learning import large_batch
 
     names = {**vars(data), **vars(large_batch), 'onp': numpy}
-    for cell in nbformat.read(CHAPTER, 4).cells:
-        if 'benchmark' in cell.metadata.get('tags', []):
-            exec(cell.source, names)
-    return names
+    return run_tagged('large_batch', names)
 
 
 def accuracies(chapter, seed):

@@ -1,12 +1,9 @@
 """Pipeline and tensor parallelism of chapter 15."""
 
-import pathlib
+from chapters import path_of
+from chapters.cells import code_cells, read_chapter
 
 from .on_devices import ones_batch, seconds_in_turn
-
-CHAPTER = (
-    pathlib.Path(__file__).parents[2] / 'notebooks/15_model_parallel.ipynb'
-)
 
 WIDE_LENET = [
     (64, 1, 3, 3),
@@ -56,13 +53,12 @@ def pipeline_works(devices):
 def conv_stack():
     """Return (layers, params) of chapter 15's stack of equal convolutions,
     from the chapter's own cell."""
-    import nbformat
     import numpy
     from mxnet import np, npx
 
     (source,) = [
         cell.source
-        for cell in nbformat.read(CHAPTER, 4).cells
+        for cell in code_cells(read_chapter(path_of('model_parallel')))
         if cell.source.startswith('def conv_stack(')
     ]
     names = {'np': np, 'npx': npx, 'onp': numpy}

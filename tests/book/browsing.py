@@ -1,16 +1,20 @@
 """What the tests of the site, the PDF and the slides share."""
 
+import pathlib
 import subprocess
 import sys
 import time
 
 from axe_playwright_python.sync_playwright import Axe
 
+ROOT = pathlib.Path(__file__).parents[2]
+
 
 def run(*arguments):
     """Run Python; no output is wanted."""
     done = subprocess.run(
         [sys.executable, *arguments],
+        cwd=ROOT,
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

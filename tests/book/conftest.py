@@ -1,12 +1,8 @@
 """The browser that looks at the book, or what to install for it."""
 
 import os
-import pathlib
-import sys
 
 import pytest
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / 'book'))
 
 
 @pytest.fixture(scope='session')
@@ -15,7 +11,7 @@ def chromium():
 
     With D2LMULTI_REQUIRE_BROWSER=1 in the environment it fails instead.
     """
-    from make_pdf import find_browser
+    from book.make_pdf import find_browser
 
     try:
         return find_browser()

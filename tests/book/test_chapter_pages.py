@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip('pybtex', reason='the book needs Python 3.11')
 
-from chapter_pages import (
+from book.chapter_pages import (
     CHAPTERS,
     adapt_notebook,
     adapt_page,
@@ -17,8 +17,8 @@ from chapter_pages import (
     link_chapters,
     named,
 )
+from book.front_page import for_edition
 from chapters import NOTEBOOKS, PARTS, by_part, number_of
-from front_page import for_edition
 
 FIRST, *_, NEXT, LAST = CHAPTERS
 

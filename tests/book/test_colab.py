@@ -131,7 +131,6 @@ def test_the_site_offers_colab_if_the_book_is_on_github(
 ):
     pytest.importorskip('sphinxcontrib.bibtex', reason='it needs Python 3.11')
     monkeypatch.setenv('D2LMULTI_REPOSITORY', f'https://{host}/someone/book')
-    monkeypatch.setattr(sys, 'path', list(sys.path))
     tags = types.SimpleNamespace(has=lambda name: False)
     conf = runpy.run_path(ROOT / 'book/conf.py', {'tags': tags})
     group = {'label': 'launch-buttons', 'buttons': []}

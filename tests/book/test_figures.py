@@ -7,7 +7,6 @@ import random
 import re
 from unittest import mock
 
-import figure_model as model
 import nbformat
 import numpy as onp
 import pytest
@@ -15,6 +14,7 @@ from matplotlib import pyplot
 from mxnet import np, npx
 
 import d2lmulti
+from book import figure_model as model
 from d2lmulti.judgment import scaling
 from d2lmulti.model_parallelism import model_parallel
 from samestep import same_step

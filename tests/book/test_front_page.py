@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip('pybtex', reason='the book needs Python 3.11')
 
-from front_page import outdated, printed
+from book.front_page import outdated, printed
 
 
 def site(folder):

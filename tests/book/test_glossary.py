@@ -6,6 +6,7 @@ import pathlib
 import re
 
 import nbformat
+
 from chapters import stems
 
 ROOT = pathlib.Path(__file__).parents[2]

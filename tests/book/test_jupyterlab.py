@@ -18,7 +18,8 @@ if sys.version_info < (3, 11):
     )
 
 from browsing import wait_until
-from make_student import is_machinery
+
+from chapters.cells import is_machinery
 
 ROOT = pathlib.Path(__file__).parents[2]
 MAKEFILE = ROOT / 'book' / 'student' / 'Makefile'
@@ -37,8 +38,12 @@ LOOK = (
 def lab(chromium, tmp_path_factory):
     """The address of a JupyterLab that shows the edition, and its folder."""
     folder = tmp_path_factory.mktemp('lab') / 'student'
-    script = ROOT / 'book' / 'make_student.py'
-    subprocess.run([sys.executable, script, folder], check=True, timeout=100)
+    subprocess.run(
+        [sys.executable, '-m', 'book.make_student', folder],
+        cwd=ROOT,
+        check=True,
+        timeout=100,
+    )
     log = folder.with_name('log')
     command = (
         '-m jupyterlab --no-browser --allow-root --port=0 '

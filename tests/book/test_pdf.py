@@ -13,10 +13,11 @@ if sys.version_info < (3, 11):
 
 import pikepdf
 from browsing import run
-from chapter_pages import CHAPTERS
-from make_pdf import REPEATED
 from printing import text_sizes
 from pypdfium2 import PdfDocument
+
+from book.chapter_pages import CHAPTERS
+from book.make_pdf import REPEATED
 
 ROOT = pathlib.Path(__file__).parents[2]
 # Chromium prints the whole book, twice: minutes on a busy machine.
@@ -36,7 +37,7 @@ def single_page(tmp_path_factory):
 def pdf(chromium, single_page):
     """The path of the printed book."""
     path = single_page.with_name('book.pdf')
-    run(ROOT / 'book' / 'make_pdf.py', single_page, path)
+    run('-m', 'book.make_pdf', single_page, path)
     return path
 
 

@@ -12,10 +12,10 @@ if sys.version_info < (3, 11):
     )
 
 from browsing import Visit, run, serious_violations
-from make_poster import PAGE
 from printing import text_sizes
 from pypdfium2 import PdfDocument
 
+from book.make_poster import PAGE
 from d2lmulti import direct_allreduce, ring_allreduce
 from d2lmulti.communication.collectives import count_sent
 from d2lmulti.replicas import allreduce
@@ -28,7 +28,7 @@ SMALLEST = 14
 def poster(chromium, tmp_path_factory):
     """The path of the poster."""
     path = tmp_path_factory.mktemp('poster') / 'poster.pdf'
-    run(PAGE.with_name('make_poster.py'), path)
+    run('-m', 'book.make_poster', path)
     return path
 
 

@@ -5,17 +5,14 @@ import json
 import pathlib
 import re
 import statistics
-import sys
 
 import pytest
-from contents import contents
 from PIL import Image
 
+from benchmarks import readme
+from chapters.contents import contents
+
 ROOT = pathlib.Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / 'benchmarks'))
-
-import readme  # noqa: E402
-
 README = (ROOT / 'README.md').read_text()
 MAKEFILE = (ROOT / 'Makefile').read_text()
 PAGES = ('README.md', 'CONTRIBUTING.md', 'book/running.md')

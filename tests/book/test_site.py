@@ -17,19 +17,18 @@ if sys.version_info < (3, 11):
         'the book needs Python 3.11, as Sphinx 9 does', allow_module_level=True
     )
 
-from api_page import PUBLIC
 from browsing import Visit, run, serious_violations, wait_until
 from bs4 import BeautifulSoup, SoupStrainer
-from chapter_pages import named
-from chapters import number_of
-from front_page import chapter_lines
-from glossary_tips import WITHOUT_TIPS, parts_of
-from make_student import is_machinery
 from pybtex.database import parse_file
 
 import d2lmulti
 import d2lrun
-from grading.cells import name_of, without_marks
+from book.api_page import PUBLIC
+from book.chapter_pages import named
+from book.front_page import chapter_lines
+from book.glossary_tips import WITHOUT_TIPS, parts_of
+from chapters import name_of, number_of
+from chapters.cells import is_machinery, without_marks
 
 ROOT = pathlib.Path(__file__).parents[2]
 CHAPTER_FILES = sorted((ROOT / 'notebooks').glob('*.ipynb'))

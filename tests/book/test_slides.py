@@ -14,8 +14,9 @@ if sys.version_info < (3, 11):
 
 from browsing import Visit, run, serious_violations
 from bs4 import BeautifulSoup
+
+from book.make_slides import codes_in_tasks
 from chapters import number_of
-from make_slides import codes_in_tasks
 
 pytestmark = pytest.mark.ci
 
@@ -27,7 +28,7 @@ CHAPTERS = [path.stem for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))]
 def slides(tmp_path_factory):
     """The folder of the slides."""
     folder = tmp_path_factory.mktemp('slides')
-    run(ROOT / 'book' / 'make_slides.py', folder)
+    run('-m', 'book.make_slides', folder)
     return folder
 
 

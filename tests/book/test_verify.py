@@ -1,12 +1,13 @@
 """The recipes of the page *Verify your own training step* are right, and see
 the bugs that the page names."""
 
-import importlib
 import pathlib
 import sys
 
 import pytest
 from verify_page import FINE, PAGE, SCRIPTS, run_recipe
+
+from benchmarks.peers.environments import JAX
 
 BUGS = {
     'a mean of means': (
@@ -71,13 +72,10 @@ def test_every_recipe_is_run_by_a_test():
 
 
 @pytest.mark.long
-def test_the_recipe_for_jax(tmp_path, monkeypatch):
+def test_the_recipe_for_jax(tmp_path):
     """In the environment of the benchmark, which it sets up."""
-    root = pathlib.Path(__file__).parents[2]
-    monkeypatch.syspath_prepend(root / 'benchmarks')
-    jax = importlib.import_module('peers.environments').JAX
-    assert jax.why_missing() is None
-    python = (str(jax.python),)
+    assert JAX.why_missing() is None
+    python = (str(JAX.python),)
     assert run_recipe(tmp_path, 'jax_steps.py', (), python) == f'{FINE}\n'
     bug = [("return jax.lax.psum(gradients, 'devices')", 'return gradients')]
     found = run_recipe(tmp_path, 'jax_steps.py', bug, python)

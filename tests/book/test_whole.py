@@ -16,9 +16,8 @@ if sys.version_info < (3, 11):
 import nbconvert
 import pikepdf
 import playwright.sync_api
-from whole import whole
 
-BOOK = pathlib.Path(__file__).parents[2] / 'book'
+from book.whole import whole
 
 
 def interrupt(*args, **kwargs):
@@ -63,11 +62,11 @@ def interrupt_zip(monkeypatch):
 @pytest.mark.parametrize(
     'script, before, name, set_trap',
     [
-        ('make_pdf.py', ['x'], 'book.pdf', lambda m: play_chromium(m, 1)),
-        ('make_pdf.py', ['x'], 'book.pdf', lambda m: play_chromium(m, 2)),
-        ('make_poster.py', [], 'poster.pdf', lambda m: play_chromium(m, 1)),
-        ('make_slides.py', [], 'slides', interrupt_second_chapter),
-        ('make_student.py', [], 'student', interrupt_zip),
+        ('make_pdf', ['x'], 'book.pdf', lambda m: play_chromium(m, 1)),
+        ('make_pdf', ['x'], 'book.pdf', lambda m: play_chromium(m, 2)),
+        ('make_poster', [], 'poster.pdf', lambda m: play_chromium(m, 1)),
+        ('make_slides', [], 'slides', interrupt_second_chapter),
+        ('make_student', [], 'student', interrupt_zip),
     ],
 )
 def test_what_is_interrupted_leaves_what_was_there(
@@ -85,7 +84,7 @@ def test_what_is_interrupted_leaves_what_was_there(
     argv = [script, *before, str(target)]
     monkeypatch.setattr(sys, 'argv', argv)
     with pytest.raises(KeyboardInterrupt):
-        runpy.run_path(str(BOOK / script), run_name='__main__')
+        runpy.run_module(f'book.{script}', run_name='__main__')
     assert contents(tmp_path) == found
 
 

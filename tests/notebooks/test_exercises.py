@@ -10,9 +10,11 @@ import nbformat
 import pytest
 from helpers import HAS_FRAMEWORKS, needs_frameworks, small_source
 
+from chapters import name_of
+from chapters.cells import code_cells, plain
+from chapters.exercises import code_before
 from d2lmulti.devices import median_seconds
 from d2lmulti.network import to_numpy
-from grading.cells import code_before, code_cells, name_of, plain
 
 NOTEBOOKS = Path(__file__).parents[2] / 'notebooks'
 ANSWERS = Path(__file__).parent / 'answers'

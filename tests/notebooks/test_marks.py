@@ -4,10 +4,9 @@ import subprocess
 import sys
 
 import pytest
-from chapters import NOTEBOOKS, ROOT
 from helpers import HAS_FRAMEWORKS
 
-from grading.cells import name_of
+from chapters import NOTEBOOKS, ROOT, name_of
 
 pytestmark = pytest.mark.ci
 

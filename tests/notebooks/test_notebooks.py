@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from chapter_imports import needed_by, read_chapter
-from chapters import NOTEBOOKS, number_of, stems
 from helpers import needs_frameworks, small_source
 from nbdev.export import nb_export
-from renumber import REFERENCE, numbers_in
 
-from grading.cells import code_cells
+from chapters import NOTEBOOKS, number_of, stems
+from chapters.cells import code_cells, read_chapter
+from chapters.imports import needed_by
+from chapters.renumber import REFERENCE, numbers_in
 
 ROOT = Path(__file__).parents[2]
 each_notebook = pytest.mark.parametrize(

@@ -8,19 +8,21 @@ import subprocess
 import sys
 import zipfile
 
-import make_student
 import nbformat
 import pytest
-from make_student import is_machinery
 from setuptools import find_packages
+
+from book import make_student
+from chapters.cells import is_machinery
 
 try:  # from Python 3.11 on
     import tomllib
 except ImportError:
     import tomli as tomllib
 
-from grading.cells import name_of, without_marks
-from grading.exercises import chapter_of
+from chapters import name_of
+from chapters.cells import without_marks
+from chapters.exercises import chapter_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [path.name for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))]
@@ -31,7 +33,8 @@ each_chapter = pytest.mark.parametrize('name', NAMES)
 def edition(tmp_path_factory):
     folder = tmp_path_factory.mktemp('edition') / 'student'
     subprocess.run(
-        [sys.executable, ROOT / 'book' / 'make_student.py', folder],
+        [sys.executable, '-m', 'book.make_student', folder],
+        cwd=ROOT,
         check=True,
         timeout=100,
     )

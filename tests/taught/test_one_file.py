@@ -17,10 +17,10 @@ from helpers import (
     roundings,
     run,
 )
-from one_file import TARGET, needed, short
-from one_file import one_file as written
 
 import d2lmulti
+from chapters.one_file import TARGET, short
+from chapters.one_file import one_file as written
 from d2lmulti import one_file
 
 TEXT = TARGET.read_text()
@@ -46,11 +46,6 @@ def test_a_function_loses_its_checks_and_the_rest_of_its_docstring():
     )
     right = 'def f(x):\n    """Do it, to all."""\n    return g(x)'
     assert short(source) == right
-
-
-def test_what_is_needed_is_followed_to_its_end():
-    sources = {'f': 'def f(): g', 'g': 'def g(): h', 'h': 'f', 'i': 'f'}
-    assert needed(sources, 'x = f()') == {'f', 'g', 'h'}
 
 
 def assert_same_steps(k, sizes):

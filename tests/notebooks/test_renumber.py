@@ -6,16 +6,15 @@ import subprocess
 
 import nbformat
 import pytest
-from chapters import PARTS, ROOT, stems
-from renumber import (
+
+from chapters import PARTS, ROOT, name_of, stems
+from chapters.renumber import (
     REFERENCE,
     numbers_in,
     project_files,
     renumber,
     rewrite,
 )
-
-from grading.cells import name_of
 
 pytestmark = pytest.mark.ci
 

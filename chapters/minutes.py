@@ -1,14 +1,12 @@
-"""Estimate the minutes of each chapter: `python book/minutes.py`.
+"""Estimate the minutes of each chapter: `python -m chapters.minutes`.
 
 Words of text at 200 a minute, visible lines of code at 15 a minute, 8 minutes
 for each exercise with a check, 5 for the one to think about, and one minute
 to run all cells. Rounded to 5 minutes. What is marked optional does not count.
 """
 
-from chapter_imports import read_chapter
-from chapters import NOTEBOOKS
-
-from grading.cells import code_cells
+from . import NOTEBOOKS
+from .cells import code_cells, read_chapter, tags
 
 CORE = NOTEBOOKS[:5]  # what everyone needs: training on two devices
 WORDS, LINES = 200, 15  # per minute
@@ -20,14 +18,13 @@ def minutes_of(path):
     words = sum(
         len(cell.source.split())
         for cell in read_chapter(path).cells
-        if cell.cell_type == 'markdown'
-        and 'solution' not in cell.metadata.get('tags', [])
+        if cell.cell_type == 'markdown' and 'solution' not in tags(cell)
     )
     folded = {'solution', 'hide-input', 'check'}
     lines = sum(
         len(cell.source.splitlines())
         for cell in code_cells(read_chapter(path))
-        if not folded & set(cell.metadata.get('tags', []))
+        if not folded & set(tags(cell))
     )
     exercises = len(code_cells(read_chapter(path), 'exercise'))
     exercises -= len(optional_exercises(path))

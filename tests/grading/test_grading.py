@@ -15,11 +15,12 @@ import numpy as onp
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from grading import cells, grading, report, sandbox, submissions
-from grading import number as numbering
+from chapters import cells, exercise_ids, name_of, names
+from chapters.answers import match
+from chapters.cells import code_cells
+from chapters.exercises import read_chapters, write_chapters
+from grading import grading, pages, sandbox, submissions
 from grading.__main__ import others_work
-from grading.cells import code_cells, name_of
-from grading.exercises import read_chapters, write_chapters
 from grading.sandbox import run_answers
 
 pytestmark = pytest.mark.ci
@@ -323,7 +324,7 @@ def test_there_is_a_page_for_the_class_and_one_for_each_student(graded):
 
 
 def test_what_a_student_writes_is_no_html_and_no_formula(tmp_path):
-    from grading.report import write_report
+    from grading.pages import write_report
 
     bad = grading.Result(
         '=cmd()', 'x', 'c', 'e', 1, 'wrong', '<script>alert(1)</script>'
@@ -589,7 +590,7 @@ def test_what_an_answer_does_to_its_parent_reaches_no_other_one(
         kept.close()
     text = (sandbox.HERE / 'runner.py').read_text()
     assert 'limits() != state' in text
-    for file in ('runner.py', 'guard.py'):
+    for file in ('runner.py', 'tampering.py'):
         text = (sandbox.HERE / file).read_text()
         (tmp_path / file).write_text(text.replace('limits() != state', '0'))
     monkeypatch.setattr(sandbox, 'HERE', tmp_path)
@@ -730,7 +731,7 @@ def test_no_file_stops_the_grader(tmp_path):
     for name, (_, message) in NASTY_FILES.items():
         assert message in said.pop(submissions.readable(name)), name
     assert not said
-    report.write_report(results, tmp_path / 'out')  # all can be written
+    pages.write_report(results, tmp_path / 'out')  # all can be written
 
 
 INSTEAD = {
@@ -808,7 +809,7 @@ READABLE = {
 def test_a_notebook_that_can_be_read_is_not_damaged(name):
     file = submissions.File('ann', 'x', READABLE[name])
     read = submissions.read_notebook(file)
-    _, answers = submissions.match(read, [small_chapter()])
+    _, answers = match(read, [small_chapter()])
     assert [answer.own for answer in answers] == SOLUTIONS
 
 
@@ -820,7 +821,7 @@ def test_the_ends_of_lines_of_another_system_are_no_answer(end):
             cell.source = cell.source.replace('\n', end)
         file = submissions.File('ann', 'x', nbformat.writes(notebook).encode())
         read = submissions.read_notebook(file)
-        return submissions.match(read, [small_chapter()])[1]
+        return match(read, [small_chapter()])[1]
 
     assert [one.is_changed() for one in match(*STUBS)] == [False] * 2
     assert [one.own for one in match()] == SOLUTIONS
@@ -839,10 +840,10 @@ def test_an_old_format_and_the_last_of_two_answers_count():
     )
     file = submissions.File('ann', 'x', nbformat.writes(notebook, 3).encode())
     read = submissions.read_notebook(file)
-    _, answers = submissions.match(read, [small_chapter()])
+    _, answers = match(read, [small_chapter()])
     assert [len(answer.sources) for answer in answers] == [1, 1]
     twice = handed_in(STUBS[0], SOLUTIONS[1], SOLUTIONS[0])
-    _, (first, _) = submissions.match(twice, [small_chapter()])
+    _, (first, _) = match(twice, [small_chapter()])
     assert first.sources[-1] == SOLUTIONS[0]
 
 
@@ -939,7 +940,7 @@ def test_numbering_keeps_points_and_changes_nothing_else(tmp_path):
     notebook = chapter()
     path = tmp_path / '06_small.ipynb'
     nbformat.write(notebook, path)
-    numbering.main(tmp_path)
+    exercise_ids.main(tmp_path)
     first = path.read_bytes()
     numbered = nbformat.read(path, 4)
     names = [
@@ -953,7 +954,7 @@ def test_numbering_keeps_points_and_changes_nothing_else(tmp_path):
     ]
     (found,) = read_chapters(tmp_path)
     assert [exercise.points for exercise in found.exercises] == [2, 2]
-    numbering.main(tmp_path)
+    exercise_ids.main(tmp_path)
     assert path.read_bytes() == first
     for cell, original in zip(numbered.cells, notebook.cells):
         assert cell.source == original.source
@@ -1015,20 +1016,20 @@ def test_a_chapter_of_the_book_is_graded(chapters):
 
 def test_an_answer_may_use_whatever_its_chapter_exports(chapters):
     for chapter in chapters:
-        known = set().union(*(cells.names_in(s)[0] for s in chapter.before))
+        known = set().union(*(names.names_in(s)[0] for s in chapter.before))
         for source in chapter.ours:
             if source.startswith('#| export'):
-                assert cells.names_in(source)[0] <= known, chapter.stem
+                assert names.names_in(source)[0] <= known, chapter.stem
 
 
 def test_our_solutions_in_a_submission_are_not_answers(chapters):
     notebook = nbformat.read(NOTEBOOKS / '02_network.ipynb', 4)
-    chapter, answers = submissions.match(notebook, chapters)
+    chapter, answers = match(notebook, chapters)
     assert chapter.stem == '02_network'
     for found in answers:
         assert 'NotImplementedError' in found.sources[-1]
     with pytest.raises(ValueError, match='no exercise'):
-        submissions.match(new_notebook(), chapters)
+        match(new_notebook(), chapters)
 
 
 def test_what_the_student_edition_has_holds_no_solution(chapters, tmp_path):

@@ -12,9 +12,11 @@ import numpy as onp
 import pytest
 from mxnet import np
 
+from chapters import name_of
+from chapters.cells import code_cells, plain
+from chapters.exercises import code_before
+from chapters.scores import SCORE, main
 from d2lmulti import budgets
-from grading.cells import code_before, code_cells, name_of, plain
-from grading.scores import SCORE, main
 
 NOTEBOOKS = pathlib.Path(__file__).parents[2] / 'notebooks'
 STEMS = {name_of(path.stem): path for path in NOTEBOOKS.glob('*.ipynb')}

@@ -1,6 +1,6 @@
 """A table of what a student's answers cost, beside what ours do.
 
-    python -m grading.scores notebooks
+    python -m chapters.scores notebooks
 
 The checks of exercises with a budget have printed both into the notebooks;
 nothing is run.
@@ -20,7 +20,7 @@ SCORE = re.compile(r'^([a-z ]+): yours ([\d,]+), ours ([\d,]+)$', re.M)
 def main(argv=None):
     """Parse the command line, and print the table."""
     parser = argparse.ArgumentParser(
-        prog='python -m grading.scores',
+        prog='python -m chapters.scores',
         description=(__doc__ or '').split('\n')[0],
     )
     parser.add_argument(

@@ -1,16 +1,14 @@
-"""The chapters: their numbers, names and parts.
+"""What reads and writes the notebooks; here: their numbers, names and parts.
 
 A chapter's notebook is called after its number and its name, such as
 08_collectives.ipynb; the name is that of the module that it exports. The
 number stands in the notebook's name and heading only; a text says "chapter 8",
-which `python book/renumber.py` rewrites when a chapter moves.
+which `python -m chapters.renumber` rewrites when a chapter moves.
 """
 
-import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # for `grading`
 NOTEBOOKS = sorted((ROOT / 'notebooks').glob('*.ipynb'))
 
 # Each part, and the numbers of its chapters. Some are free.
@@ -28,6 +26,17 @@ PARTS = {
 def number_of(stem):
     """Return the number of a chapter, 8 of '08_collectives'."""
     return int(stem.split('_')[0])
+
+
+def name_of(stem):
+    """Return the name of a chapter, 'collectives' of '08_collectives'."""
+    return stem.split('_', 1)[1]
+
+
+def path_of(name):
+    """Return the notebook of the chapter with a name."""
+    (path,) = (path for path in NOTEBOOKS if name_of(path.stem) == name)
+    return path
 
 
 def stems():

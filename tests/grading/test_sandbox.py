@@ -187,24 +187,24 @@ def keep_what_is_not_there(patch, folder):
 
 
 def break_the_guard(patch, folder):
-    for name in ('runner.py', 'guard.py'):
+    for name in ('runner.py', 'tampering.py'):
         shutil.copy(sandbox.HERE / name, folder)
-    (folder / 'guard.py').write_text('raise OSError("no guard")')
+    (folder / 'tampering.py').write_text('raise OSError("no guard")')
     patch.setattr(sandbox, 'HERE', folder)
     return 'OSError: no guard'
 
 
 def break_the_runner(patch, folder):
     (folder / 'runner.py').write_text('raise OSError("no runner")')
-    (folder / 'guard.py').write_text('')
+    (folder / 'tampering.py').write_text('')
     patch.setattr(sandbox, 'HERE', folder)
     return 'OSError: no runner'
 
 
 def end_before_the_answer(patch, folder):
-    for name in ('runner.py', 'guard.py'):
+    for name in ('runner.py', 'tampering.py'):
         shutil.copy(sandbox.HERE / name, folder)
-    (folder / 'guard.py').write_text('import os\nos._exit(3)')
+    (folder / 'tampering.py').write_text('import os\nos._exit(3)')
     patch.setattr(sandbox, 'HERE', folder)
     return 'only the process of the answer'
 

@@ -664,7 +664,7 @@ ISCLOSE = (
 )
 BUGS = {
     'code in a file that it wrote': (
-        {'guard.py': {'not file.startswith(known)': 'False'}},
+        {'tampering.py': {'not file.startswith(known)': 'False'}},
         '',
         'with open("mine.py", "w") as file:\n    file.write('
         '"def late(text):\\n    return \'x\'")\nimport mine\ndef f():\n'
@@ -673,7 +673,7 @@ BUGS = {
         'import textwrap\ny = f()\nassert textwrap.dedent(y) == "x"',
     ),
     'a worker that only looks idle': (
-        {'guard.py': {'code is IDLE': 'code.co_name == "_worker"'}},
+        {'tampering.py': {'code is IDLE': 'code.co_name == "_worker"'}},
         '',
         'import _thread, math, operator, time\ndef _worker():\n'
         + LATER
@@ -683,7 +683,7 @@ BUGS = {
     ),
     'an operator, in a thread of the engine': (
         {
-            'guard.py': {
+            'tampering.py': {
                 '            settle()\n': '',
                 '            refuse_threads(threads)\n': '',
             }
@@ -708,7 +708,7 @@ BUGS = {
                     'ours = theirs'
                 )
             },
-            'guard.py': {**SAME, **ASLEEP},
+            'tampering.py': {**SAME, **ASLEEP},
         },
         'def close(a, b):\n    return a == b',
         'def close(a, b):\n    return True\ndef f():\n    return 0',
@@ -728,19 +728,24 @@ BUGS = {
         'def check():\n    right = 1\n    assert f() == right\ncheck()',
     ),
     'what was replaced': (
-        {'guard.py': {**SAME, **ASLEEP}},
+        {'tampering.py': {**SAME, **ASLEEP}},
         '',
         'import math\ndef f():\n    math.isclose = lambda *a: True',
         'import math\nx = f()\nassert math.isclose(x, 1)',
     ),
     'objects that compare': (
-        {'guard.py': {'            if own:': '            if 0:', **ASLEEP}},
+        {
+            'tampering.py': {
+                '            if own:': '            if 0:',
+                **ASLEEP,
+            }
+        },
         '',
         EQUAL + 'def f():\n    return Same()',
         'assert f() == 1',
     ),
     'code that runs in the check': (
-        {'guard.py': ASLEEP},
+        {'tampering.py': ASLEEP},
         '',
         'import textwrap\ndef f():\n    textwrap.dedent = lambda text: "x"\n'
         '    return ""',
@@ -748,7 +753,7 @@ BUGS = {
     ),
     'signals': (
         {
-            'guard.py': {
+            'tampering.py': {
                 'setattr(module, name, checked(': 'getattr(module, name, ('
             }
         },
@@ -759,7 +764,7 @@ BUGS = {
     ),
     'callbacks': (
         {
-            'guard.py': {
+            'tampering.py': {
                 'return opaque(value) if ours else value': 'return value'
             }
         },
@@ -775,7 +780,7 @@ BUGS = {
         'assert f() == 3',
     ),
     'what an array keeps alive': (
-        {'guard.py': {'refuse(below, ': '(below, ', **SAME, **ASLEEP}},
+        {'tampering.py': {'refuse(below, ': '(below, ', **SAME, **ASLEEP}},
         '',
         'import math, numpy\nclass Late(bytearray):\n'
         '    def __del__(self):\n        math.isclose = lambda *a: True\n'
@@ -784,7 +789,7 @@ BUGS = {
     ),
     'finalizers': (
         {
-            'guard.py': {
+            'tampering.py': {
                 'if any(map(is_finalizer': 'if 0 and any(map(is_finalizer',
                 **SAME,
             }
@@ -807,7 +812,7 @@ def test_without_each_of_the_guards_a_cheat_passes(
     job = {'id': 'x', 'function': 'f', 'sources': [source], 'checks': [check]}
     found = run_answers([before], [job], 20, 1500)['x']
     assert found.verdict in ('tampered', 'wrong'), found
-    for file in ('runner.py', 'guard.py'):
+    for file in ('runner.py', 'tampering.py'):
         text = (sandbox.HERE / file).read_text()
         for ours, bug in changes.get(file, {}).items():
             assert ours in text

@@ -4,16 +4,8 @@ import ast
 import functools
 import re
 
-import nbformat
-from chapters import NOTEBOOKS, ROOT, number_of
-
-from grading.cells import code_cells
-
-
-@functools.lru_cache(maxsize=None)
-def read_chapter(path):
-    """Return the notebook of a chapter."""
-    return nbformat.read(path, 4)
+from . import NOTEBOOKS, ROOT, number_of
+from .cells import code_cells, plain, read_chapter
 
 
 @functools.lru_cache(maxsize=None)
@@ -23,11 +15,12 @@ def exporters():
     for path in NOTEBOOKS:
         chapter = number_of(path.stem)
         for cell in code_cells(read_chapter(path)):
-            module = re.search(r'^#\| default_exp (\w+)', cell.source, re.M)
-            if module:
-                found[module[1]] = chapter
-                text = (ROOT / 'd2lmulti' / f'{module[1]}.py').read_text()
-                for node in ast.parse(text).body:
+            name = re.search(r'^#\| default_exp ([\w.]+)', cell.source, re.M)
+            if name:
+                parts = name[1].split('.')
+                found[parts[-1]] = chapter
+                module = ROOT.joinpath('d2lmulti', *parts).with_suffix('.py')
+                for node in ast.parse(module.read_text()).body:
                     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                         found[node.name] = chapter
     return found
@@ -36,12 +29,12 @@ def exporters():
 def imported_names(path):
     """Yield the names that a chapter takes from d2lmulti."""
     for cell in code_cells(read_chapter(path)):
-        source = re.sub('^[%!].*', '', cell.source, flags=re.MULTILINE)
-        for node in ast.walk(ast.parse(source)):
+        for node in ast.walk(ast.parse(plain(cell.source))):
             if isinstance(node, ast.ImportFrom) and node.module:
                 package, *module = node.module.split('.')
                 if package == 'd2lmulti':
-                    yield from module[:1] or [a.name for a in node.names]
+                    yield from module[-1:]
+                    yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.Attribute):
                 if getattr(node.value, 'id', '') == 'd2lmulti':
                     yield node.attr

@@ -1,6 +1,6 @@
 """Give each exercise its id and points, and fold its check and solution.
 
-    python -m grading.number notebooks
+    python -m chapters.exercise_ids notebooks
 
 Exercise 2 of 06_causes.ipynb is causes-exercise-2, and its check has that
 name and '-check': the id stays when the chapter gets another number. Points
@@ -14,7 +14,8 @@ import sys
 
 import nbformat
 
-from .cells import code_cells, name_of
+from . import name_of
+from .cells import code_cells
 
 COMMON = {'cell_type': 'code', 'schema_version': 3, 'task': False}
 

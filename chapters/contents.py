@@ -3,7 +3,7 @@
 `make lab` opens it, and `make export` calls this.
 """
 
-from chapters import ROOT
+from . import ROOT
 
 
 def contents():

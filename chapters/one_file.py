@@ -1,6 +1,6 @@
 """Write d2lmulti/one_file.py: all of two-device training in one file.
 
-    python book/one_file.py
+    python -m chapters.one_file
 
 What it needs of the core chapters' taught cells stands between the two texts
 below, in the chapters' order and without the checks of arguments. `make
@@ -11,13 +11,12 @@ import ast
 import functools
 import re
 
-import chapters  # noqa: F401  makes `grading` importable
-from chapter_imports import read_chapter
-
-from grading.cells import code_cells, name_of, tags
+from . import NOTEBOOKS, ROOT, name_of, number_of, path_of
+from .cells import code_cells, read_chapter, tags
+from .names import needed_for
 
 CORE = ['devices', 'network', 'replicas', 'data', 'training']
-TARGET = chapters.ROOT / 'd2lmulti' / 'one_file.py'
+TARGET = ROOT / 'd2lmulti' / 'one_file.py'
 BEGIN = '''\
 """Training on one device and on two: all of it, from chapters 1 to 5.
 
@@ -80,10 +79,9 @@ if __name__ == '__main__':
 @functools.lru_cache(maxsize=None)
 def taught_cells(name):
     """Return the cells that a student types: exported and not folded."""
-    (path,) = (chapters.ROOT / 'notebooks').glob(f'??_{name}.ipynb')
     return [
         cell.source
-        for cell in code_cells(read_chapter(path))
+        for cell in code_cells(read_chapter(path_of(name)))
         if cell.source.startswith('#| export\n')
         and 'hide-input' not in tags(cell)
     ]
@@ -97,26 +95,6 @@ def definitions(name):
         for node in ast.parse(source).body
         if isinstance(node, (ast.FunctionDef, ast.ClassDef))
     }
-
-
-def names_in(source):
-    """Return all names that a source reads."""
-    return {
-        node.id
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Name)
-    }
-
-
-def needed(all_sources, source):
-    """Return the names in `all_sources` that `source` uses, directly or
-    not."""
-    found, new = set(), names_in(source) & set(all_sources)
-    while new:
-        found |= new
-        used = set().union(*(names_in(all_sources[name]) for name in new))
-        new = used & set(all_sources) - found
-    return found
 
 
 def short(source):
@@ -154,12 +132,13 @@ def one_file():
         for node in ast.parse(END).body
         if isinstance(node, ast.FunctionDef)
     }
-    used = needed({k: v for k, v in everything.items() if k not in own}, END)
+    others = [everything[name] for name in everything if name not in own]
+    used = needed_for([END], others)
     parts = [BEGIN]
-    for path in chapters.NOTEBOOKS:
+    for path in NOTEBOOKS:
         sources = found.get(name_of(path.stem), {})
-        number = chapters.number_of(path.stem)
-        kept = [short(sources[name]) for name in sources if name in used]
+        number = number_of(path.stem)
+        kept = [short(source) for source in sources.values() if source in used]
         if kept:
             parts.append(f'# Chapter {number}\n' + '\n\n'.join(kept) + '\n')
     return '\n'.join(parts) + END

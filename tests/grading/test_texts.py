@@ -11,11 +11,11 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from chapters.exercises import Chapter, Exercise, read_chapters
 from grading import similar, texts
-from grading.exercises import Chapter, Exercise, read_chapters
 from grading.gradebook import write_gradebook
 from grading.grading import Result
-from grading.report import write_report
+from grading.pages import write_report
 from grading.submissions import File
 from grading.texts import Text, find_text, merge, read_texts, write_texts
 

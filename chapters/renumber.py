@@ -1,7 +1,7 @@
 """Give chapters other numbers, and rewrite every reference to them.
 
-    python book/renumber.py timeline=8 collectives=9
-    python book/renumber.py timeline=10  # if it is free
+    python -m chapters.renumber timeline=8 collectives=9
+    python -m chapters.renumber timeline=10  # if it is free
 
 moves the notebooks and rewrites, in all files of the project, their names,
 headings, rows in tables, and what texts say: "chapter 8", "chapters 4, 5 and
@@ -14,9 +14,8 @@ import subprocess
 import sys
 
 import nbformat
-from chapters import PARTS, ROOT, number_of
 
-from grading.cells import name_of
+from . import PARTS, ROOT, name_of, number_of
 
 # "chapter 8" and lists of chapters; a line may end inside, in a comment, too.
 GAP = r'(?:[ ]|\n[ ]*(?:#[ ])?)'

@@ -4,21 +4,19 @@ Ids and points are those of nbgrader's metadata: the check of an exercise has
 `points` and, as `grade_id`, the id of its exercise and '-check'.
 """
 
+import ast
+import builtins
 import dataclasses
 import json
 import pathlib
 import re
+import symtable
 
 import nbformat
 
-from .cells import (
-    code_before,
-    code_cells,
-    name_of,
-    names_in,
-    tags,
-    without_marks,
-)
+from . import name_of
+from .cells import code_cells, is_python, plain, tags, without_marks
+from .names import names_in, needed_for
 
 THINK = re.compile(r'^\*\*(\d+)\. To think about.*', re.MULTILINE | re.DOTALL)
 
@@ -87,6 +85,56 @@ def chapter_of(path):
     return Chapter(
         path.stem, code_before(notebook), exercises, ours, **words_of(notebook)
     )
+
+
+def is_quick(source):
+    """Return whether a cell only imports and defines, or is exported."""
+    kinds = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+    return source.startswith('#| export') or (
+        is_python(plain(source))
+        and all(
+            isinstance(one, kinds) for one in ast.parse(plain(source)).body
+        )
+    )
+
+
+def used_at_once(source):
+    """Return the names that a cell uses when it runs, not when its functions
+    are called."""
+    table = symtable.symtable(plain(source), 'cell', 'exec')
+    return {
+        symbol.get_name()
+        for symbol in table.get_symbols()
+        if symbol.is_referenced()
+        and not (symbol.is_assigned() or symbol.is_imported())
+    }
+
+
+def code_before(notebook):
+    """Return the sources of the cells whose names the exercises use, and of
+    those that cost nothing: answers may use their names."""
+    exercises = [
+        cell
+        for tag in ('exercise', 'solution', 'check')
+        for cell in code_cells(notebook, tag)
+    ]
+    slow = code_cells(notebook, 'nbval-ignore-output')  # timings, figures
+    others = [
+        cell['source']
+        for cell in code_cells(notebook)
+        if cell not in exercises
+        and (cell not in slow or is_quick(cell['source']))
+        and not cell['source'].startswith('%%')  # writes a file
+    ]
+    needed = needed_for([cell['source'] for cell in exercises], others)
+    kept, known = [], set(dir(builtins))
+    for source in others:
+        if source in needed or (
+            is_quick(source) and used_at_once(source) <= known
+        ):
+            kept.append(source)
+            known |= names_in(source)[0]
+    return kept
 
 
 def words_of(notebook):

@@ -7,9 +7,9 @@ import types
 import pytest
 from test_cheats import graded
 
+from chapters.cells import runnable
+from chapters.exercises import read_chapters
 from grading import grading
-from grading.cells import runnable
-from grading.exercises import read_chapters
 
 pytestmark = pytest.mark.ci
 

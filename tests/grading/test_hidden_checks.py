@@ -7,9 +7,10 @@ import runpy
 import pytest
 from helpers import HAS_FRAMEWORKS, needs_frameworks
 
+from chapters import name_of
+from chapters.cells import runnable
+from chapters.exercises import read_chapters
 from grading import grading
-from grading.cells import name_of, runnable
-from grading.exercises import read_chapters
 from grading.sandbox import run_answers
 
 pytestmark = pytest.mark.ci

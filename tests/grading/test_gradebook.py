@@ -18,7 +18,7 @@ from grading.gradebook import (
     write_imports,
 )
 from grading.grading import Result, best_of
-from grading.report import write_report
+from grading.pages import write_report
 from grading.roster import (
     Person,
     how_late,

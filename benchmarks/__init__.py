@@ -1,0 +1,1 @@
+"""Speed, beside other libraries; see results/ and `make bench`."""

@@ -1,0 +1,67 @@
+"""The names that the code of a cell defines, uses and changes."""
+
+import ast
+import symtable
+
+from .cells import is_python, runnable
+
+
+def names_in(source):
+    """Return the names that a cell leaves behind, and others that it uses.
+
+    A cell that is not Python leaves and uses none.
+    """
+    try:
+        tables = [symtable.symtable(runnable(source), 'cell', 'exec')]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set(), set()
+    left = {
+        symbol.get_name()
+        for symbol in tables[0].get_symbols()
+        if symbol.is_assigned() or symbol.is_imported()
+    }
+    used = set()
+    for table in tables:  # of functions in it, too
+        tables += table.get_children()
+        used |= {
+            symbol.get_name()
+            for symbol in table.get_symbols()
+            if symbol.is_global() and symbol.is_referenced()
+        }
+    return left, used - left
+
+
+def changed_in(source):
+    """Return the names whose objects a cell changes: tables that it fills."""
+    if not is_python(runnable(source)):
+        return set()
+    found = set()
+    for node in outside_functions(ast.parse(runnable(source))):
+        stored = isinstance(getattr(node, 'ctx', None), (ast.Store, ast.Del))
+        call = isinstance(node, ast.Call) and node.func
+        for target in (stored and node, call):
+            while isinstance(target, (ast.Subscript, ast.Attribute)):
+                target = target.value
+                if isinstance(target, ast.Name):
+                    found.add(target.id)
+    return found
+
+
+def outside_functions(tree):
+    """Yield the nodes that run when the cell does."""
+    for node in ast.iter_child_nodes(tree):
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+        if not isinstance(node, kinds):
+            yield node
+            yield from outside_functions(node)
+
+
+def needed_for(sources, others):
+    """Return those of `others`, in order, whose names `sources` use,
+    directly or not."""
+    kept, before = [], None
+    while len(kept) != before:
+        before = len(kept)
+        used = set().union(*(names_in(s)[1] for s in [*sources, *kept]))
+        kept = [other for other in others if names_in(other)[0] & used]
+    return kept

@@ -1,0 +1,53 @@
+"""A chapter as students get it: without solutions, and what tells of them."""
+
+import re
+
+import nbformat
+
+from . import name_of
+from .cells import tags
+
+OF_SOLUTIONS = ' Our solution is in the folded cell after the check.'
+
+
+def for_students(notebook, stem):
+    """Return a chapter without solutions, and what tells of them.
+
+    A question to think about has a cell for the answer instead.
+    """
+    cells, question = [], ''
+    for cell in notebook.cells:
+        solution = 'solution' in tags(cell)
+        if cell.cell_type == 'markdown' and solution:
+            cells.append(answer_cell(stem, question))
+        elif not solution:
+            cells.append(cell)
+        if cell.cell_type == 'markdown':
+            question = cell.source
+            cell.source = cell.source.replace(OF_SOLUTIONS, '')
+        elif 'check' in tags(cell):
+            cell.outputs, cell.execution_count = [], None
+    notebook.cells = cells
+    return notebook
+
+
+def answer_cell(stem, question):
+    """Return the cell for the answer to a question, which a person grades."""
+    number = re.findall(r'^\*\*(\d+)\. ', question, flags=re.MULTILINE)[-1]
+    return nbformat.v4.new_markdown_cell(
+        '*Write your answer here.*',
+        id=f'answer-{number}',
+        metadata={
+            'nbgrader': {
+                'cell_type': 'markdown',
+                'grade': True,
+                'grade_id': f'{name_of(stem)}-exercise-{number}',
+                'locked': False,
+                'points': 1,
+                'schema_version': 3,
+                'solution': True,
+                'task': False,
+            },
+            'tags': ['answer'],
+        },
+    )

@@ -1,0 +1,1 @@
+"""The scripts that draw the figures, and what they draw."""
