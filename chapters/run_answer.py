@@ -9,10 +9,17 @@ import pathlib
 from IPython.core.interactiveshell import InteractiveShell
 
 
+class Shell(InteractiveShell):
+    """Runs cells; what `%matplotlib` asks for shows nothing."""
+
+    def enable_gui(self, gui=None):
+        """Do nothing."""
+
+
 def judge(job):
     """Return (verdict, message): of the chapter's own cells if they fail, else
     of the answer and its check."""
-    shell = InteractiveShell.instance()
+    shell = Shell.instance()
     for verdict, sources in (
         ('failed', job['before']),
         ('wrong', job['answer']),

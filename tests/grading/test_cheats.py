@@ -1,9 +1,9 @@
 """Answers written to pass: none does; and right ones of unusual form do."""
 
 import pathlib
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from in_sandbox import graded
 
 from grading import grading, sandbox
 from grading.sandbox import run_answers
@@ -599,24 +599,6 @@ RIGHT = {
 }
 
 
-def graded(sources, checks, before=BEFORE, function='total'):
-    """Return {name: outcome} of sources."""
-    kept = sandbox.Kept()
-
-    def run(item):
-        job = {'id': item[0], 'function': function, 'checks': checks}
-        more = grading.SECRET_FOLDERS, kept
-        job['sources'] = [item[1]]
-        return run_answers(before, [job], 20, 3000, *more)
-
-    found = {}
-    with ThreadPoolExecutor(2) as pool:
-        for one in pool.map(run, sources.items()):
-            found.update(one)
-    kept.close()
-    return found
-
-
 RUNS = [
     pytest.param([CHECK], id='visible'),
     pytest.param([CHECK, HIDDEN], id='secret'),
@@ -626,7 +608,7 @@ RUNS = [
 @pytest.mark.parametrize('checks', RUNS)
 def test_no_cheat_passes(checks):
     sources = {name: source for name, (source, _) in CHEATS.items()}
-    found = graded(sources, checks)
+    found = graded(sources, checks, BEFORE, 'total')
     wrong = {
         name: outcome
         for name, outcome in found.items()
@@ -637,12 +619,13 @@ def test_no_cheat_passes(checks):
 
 @pytest.mark.parametrize('checks', RUNS)
 def test_no_right_answer_of_unusual_form_fails(checks):
-    found = graded(RIGHT, checks)
+    found = graded(RIGHT, checks, BEFORE, 'total')
     assert not {k: v for k, v in found.items() if v.verdict != 'passed'}
 
 
 def test_the_verdict_names_what_was_replaced_and_the_line():
-    found = graded({'x': '\n' + CHEATS['numpy.allclose'][0]}, [CHECK])['x']
+    sources = {'x': '\n' + CHEATS['numpy.allclose'][0]}
+    found = graded(sources, [CHECK], BEFORE, 'total')['x']
     assert (
         found.message == 'the answer replaces numpy.allclose (line 2 of '
         'the answer)'

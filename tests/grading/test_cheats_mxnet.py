@@ -5,7 +5,7 @@ import pathlib
 import types
 
 import pytest
-from test_cheats import graded
+from in_sandbox import graded
 
 from chapters.cells import runnable
 from chapters.exercises import read_chapters

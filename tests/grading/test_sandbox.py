@@ -10,7 +10,7 @@ import tempfile
 
 import nbformat
 import pytest
-from test_grade_command import ANSWERS, hand_in, notebook
+from small_class import ANSWERS, hand_in, notebook
 
 from grading import __main__ as command
 from grading import grading, sandbox

@@ -1,9 +1,11 @@
 """The edition for a class has everything but the solutions."""
 
 import ast
+import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -12,16 +14,14 @@ import nbformat
 import pytest
 from setuptools import find_packages
 
-from book import make_student
-from chapters.cells import is_machinery
-
 try:  # from Python 3.11 on
     import tomllib
 except ImportError:
     import tomli as tomllib
 
-from chapters import name_of
-from chapters.cells import without_marks
+from book import make_student
+from chapters import check, name_of
+from chapters.cells import code_cells, is_machinery, without_marks
 from chapters.exercises import chapter_of
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -224,8 +224,8 @@ def test_its_packages_import_nothing_that_is_not_there(edition):
     """From its folder alone, without this repository."""
     code = (
         'import pathlib, d2lmulti, d2lrun, samestep\n'
-        'import d2lmulti.judgment.bugs\n'
-        'from grading import __main__\n'
+        'import d2lmulti.judgment.game\n'
+        'from chapters import check, run_answer, scores\n'
         'for package in d2lmulti, d2lrun, samestep:\n'
         '    print(pathlib.Path(package.__file__).resolve())'
     )
@@ -240,6 +240,147 @@ def test_its_packages_import_nothing_that_is_not_there(edition):
     assert done.returncode == 0, done.stderr
     for line in done.stdout.splitlines():
         assert line.startswith(str(edition.resolve())), line
+
+
+def imported_by(module):
+    """Return the modules of `chapters` that one of them needs, and itself."""
+    text = (ROOT / 'chapters' / f'{module}.py').read_text()
+    found = {'__init__', module}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.level and node.module:
+            found |= imported_by(node.module)
+    return found
+
+
+def test_of_the_machinery_it_has_what_a_students_commands_need(edition):
+    commands = ('check', 'run_answer', 'scores')
+    needed = set().union(*map(imported_by, commands))
+    shipped = {path.name for path in (edition / 'chapters').iterdir()}
+    assert shipped == {f'{name}.py' for name in needed} | {'exercises.json'}
+
+
+def test_it_has_nothing_of_the_instructors(edition):
+    """Neither the grader, with its roster and hidden checks, nor the guide,
+    nor what makes the book and tests it."""
+    assert {path.name for path in edition.iterdir()} == {
+        *make_student.PARTS,
+        *(path.name for path in (ROOT / 'book' / 'student').iterdir()),
+        *('book', 'chapters', 'img', 'notebooks'),
+    }
+    linked = set()
+    for name in NAMES:
+        text = (edition / 'notebooks' / name).read_text()
+        linked |= {*re.findall(r'\]\(\.\./(book/\w+\.md)', text)}
+    found = {str(p.relative_to(edition)) for p in edition.glob('book/*')}
+    assert found == linked and 'book/teaching.md' not in found
+    for folder in ('img', 'notebooks'):
+        assert not [*(edition / folder).rglob('*.py')]
+    asked = {cell.source for n in NAMES for cell in secrets_of(n)}
+    shipped = (edition / 'chapters' / 'exercises.json').read_text()
+    assert not [source for source in asked if json.dumps(source) in shipped]
+
+
+def secrets_of(name):
+    """Return the cells of a chapter that only an instructor has."""
+    return cells(ROOT / 'notebooks' / name, 'solution')
+
+
+@pytest.fixture
+def unzipped(edition, tmp_path):
+    """The folder of a student, whose environment is set up."""
+    shutil.unpack_archive(edition.with_suffix('.zip'), tmp_path)
+    folder = tmp_path / 'student'
+    (folder / '.venv').symlink_to(sys.prefix)
+    (folder / 'requirements' / 'install.sh').write_text('')
+    return folder
+
+
+def make_grade(folder, *arguments):
+    """Return the lines that the student's command prints."""
+    done = subprocess.run(
+        ['make', '-s', 'grade', *arguments],
+        cwd=folder,
+        text=True,
+        capture_output=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def answer(path, *sources):
+    """Write answers over the first stubs of a notebook; None leaves one."""
+    notebook = nbformat.read(path, 4)
+    for cell, source in zip(code_cells(notebook, 'exercise'), sources):
+        cell.source = source or cell.source
+    for cell in code_cells(notebook, 'check'):
+        cell.source = "print('Exercise 1: passed')"
+    nbformat.write(notebook, path)
+
+
+def test_its_command_judges_each_answer_by_the_check_of_the_book(unzipped):
+    name = '03_replicas.ipynb'
+    first, second, *_ = code_cells(
+        nbformat.read(ROOT / 'notebooks' / name, 4), 'solution'
+    )
+    wrong = re.sub(r'(?m)^    .*\n?', '', second.source.split('\ncheck_')[0])
+    answer(
+        unzipped / 'notebooks' / name,
+        '%time\n' + first.source.split('\ncheck_')[0],
+        wrong + '\n    return None',
+    )
+    lines = make_grade(unzipped, 'ARGS=--only replicas')
+    assert lines[0] == 'replicas-exercise-1: passed'
+    assert lines[1].startswith('replicas-exercise-2: wrong: ')
+    assert set(lines[2:-1]) == {'replicas-exercise-3: not answered'}
+    assert lines[-1] == '1 passed, 1 wrong, 1 not answered'
+
+
+def test_its_command_ends_what_does_not_end(unzipped):
+    stub = cells(unzipped / 'notebooks' / '01_devices.ipynb', 'exercise')[0]
+    name = re.search(r'def (\w+)', stub.source)[1]
+    head = stub.source[: stub.source.index(':\n') + 1]
+    answer(
+        unzipped / 'notebooks' / '01_devices.ipynb',
+        f'{head}\n    while True: pass',
+        f'import os\nos._exit(0)\n{name} = None',
+    )
+    lines = make_grade(unzipped, 'ARGS=--only devices --seconds 20')
+    assert lines[0] == (
+        'devices-exercise-1: stopped: it took longer than 20 s'
+    )
+
+
+@pytest.mark.parametrize(
+    'content, said',
+    [
+        ('', 'not a notebook'),
+        (
+            json.dumps(nbformat.v4.new_notebook()),
+            'no exercise of the book',
+        ),
+    ],
+)
+def test_its_command_says_what_is_no_chapter(
+    content, said, unzipped, monkeypatch, capsys
+):
+    (unzipped / 'notes.ipynb').write_text(content)
+    with pytest.raises(SystemExit, match='no exercise was found'):
+        check.main([str(unzipped / 'notes.ipynb')])
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    'arguments, said',
+    [
+        (['nowhere'], 'nowhere does not exist'),
+        (['.', '--only', 'x-ray'], 'no chapter is called x-ray'),
+    ],
+)
+def test_its_command_refuses(arguments, said, capsys):
+    with pytest.raises(SystemExit):
+        check.main(arguments)
+    assert said in capsys.readouterr().err
 
 
 @each_chapter

@@ -7,7 +7,7 @@ import time
 
 from axe_playwright_python.sync_playwright import Axe
 
-ROOT = pathlib.Path(__file__).parents[2]
+ROOT = pathlib.Path(__file__).parents[1]
 
 
 def run(*arguments):
