@@ -1,11 +1,13 @@
 """The names that the code of a cell defines, uses and changes."""
 
 import ast
+import functools
 import symtable
 
 from .cells import is_python, runnable
 
 
+@functools.lru_cache(maxsize=1000)
 def names_in(source):
     """Return the names that a cell leaves behind, and others that it uses.
 
@@ -14,12 +16,12 @@ def names_in(source):
     try:
         tables = [symtable.symtable(runnable(source), 'cell', 'exec')]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set(), set()
-    left = {
+        return frozenset(), frozenset()
+    left = frozenset(
         symbol.get_name()
         for symbol in tables[0].get_symbols()
         if symbol.is_assigned() or symbol.is_imported()
-    }
+    )
     used = set()
     for table in tables:  # of functions in it, too
         tables += table.get_children()
@@ -28,7 +30,7 @@ def names_in(source):
             for symbol in table.get_symbols()
             if symbol.is_global() and symbol.is_referenced()
         }
-    return left, used - left
+    return left, frozenset(used - left)
 
 
 def changed_in(source):

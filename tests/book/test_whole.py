@@ -83,6 +83,7 @@ def test_what_is_interrupted_leaves_what_was_there(
     set_trap(monkeypatch)
     argv = [script, *before, str(target)]
     monkeypatch.setattr(sys, 'argv', argv)
+    monkeypatch.delitem(sys.modules, f'book.{script}', raising=False)
     with pytest.raises(KeyboardInterrupt):
         runpy.run_module(f'book.{script}', run_name='__main__')
     assert contents(tmp_path) == found

@@ -337,18 +337,18 @@ def test_its_command_judges_each_answer_by_the_check_of_the_book(unzipped):
 
 
 def test_its_command_ends_what_does_not_end(unzipped):
-    stub = cells(unzipped / 'notebooks' / '01_devices.ipynb', 'exercise')[0]
-    name = re.search(r'def (\w+)', stub.source)[1]
-    head = stub.source[: stub.source.index(':\n') + 1]
-    answer(
-        unzipped / 'notebooks' / '01_devices.ipynb',
-        f'{head}\n    while True: pass',
-        f'import os\nos._exit(0)\n{name} = None',
-    )
-    lines = make_grade(unzipped, 'ARGS=--only devices --seconds 20')
-    assert lines[0] == (
-        'devices-exercise-1: stopped: it took longer than 20 s'
-    )
+    path = unzipped / 'notebooks' / '01_devices.ipynb'
+    heads = [
+        stub.source[: stub.source.index(':\n') + 1]
+        for stub in cells(path, 'exercise')
+    ]
+    endless, ended = '\n    while True: pass', '\n    import os; os._exit(0)'
+    answer(path, heads[0] + endless, heads[1] + ended)
+    lines = make_grade(unzipped, 'ARGS=--only devices --seconds 30')
+    assert lines[:2] == [
+        'devices-exercise-1: stopped: it took longer than 30 s',
+        'devices-exercise-2: stopped: it ended the process before its check',
+    ]
 
 
 @pytest.mark.parametrize(
