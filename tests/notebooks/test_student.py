@@ -195,9 +195,11 @@ def test_it_has_what_its_readme_needs(edition):
 def test_it_has_every_package_that_the_project_names(edition):
     """Else setuptools, and with it `make env`, fails in the class."""
     project = tomllib.loads((edition / 'pyproject.toml').read_text())
-    packages = project['tool']['setuptools']['packages']
-    include = packages['find']['include']
-    for package in [*find_packages(ROOT, include=include), 'samestep']:
+    include = project['tool']['setuptools']['packages']['find']['include']
+    packages = find_packages(ROOT, include=include)
+    assert {'d2lbase', 'd2lmulti', 'd2lrun'} <= {*packages}
+    assert {*find_packages(edition, include=include)} == {*packages}
+    for package in [*packages, 'samestep']:
         above = 'samestep/src/' if package == 'samestep' else ''
         folder = above + package.replace('.', '/')
         ours = {path.name for path in (ROOT / folder).glob('*.py')}
