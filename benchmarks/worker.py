@@ -16,8 +16,8 @@ from .peers import load_trainer
 from .peers.processes import slowest, take_part
 
 # Some peers use MXNet without d2lmulti. This alone changes no setting.
-D2LRUN = pathlib.Path(__file__).parents[1] / 'd2lrun'
-runpy.run_path(str(D2LRUN / 'newer_python.py'))['install']()
+D2LBASE = pathlib.Path(__file__).parents[1] / 'd2lbase'
+runpy.run_path(str(D2LBASE / 'newer_python.py'))['install']()
 
 
 def run(trial):
