@@ -65,7 +65,7 @@ lint: env
 
 check: lint  ## style, types, words and the taught functions: a minute
 	$(pytest) $(side_by_side) 2 -m 'not long and not slow' tests/taught \
-	    tests/test_layout.py tests/test_words.py
+	    tests/test_names.py tests/test_words.py
 
 test: test-$(or $(SUITE),all)  ## all tests; SUITE=ci, long, processors, arm64, as-gpus, hosts, gpu or gpu-build
 

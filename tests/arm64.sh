@@ -75,7 +75,7 @@ step() {
         chapters) # with a test, or pytest finds no tests/conftest.py
             inside "$pytest --nbval --nbval-current-env \
                 --nbval-cell-timeout=7200 $chapters \
-                tests/test_layout.py::test_no_import_runs_in_a_circle" ;;
+                tests/test_imports.py::test_no_imports_run_in_a_circle" ;;
         workers) # MXNet's package has no store between processes: a line
             inside "$python -m d2lrun --workers 2 deploy/train.py /tmp/c 2>&1 |
                 grep -o 'this MXNet was built without .*'" ;;

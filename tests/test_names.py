@@ -1,4 +1,4 @@
-"""The house: which module imports which, and what is public."""
+"""Names: which are public, and that each means one thing."""
 
 import ast
 import importlib
@@ -9,79 +9,12 @@ import subprocess
 import sys
 
 import pytest
+from test_imports import MODULES, TAUGHT
 
 import d2lmulti
 from chapters.one_file import CORE, taught_cells
 
 ROOT = pathlib.Path(d2lmulti.__file__).parents[1]
-NOTEBOOKS = ROOT / 'notebooks'
-# Which of our packages each may import.
-BELOW = {
-    'd2lbase': set(),
-    'd2lmulti': {'d2lbase', 'd2lrun', 'samestep'},
-    'd2lrun': {'d2lbase'},
-    'samestep': set(),
-}
-
-
-def exported(path):
-    """Return the name of the module that a notebook exports, or None."""
-    found = re.search(r'#\| default_exp ([\w.]+)', path.read_text())
-    return found and f'd2lmulti.{found[1]}'
-
-
-TAUGHT = [*filter(None, map(exported, sorted(NOTEBOOKS.glob('*.ipynb'))))]
-
-
-def files(*packages):
-    """Return {name of a module: its file}."""
-    found = {}
-    for package in packages or BELOW:
-        above = ROOT / 'samestep/src' if package == 'samestep' else ROOT
-        for path in (above / package).rglob('*.py'):
-            name = '.'.join(path.relative_to(above).with_suffix('').parts)
-            found[name.replace('.__init__', '')] = path
-    return found
-
-
-def imports_of(module, path):
-    """Return the modules of ours that a file imports, in functions too."""
-    package = module.split('.')
-    if path.name != '__init__.py':
-        package.pop()
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            around = package[: len(package) + 1 - node.level]
-            base = '.'.join(
-                (around if node.level else [])
-                + ([node.module] if node.module else [])
-            )
-            names = {f'{base}.{alias.name}' for alias in node.names}
-            found |= {name if name in MODULES else base for name in names}
-    return {name for name in found if name.split('.')[0] in BELOW} - {module}
-
-
-MODULES = files()
-IMPORTS = {name: imports_of(name, path) for name, path in MODULES.items()}
-
-
-@pytest.mark.parametrize('module', MODULES)
-def test_imports_run_downward(module):
-    """From one package to those below; a chapter imports earlier ones."""
-    package = module.split('.')[0]
-    for other in IMPORTS[module]:
-        assert other.split('.')[0] in BELOW[package] | {package}, other
-        if {module, other} <= {*TAUGHT}:
-            assert TAUGHT.index(other) < TAUGHT.index(module), other
-
-
-def test_no_import_runs_in_a_circle():
-    """Not even one for types alone."""
-    assert 'd2lrun.report' in IMPORTS['d2lrun.watch']
-    check_order(IMPORTS)
 
 
 # What is named alike on purpose: each command's own, and what a script that
@@ -91,24 +24,15 @@ ALIKE = {'main', 'make_parser', 'load_own'}
 
 def test_one_name_means_one_thing_in_all_packages():
     homes = {}
-    for path in files('d2lbase', 'd2lmulti', 'd2lrun').values():
-        if path.stem not in ('one_file', 'records'):  # which repeat chapters
+    for package in ('d2lbase', 'd2lmulti', 'd2lrun'):
+        for path in (ROOT / package).rglob('*.py'):
+            if path.stem in ('one_file', 'records'):  # which repeat chapters
+                continue
             for node in ast.parse(path.read_text()).body:
                 if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                     homes.setdefault(node.name, []).append(path)
     twice = {name: found for name, found in homes.items() if found[1:]}
     assert {*twice} <= ALIKE, twice
-
-
-def check_order(below):
-    """Fail unless the modules can be put in an order, each above those that
-    it imports."""
-    below = {module: others - {module} for module, others in below.items()}
-    while below:
-        free = [module for module in below if not below[module] & set(below)]
-        assert free, f'a circle among {sorted(below)}'
-        for module in free:
-            del below[module]
 
 
 def test_the_public_names_are_those_that_chapters_export():
