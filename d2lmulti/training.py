@@ -61,7 +61,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
         sgd(params, lr, len(X))
 
 # %% ../notebooks/05_training.ipynb #uninterrupted
-from .prepare.interrupts import uninterrupted
+from .prepare.interrupts import stoppable, uninterrupted
 
 train_batch = uninterrupted()(train_batch)
 
@@ -101,7 +101,8 @@ def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None,
           net=lenet, loss=loss, split=split_batch, allreduce=allreduce,
           init=init_params):
     """Train; print and return a `TrainResult`. `data`: by default
-    `read_fashion_mnist()`. `init(seed)`: the parameters of `net`.
+    `read_fashion_mnist()`. `init(seed)`: the parameters of `net`. Stopped
+    in Jupyter, it returns the result so far.
 
     Raises TypeError or ValueError for arguments that cannot work,
     FloatingPointError if the training diverges."""
@@ -114,16 +115,17 @@ def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None,
     check_training(num_epochs, lr, train_iter, devices)
     replicas = [get_params(init(seed), device) for device in devices]
     result = TrainResult(devices, [], [], replicas)
-    for _ in show_progress(result, num_epochs):
-        start = time.perf_counter()
-        for X, y in train_iter:
-            train_batch(X, y, replicas, devices, lr, net, loss, split,
-                        allreduce)
-            npx.waitall()
-        result.seconds.append(time.perf_counter() - start)
-        check_finite(replicas[0], lr)
-        result.accuracies.append(evaluate_accuracy(
-            replicas, test_iter, devices, net))
+    with stoppable():
+        for _ in show_progress(result, num_epochs):
+            start = time.perf_counter()
+            for X, y in train_iter:
+                train_batch(X, y, replicas, devices, lr, net, loss, split,
+                            allreduce)
+                npx.waitall()
+            result.seconds.append(time.perf_counter() - start)
+            check_finite(replicas[0], lr)
+            result.accuracies.append(evaluate_accuracy(
+                replicas, test_iter, devices, net))
     print(result)
     return result
 
@@ -140,6 +142,8 @@ class TrainResult:
     device_params: list  # a replica of the parameters for each device
 
     def __str__(self):
+        if not self.accuracies:
+            return f'stopped in the first epoch on {self.devices}'
         return (f'test acc {self.accuracies[-1]:.2f}, '
                 f'{statistics.median(self.seconds):.1f} sec/epoch '
                 f'on {self.devices}')

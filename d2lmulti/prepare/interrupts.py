@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import sys
 import threading
 import types
 from typing import Iterator, List, Optional
@@ -35,3 +36,16 @@ def uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if held:
             signal.raise_signal(signal.SIGINT)
+
+
+@contextlib.contextmanager
+def stoppable() -> Iterator[None]:
+    """Let Jupyter's stop button end the block alone, so that what it has made
+    so far can be used; elsewhere, Ctrl-C ends the program as ever."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        ipython = sys.modules.get('IPython')
+        if ipython is None or not hasattr(ipython.get_ipython(), 'kernel'):
+            raise
+        print('stopped: here is the result so far')

@@ -286,3 +286,37 @@ def test_after_the_stop_button_the_next_cell_works():
     assert ''.join(texts).replace('step\n', '') == (
         'KeyboardInterruptTrue True done\n'
     )
+
+
+TRAIN = """
+import d2lmulti
+data = [part[:256] for part in d2lmulti.read_fashion_mnist()]
+print('ready')
+two = d2lmulti.train(2, 64, 0.1, num_epochs=10**6, data=data)
+print(two.accuracies != [],
+      d2lmulti.training.max_difference(*two.device_params) == 0)
+"""
+
+
+@pytest.mark.timeout(150)
+def test_a_training_that_is_stopped_returns_what_there_is():
+    manager, client = start_new_kernel(startup_timeout=60)
+    texts, timers = [], []
+
+    def listen(message):
+        if message['msg_type'] == 'stream':
+            texts.append(message['content']['text'])
+        elif message['msg_type'] == 'error':
+            texts.append(message['content']['ename'])
+        if texts == ['ready\n'] and not timers:
+            timers.append(threading.Timer(8, manager.interrupt_kernel))
+            timers[0].start()
+
+    try:
+        client.execute_interactive(TRAIN, timeout=100, output_hook=listen)
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    said = ''.join(texts)
+    assert 'stopped: here is the result so far\n' in said
+    assert said.endswith('\nTrue True\n'), said
