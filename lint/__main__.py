@@ -20,7 +20,8 @@ def main():
     findings = [finding for rule in RULES for finding in rule.check()]
     for finding in findings:
         print(finding)
-    print(f'{len(findings) or "no"} findings in texts and notebooks')
+    if not findings:
+        print('Nothing found in texts and notebooks')
     return len(findings)
 
 
