@@ -3,7 +3,6 @@
 import ast
 import importlib
 import pathlib
-import re
 import subprocess
 import sys
 
