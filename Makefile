@@ -22,7 +22,7 @@ side_by_side = --dist loadfile --max-worker-restart=0 -n
 # A job that hangs is ended, and explained, after 300 s: before the cell is.
 nbval = --nbval --nbval-current-env --nbval-cell-timeout=400
 # With these files pytest finds what tests/conftest.py does for chapters.
-chapters = $(nbval) tests/notebooks/test_notebooks.py $(notebooks)
+chapters = $(nbval) tests/notebooks/test_marks.py $(notebooks)
 tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \
 	tests/notebooks/test_exercises.py,tests samestep/tests)
 by_hand = $(filter-out d2lmulti/one_file.py, \
@@ -57,15 +57,19 @@ lab: env  ## open the notebooks in JupyterLab
 	    --LabApp.default_url=/lab/tree/notebooks/README.md \
 	    $(as_root) $(ARGS)
 
-lint: env
-	$(python) -m ruff check
-	$(python) -m ruff format --check --quiet
-	$(python) -m codespell_lib
-	$(python) -m mypy $(by_hand)
+# All findings of all of them, and one status.
+lint: env  ## style, types, words, forms of notebooks and pages: half a minute
+	@status=0; \
+	$(python) -m ruff check || status=1; \
+	$(python) -m ruff format --check || status=1; \
+	$(python) -m codespell_lib || status=1; \
+	$(python) -m mypy $(by_hand) || status=1; \
+	$(python) -m lint || status=1; \
+	exit $$status
 
-check: lint  ## style, types, words and the taught functions: a minute
+check: lint  ## lint, and the taught functions: a minute
 	$(pytest) $(side_by_side) 2 -m 'not long and not slow' tests/taught \
-	    tests/test_names.py tests/test_words.py
+	    tests/lint tests/test_names.py
 
 test: test-$(or $(SUITE),all)  ## all tests; SUITE=ci, long, processors, arm64, as-gpus, hosts, gpu or gpu-build
 
@@ -74,14 +78,9 @@ test: test-$(or $(SUITE),all)  ## all tests; SUITE=ci, long, processors, arm64, 
 # ignores run few rounds and epochs: see `small` in CONTRIBUTING.
 test-all: export D2LMULTI_SMALL = 1
 test-all: env
-	@mkdir -p build; [ $(BUILD) = frameworks ] || \
-	    $(MAKE) lint >build/lint.log 2>&1 & lint=$$!; status=0; \
-	$(pytest) $(side_by_side) 4 --durations=10 $(nbval) $(tests) \
-	    $(notebooks) || status=1; \
-	wait $$lint || { cat build/lint.log; status=1; }; \
-	[ $(BUILD) = frameworks ] || \
-	    echo 'Chapters 21 and 22 need `make test BUILD=frameworks`'; \
-	exit $$status
+	@$(pytest) $(side_by_side) 4 --durations=10 $(nbval) $(tests) $(notebooks)
+	@[ $(BUILD) = frameworks ] || \
+	    echo 'Chapters 21 and 22 need `make test BUILD=frameworks`'
 
 # As other processors would: tests/processors.sh says which. With `ALSO=`,
 # only the chapters.

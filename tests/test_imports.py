@@ -19,6 +19,7 @@ MAY_IMPORT = {
     'book': {'chapters', 'd2lmulti', 'd2lrun', 'samestep'},
     'grading': {'chapters', 'd2lmulti'},
     'img': {'chapters'},
+    'lint': {'chapters'},
     'benchmarks': {'chapters', 'd2lmulti', 'd2lrun'},
 }
 OURS = {*MAY_IMPORT}

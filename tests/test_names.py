@@ -2,9 +2,7 @@
 
 import ast
 import importlib
-import inspect
 import pathlib
-import re
 import subprocess
 import sys
 
@@ -44,24 +42,6 @@ def test_the_public_names_are_those_that_chapters_export():
     for module in TAUGHT:
         for name in importlib.import_module(module).__all__:
             assert name in names, module
-
-
-def test_what_docstrings_name_is_public():
-    """Operator is what `profile` returns; nobody needs to make one."""
-    known = {
-        name
-        for module in [*TAUGHT, 'd2lmulti.checkpoint', 'd2lmulti.plots']
-        for name, thing in vars(importlib.import_module(module)).items()
-        if getattr(thing, '__module__', '').startswith('d2lmulti')
-    }
-    public = {*d2lmulti.__all__, 'Operator'}
-    for name in d2lmulti.__all__:
-        thing = getattr(d2lmulti, name)
-        if not callable(thing):
-            continue
-        named = {*re.findall(r'`(\w+)`', inspect.getdoc(thing))}
-        named -= {*inspect.signature(thing).parameters}
-        assert not named & known - public, name
 
 
 def retyped():

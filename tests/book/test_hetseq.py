@@ -22,29 +22,6 @@ COMMANDS = re.findall(r'```bash\n(.*?)```', PAGE, re.DOTALL)
 
 pytestmark = pytest.mark.timeout(120)
 
-# All of its options.py of March 2021 (github.com/yifding/hetseq, afdb4b0),
-# without the short forms.
-HETSEQ = """
-adadelta_eps adadelta_rho adam-betas adam-eps batch-size
-best-checkpoint-metric bucket-cap-mb clip-norm config_file cpu curriculum
-dadelta_weight_decay data ddp-backend device-id dict disable-validation
-distributed-backend distributed-gpus distributed-init-method
-distributed-no-spawn distributed-rank distributed-world-size
-end-learning-rate ent_vecs_filename entities extension_file fast-stat-sync
-find-unused-parameters fix-batches-to-gpus force-anneal hetseq_state_dict
-keep-interval-updates keep-last-epochs learning-rate load_state_dict_strict
-local_rank log-format log-interval lr lr_scheduler max-epoch max-sentences
-max-sentences-valid max-tokens max-tokens-valid max-update max_pred_length
-maximize-best-checkpoint-metric min-lr no-epoch-checkpoints
-no-last-checkpoints no-progress-bar no-save no-save-optimizer-state
-num-workers num_file num_label optimizer optimizer-overrides power
-required-batch-size-multiple reset-dataloader reset-lr-scheduler reset-meters
-reset-optimizer restore-file root_data_dir save-dir save-interval
-save-interval-updates seed task test_file total-num-update train-subset
-train_file transformers_state_dict update-freq use-bmuf valid-subset
-validate-interval validation_file warmup-updates weight-decay
-""".split()
-
 
 def run(folder, commands, **variables):
     """Run commands of the page at the same time; return their outputs."""
@@ -122,18 +99,3 @@ def test_the_page_names_options_that_exist():
     ours |= {o for c in COMMANDS for o in re.findall(r'(--\w[\w-]*)', c)}
     assert len(ours) > 4
     assert not [option for option in ours if option not in help_text]
-
-
-def test_the_page_names_every_option_of_hetseq():
-    named = set(re.findall(r'`--([\w-]+)', PAGE))
-    assert len(HETSEQ) > 70
-    assert [option for option in HETSEQ if option not in named] == []
-
-
-def test_the_scales_of_the_gradient_are_computed():
-    processes, freq, length = 8, 4, 128
-    fast = processes / (processes * freq * length)
-    default = processes / length
-    for number in (f'1/{1 / fast:.0f}', f'1/{1 / default:.0f}'):
-        assert f'= {number} |' in PAGE
-    assert f'{default / fast:.0f} times as large by default' in PAGE

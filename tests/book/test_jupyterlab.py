@@ -1,4 +1,4 @@
-"""The list of the chapters and two of them in a real JupyterLab."""
+"""The list of the chapters and one of them in a real JupyterLab."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ from chapters.cells import is_machinery
 
 ROOT = pathlib.Path(__file__).parents[2]
 MAKEFILE = ROOT / 'book' / 'student' / 'Makefile'
-CHAPTERS = ['02_network', '04_data']  # they run in seconds, and draw
+CHAPTER = '04_data'  # it runs in seconds, and draws
 OPEN = 'const panel = window.jupyterapp.shell.currentWidget;'
 LOOK = (
     f'() => {{ {OPEN}'
@@ -86,13 +86,13 @@ def address_in(log):
         return found[0].partition('/lab')[0]
 
 
-@pytest.fixture(scope='module', params=CHAPTERS)
-def chapter(lab, browser, request):
+@pytest.fixture(scope='module')
+def chapter(lab, browser):
     """A chapter, opened, with its page and its file."""
     address, folder = lab
     context = browser.new_context(viewport={'width': 1280, 'height': 900})
     page = context.new_page()
-    path = f'notebooks/{request.param}.ipynb'
+    path = f'notebooks/{CHAPTER}.ipynb'
     page.goto(f'{address}/lab/tree/{path}?reset', timeout=100_000)
     page.wait_for_selector('.jp-Notebook', timeout=100_000)
     wait_until(lambda: page.evaluate(LOOK)['kernel'] == 'idle', seconds=100)

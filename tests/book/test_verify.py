@@ -1,11 +1,10 @@
 """The recipes of the page *Verify your own training step* are right, and see
 the bugs that the page names."""
 
-import pathlib
 import sys
 
 import pytest
-from verify_page import FINE, PAGE, SCRIPTS, run_recipe
+from verify_page import FINE, SCRIPTS, run_recipe
 
 from benchmarks.peers.environments import JAX
 
@@ -59,16 +58,6 @@ def test_the_test_of_the_page_passes_and_can_fail(tmp_path):
     assert SCRIPTS['test_my_step.py']
     assert passes()
     assert not passes(('gradient(w, X[m:], y[m:])', '0 * w'))
-
-
-def test_every_recipe_is_run_by_a_test():
-    tests = pathlib.Path(__file__).parents[1]
-    text = ''.join(
-        path.read_text() for path in (*tests.glob('*/test_verify*.py'),)
-    )
-    for name in SCRIPTS:
-        assert f"'{name}'" in text or name == 'torch_steps.py', name
-    assert 'The move is the mean' in PAGE
 
 
 @pytest.mark.long

@@ -53,7 +53,7 @@ def test_long_tests_of_a_chapter_run_only_if_they_are_named():
 
 @pytest.mark.long
 def test_without_a_mark_no_notebook_runs():
-    ids = collected('tests/test_words.py', 'notebooks')
+    ids = collected('tests/test_names.py', 'notebooks')
     assert ids and not any('.ipynb::' in test for test in ids)
 
 

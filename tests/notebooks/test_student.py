@@ -138,17 +138,6 @@ def test_a_notebook_names_its_kernel_and_the_grader_knows_its_cells(
             assert cell.source in chapter.ours
 
 
-@each_chapter
-def test_every_exercise_has_a_stub_that_says_so_and_a_check(name, edition):
-    kinds = [
-        cell.metadata.tags[0]
-        for cell in cells(edition / 'notebooks' / name, 'exercise', 'check')
-    ]
-    assert kinds == ['exercise', 'check'] * (len(kinds) // 2)
-    for cell in cells(edition / 'notebooks' / name, 'exercise'):
-        assert 'NotImplementedError' in cell.source
-
-
 def test_the_module_gives_no_answer_away():
     def head(node):
         return node.name, tuple(arg.arg for arg in node.args.args)

@@ -172,8 +172,8 @@ def test_a_large_mean_does_not_cancel_the_variance():
     digits, 12 would be lost."""
     x = onp.random.RandomState(0).normal(1e6, 1, (60, 4))
     right = x.mean(axis=0), x.var(axis=0)
-    cancelled = (x**2).mean(axis=0) - right[0] ** 2
-    assert roundings([cancelled], right[1:]) > 100
+    canceled = (x**2).mean(axis=0) - right[0] ** 2
+    assert roundings([canceled], right[1:]) > 100
     assert_forward_is_exact(x, [0, 13, 40, 60])
 
 
