@@ -41,11 +41,28 @@ def add_public_names(app, docname, source):
 
 def module_of(package, name):
     """Return the module of a public name, or the package around it."""
-    path = getattr(package, name).__module__
-    around = importlib.import_module(path.rpartition('.')[0] or path)
+    thing = getattr(package, name)
+    if not callable(thing):  # a number does not know where it is defined
+        return next(
+            module
+            for module in map(importlib.import_module, modules_of(package))
+            if name in module.__all__
+        )
+    around = importlib.import_module(
+        thing.__module__.rpartition('.')[0] or thing.__module__
+    )
     if around is not d2lmulti and hasattr(around, name):
         return around
-    return importlib.import_module(path)
+    return importlib.import_module(thing.__module__)
+
+
+def modules_of(package):
+    """Return the names of the modules whose names a package passes on."""
+    return [
+        f'{package.__name__}.{module}'
+        for modules in package.PARTS.values()
+        for module in modules
+    ]
 
 
 def place_of(item):
