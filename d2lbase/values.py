@@ -31,7 +31,7 @@ def check_integer(least: int, **values: Any) -> None:
     for name, value in values.items():
         if not is_integer(value):
             raise TypeError(
-                f'{name} must be an integer, not {value!r}'
+                f'{name} must be an integer, not {value!r:.60}'
                 f'{number_line(int, value)}'
             )
         if value < least:

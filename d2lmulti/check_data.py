@@ -1,12 +1,15 @@
 """What came in place of an array or a device, in words, and the line of code
 that converts it: the parts of messages. Waits for no device."""
 
+import numbers
 import re
 from typing import Any
 
 import mxnet as mx
 import numpy as onp
 from mxnet import np
+
+from d2lbase.values import is_integer
 
 Device = type(mx.cpu())
 
@@ -25,13 +28,14 @@ def kind_of(value: Any) -> str:
         return 'an MXNet array'
     if isinstance(value, mx.nd.NDArray):
         return 'a legacy array of mx.nd'
-    if value is None or isinstance(value, (bool, int, float)):
+    if value is None or isinstance(value, (numbers.Real, onp.bool_)):
         return f'{value}'
     if callable(value) and hasattr(value, '__name__'):
         return f'the function {value.__name__}'
+    name = type(value).__name__
     package = type(value).__module__.split('.')[0]
     source = '' if package == 'builtins' else f' of {package}'
-    return f'a {type(value).__name__}{source}'
+    return f'{"an" if name[0] in "AEIOaeio" else "a"} {name}{source}'
 
 
 def is_pair(value: Any) -> bool:
@@ -85,18 +89,18 @@ def device_line(value: Any) -> str:
     if found:
         kind = found[1].replace('cuda', 'gpu')
         return f'mx.{kind}({found[2] or 0})'
-    if isinstance(value, int) and value >= 0:
+    if is_integer(value) and value >= 0:
         return f'try_devices({value + 1})[{value}]'
     return 'try_devices(1)[0]'
 
 
 def devices_line(value: Any) -> str:
     """Return the line that makes a list of devices of what came."""
-    if isinstance(value, int) and value > 0:
+    if is_integer(value) and value > 0:
         return f'try_devices({value})'
     if not isinstance(value, (list, tuple)):
         return f'[{device_line(value)}]'
-    if all(isinstance(entry, int) for entry in value):
+    if all(map(is_integer, value)):
         return f'try_devices({len(value)})'
     return f'[{", ".join(map(device_line, value))}]'
 

@@ -20,13 +20,13 @@ def check_integers(least: int, most: float, **arrays: Any) -> None:
     `least` to `most` only."""
     for name, values in arrays.items():
         if values.dtype.kind not in 'iu':
-            raise TypeError(f'{name} must be an integer, not {values.dtype}')
+            raise TypeError(f'{name} must hold integers, not {values.dtype}')
         wrong = values[(values < least) | (values > most)]
         if wrong.size:
-            limit = f' and at most {most}' if most < math.inf else ''
-            raise ValueError(
-                f'{name} must be at least {least}{limit}, not {wrong[0]}'
-            )
+            limits = f'at least {least}'
+            if most < math.inf:
+                limits = f'from {least} to {most}'
+            raise ValueError(f'{name} must be {limits}, not {wrong[0]}')
 
 
 def check_number(
@@ -37,7 +37,7 @@ def check_number(
     for name, value in values.items():
         if not is_number(value):
             raise TypeError(
-                f'{name} must be a number, not {value!r}'
+                f'{name} must be a number, not {value!r:.60}'
                 f'{number_line(float, value)}'
             )
         if not is_valid(value):
@@ -88,7 +88,7 @@ def check_count(message: str, needed: int, values: Sized) -> None:
     """Raise ValueError unless there are as many values as are needed; the
     message says what must have them, and for what each is."""
     if len(values) != needed:
-        raise ValueError(f'{message}: {needed} here, not {len(values)}')
+        raise ValueError(f'{message}: give {needed}, not {len(values)}')
 
 
 def check_enough(
@@ -124,6 +124,13 @@ def check_not_empty(count: int, what: str) -> None:
     """Raise ValueError if an iterator gave nothing."""
     if not count:
         raise ValueError(f'no {what}: data_iter is empty')
+
+
+def check_filled(**lists: Sized) -> None:
+    """Raise ValueError unless each has an entry."""
+    for name, values in lists.items():
+        if not len(values):
+            raise ValueError(f'{name} is empty: give at least one entry')
 
 
 def as_limits(

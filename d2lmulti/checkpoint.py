@@ -108,8 +108,8 @@ def load_checkpoint(
     if not paths:
         return None
     raise ValueError(
-        f'no checkpoint in {folder} is whole: remove them to start over, or '
-        'give another folder'
+        f'no checkpoint in {folder} is whole: remove its files to start over, '
+        'or give another folder'
     )
 
 
@@ -146,7 +146,7 @@ def to_bytes(checkpoint: Checkpoint) -> bytes:
                     'nothing was saved, and earlier checkpoints stay; a '
                     'learning rate that is too large is a likely cause'
                 )
-    arrays['about'] = onp.array(json.dumps(about))
+    arrays['about'] = onp.array(json.dumps(about, default=onp.generic.item))
     file = io.BytesIO()
     onp.savez(file, **arrays)  # type: ignore[arg-type,unused-ignore]
     content = file.getvalue()[:-2]  # without the length of its comment, 0

@@ -42,6 +42,7 @@ from .check_values import (
     given,
     has_twice,
     is_list_of,
+    numbered,
 )
 
 DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
@@ -74,8 +75,9 @@ def check_num_devices(k, gpus, faults):
         )
     if not gpus and k > MAX_CPU_DEVICES:
         raise ValueError(
-            f'{k} CPU devices asked for, at most {MAX_CPU_DEVICES} work side '
-            "by side: beyond that they wait for each other's workspaces"
+            f'{k} CPU devices asked for, but at most {MAX_CPU_DEVICES} work '
+            "side by side, as others wait for each other's workspaces: ask "
+            f'for at most {MAX_CPU_DEVICES}'
         )
 
 
@@ -297,8 +299,9 @@ def check_replicas(device_params, devices):
         )
     if len(device_params) != len(devices):
         raise ValueError(
-            f'the number of replicas is {len(device_params)}, of devices '
-            f'{len(devices)}: make one replica on each device with get_params'
+            f'{counted(len(device_params), "replica")} for '
+            f'{counted(len(devices), "device")}: make one on each device '
+            'with get_params'
         )
     for params, device in zip(device_params, devices):
         message = 'all replicas must have as many parameters as the first'
@@ -322,20 +325,19 @@ def check_replicas(device_params, devices):
                     f'belongs on {device}: make it with get_params'
                 )
             if param.grad is None:
-                raise ValueError('no gradient: make it with get_params')
+                raise ValueError(
+                    'a parameter has no gradient: make its replica with '
+                    'get_params'
+                )
 
 
 def check_allreduce_arrays(data):
     """Raise TypeError or ValueError unless `data` can be summed in place."""
     if not isinstance(data, (list, tuple)):
         raise TypeError(
-            f'give a list of arrays, one for each device, not {type(data)}'
+            f'give a list of arrays, one for each device, not {kind_of(data)}'
         )
-    if not all(isinstance(array, np.ndarray) for array in data):
-        raise TypeError(
-            'allreduce takes MXNet arrays, not '
-            f'{[type(array).__name__ for array in data]}'
-        )
+    check_arrays(**numbered('data', data))
     if not data:
         raise ValueError('no arrays to sum: give one for each device')
     if has_twice(data):
@@ -449,10 +451,11 @@ def without_float64(data) -> onp.ndarray:
 
 def as_floats(X) -> Any:
     """Return X as float32; raise TypeError unless it holds bytes."""
-    if getattr(X, 'dtype', None) not in (onp.uint8, 'uint8'):
+    check_arrays(X=X)
+    if X.dtype != onp.uint8:
         raise TypeError(
-            f'X must be of dtype uint8, not {getattr(X, "dtype", type(X))}: '
-            'on_bytes divides by 255, so give floats to the network itself'
+            f'X must hold uint8, not {onp.dtype(X.dtype)}: on_bytes divides '
+            'by 255, so give floats to the network itself'
         )
     return X.astype('float32')
 
@@ -556,8 +559,8 @@ def check_finite(params, lr):
     """Wait; raise FloatingPointError if a parameter is not finite."""
     if not all(onp.isfinite(param.asnumpy()).all() for param in params):
         raise FloatingPointError(
-            f'training diverged: the parameters are no longer finite: lr={lr} '
-            'is too large'
+            'training diverged: the parameters are no longer finite, as '
+            f'lr={lr} is too large: take a smaller one'
         )
 
 

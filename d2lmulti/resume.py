@@ -316,8 +316,9 @@ def check_optimizer_state(state) -> None:
         if not isinstance(entry, np.ndarray):
             raise TypeError(
                 'the state of update must be a list of MXNet arrays, so that '
-                f'training resumes exactly; it has {type(entry).__name__}, '
-                f'{entry!r:.60}: make it an array, and update it in place'
+                f'training resumes exactly, but has {entry!r:.60}, of type '
+                f'{type(entry).__name__}: make it an array, and update it in '
+                'place'
             )
 
 

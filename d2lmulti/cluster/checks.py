@@ -48,7 +48,7 @@ def check_cluster(
     if speed is not None:
         check_positive_number(**{'speed, in float32,': onp.float32(speed)})
     needed = ['init', 'evaluate', 'net', 'loss', 'count']
-    such = {'update': 'adam or None', 'schedule': 'lambda step: 0.1 or None'}
+    such = {'update': 'adam', 'schedule': 'lambda step: 0.1'}
     for name, value in functions.items():
         if name not in [*needed, *such]:
             raise TypeError(
@@ -56,7 +56,7 @@ def check_cluster(
                 'net, loss, update, num_micro_batches, max_norm, count'
             )
         if not callable(value) and not (name in such and value is None):
-            hint = f' such as {such[name]}' if name in such else ''
+            hint = f', such as {such[name]}, or None' if name in such else ''
             raise TypeError(
                 f'{name} must be a function{hint}, not {value!r:.60}'
             )

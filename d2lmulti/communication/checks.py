@@ -2,6 +2,9 @@
 
 from mxnet import np
 
+from d2lbase.values import counted
+
+from ..check_data import is_pair, kind_of
 from ..check_values import (
     check_count,
     check_fraction,
@@ -10,7 +13,6 @@ from ..check_values import (
     is_list_of,
 )
 from ..checks import (
-    check_alike,
     check_allreduce_arrays,
     check_train_batch,
     dtypes_of,
@@ -27,19 +29,23 @@ def check_buckets(device_arrays, allreduce):
     if not callable(allreduce):
         raise TypeError(
             'allreduce must be a function that sums a list of arrays, such as '
-            f'ring_allreduce, not {allreduce!r}'
+            f'ring_allreduce, not {allreduce!r:.60}'
         )
     if not is_list_of((list, tuple), device_arrays):
-        raise TypeError('give a list for each device, with its arrays')
+        raise TypeError(
+            'device_arrays must be a list with a list of arrays for each '
+            f'device, not {device_arrays!r:.60}'
+        )
     lengths = [len(arrays) for arrays in device_arrays]
     if len(set(lengths)) != 1:
         raise ValueError(
-            f'lists of {lengths} arrays: give one list for each device, all '
-            'equally long'
+            'device_arrays must have lists of the same length, one for each '
+            f'device, not of the lengths {lengths}'
         )
     if has_twice([array for arrays in device_arrays for array in arrays]):
         raise ValueError(
-            'an array appears twice in the lists, so it would be counted twice'
+            'an array appears twice in the lists, so it would be counted '
+            'twice: give it once'
         )
     for arrays in zip(*device_arrays):
         check_allreduce_arrays(arrays)
@@ -50,17 +56,26 @@ def check_parts(parts, data):
     check_allreduce_arrays(data)
     if not is_list_of(np.ndarray, parts):
         raise TypeError(
-            'give a list of parts, MXNet arrays, as reduce_scatter returns it'
+            'parts must be a list of MXNet arrays, as reduce_scatter returns '
+            f'it, not {parts!r:.60}'
         )
     sizes = sizes_of_slices(data[0].size, len(data))
     if shapes_of(parts) != [(size,) for size in sizes]:
         raise ValueError(
-            f'parts of shapes {shapes_of(parts)}: arrays of {data[0].size} '
-            f'numbers have {len(data)} flat parts of sizes {sizes}'
+            f'parts must be flat and have the sizes {sizes}, as '
+            f'reduce_scatter cuts {counted(len(data), "array")} of '
+            f'{counted(data[0].size, "number")}, not the shapes '
+            f'{shapes_of(parts)}'
         )
-    check_alike('dtype (parts, then sums)', dtypes_of([*parts, data[0]]))
-    for part, array in zip(parts, data):
-        check_alike('device (a part, then its array)', [part.ctx, array.ctx])
+    dtypes, (needed,) = dtypes_of(parts), {*dtypes_of(data)}
+    if {*dtypes} != {needed}:
+        raise ValueError(f'parts must hold {needed}, as data do, not {dtypes}')
+    for i, (part, array) in enumerate(zip(parts, data)):
+        if part.ctx != array.ctx:
+            raise ValueError(
+                f'parts[{i}] is on {part.ctx}, but data[{i}] is on '
+                f'{array.ctx}: list parts in the order of data'
+            )
 
 
 # Chapter 9: time
@@ -80,7 +95,8 @@ def check_compressed(X, y, device_params, devices, lr, states, compress):
     check_train_batch(X, y, device_params, devices, lr)
     if not callable(compress):
         raise TypeError(
-            f'compress must be a function, such as power_sgd, not {compress!r}'
+            'compress must be a function, such as power_sgd, not '
+            f'{compress!r:.60}'
         )
     if not is_list_of(dict, states) or isinstance(states, tuple):
         raise TypeError(
@@ -91,7 +107,7 @@ def check_compressed(X, y, device_params, devices, lr, states, compress):
         message = 'states must have a dict for each parameter'
         check_count(message, len(device_params[0]), states)
     for state in states:
-        message = "a state's residuals must be one for each device"
+        message = 'each state must have a residual for each device'
         residuals = state.get('residuals', devices)
         check_count(message, len(devices), residuals)
 
@@ -104,15 +120,24 @@ def check_averaging(
     `outer`: what the outer step of `train_round_diloco` needs.
     """
     if not is_list_of((list, tuple), minibatches) or not minibatches:
+        came, line = f'{minibatches!r:.60}', ''
+        if is_pair(minibatches):
+            came, line = kind_of(minibatches), ': [minibatches]'
         raise TypeError(
             'minibatches must be a list of (X, y), one for each local step, '
-            f'not {minibatches!r:.60}'
+            f'not {came}{line}'
         )
     for X, y in minibatches:
         check_train_batch(X, y, device_params, devices, lr)
     check_rule(update, states, device_params)
     if outer:
-        check_states(outer['outer_states'], devices)
-        check_alike('outer state', [*map(len, outer['outer_states'])])
+        check_states(outer['outer_states'], devices, 'outer_states')
+        lengths = [*map(len, outer['outer_states'])]
+        if len({*lengths}) > 1:
+            raise ValueError(
+                'outer_states must be alike on all devices, not of the '
+                f'lengths {lengths}: start with [[] for device in devices], '
+                'and pass the same lists in each round'
+            )
         check_positive_number(outer_lr=outer['outer_lr'])
         check_fraction(momentum=outer['momentum'])

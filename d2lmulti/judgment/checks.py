@@ -7,8 +7,8 @@ import numpy as onp
 from ..check_values import (
     check_at_least_one,
     check_divides,
+    check_filled,
     check_integers,
-    check_not_empty,
     check_not_negative,
     check_number,
     check_positive_int,
@@ -69,9 +69,23 @@ def check_failures(work, mtbf, interval, checkpoint_seconds, restart_seconds):
 # Chapter 23: the planner
 
 
-def check_gpt(num_params, num_layers, width, heads, length, kv_heads):
-    """Raise TypeError or ValueError unless a GPT can be counted."""
-    check_positive_int(num_layers=num_layers, width=width, length=length)
+def check_gpt(num_params, num_layers, width, vocab_size, num_tables):
+    """Raise TypeError or ValueError unless a GPT has layers, beside its
+    tables of words."""
+    check_positive_int(num_layers=num_layers, width=width)
+    check_positive_int(vocab_size=vocab_size)
+    check_positive_number(num_params=num_params)
+    words = num_tables * vocab_size * width
+    if num_params <= words:
+        raise ValueError(
+            f'num_params must be above {words}, those of the embedding and '
+            f'the scores, not {num_params}'
+        )
+
+
+def check_gpt_layer(num_params, width, heads, length, kv_heads):
+    """Raise TypeError or ValueError unless a layer can be counted."""
+    check_positive_int(width=width, length=length)
     check_positive_int(heads=heads, kv_heads=kv_heads)
     check_positive_number(num_params=num_params)
     if kv_heads > heads:
@@ -85,7 +99,8 @@ def check_experts_of(num_experts, choices):
     check_positive_int(num_experts=num_experts, choices=choices)
     if choices > num_experts:
         raise ValueError(
-            f'choices must be at most {num_experts} experts, not {choices}'
+            f'choices must be at most num_experts, {num_experts}, not '
+            f'{choices}'
         )
 
 
@@ -105,17 +120,15 @@ def check_search(
 ):
     """Raise TypeError or ValueError unless plans can be searched for."""
     check_positive_int(num_devices=num_devices, batch_size=batch_size)
-    check_not_empty(len(network.layers), 'network.layers')
+    check_filled(**{'network.layers': network.layers})
     check_planned_cluster(cluster)
-    for name, values in (('recompute', recompute), ('chunks', chunks)):
-        check_not_empty(len(values), name)
+    check_filled(recompute=recompute, chunks=chunks)
     if not {*recompute} <= {0, 1, 2}:
         raise ValueError(
-            'recompute must have numbers of 0 (nothing), 1 (selectively), '
-            f'2 (all), not {recompute}'
+            'recompute must have only 0 (nothing), 1 (selectively) or 2 '
+            f'(all), not {recompute}'
         )
-    for chunk in chunks:
-        check_positive_int(chunks=chunk)
+    check_positive_int(**numbered('chunks', chunks))
     if most is not None:
         check_positive_int(most=most)
 
@@ -124,20 +137,21 @@ def check_plan(plan, network, batch_size):
     """Raise TypeError or ValueError unless a plan can be computed."""
     check_positive_int(batch_size=batch_size, pp=plan.pp)
     most = {'dp': batch_size, 'micro_batches': batch_size, 'chunks': math.inf}
-    most.update(zip(('tp', 'cp'), network.limits))
+    most.update(zip(('tp', 'cp', 'ep'), network.limits))
     for least, limits in ((1, most), (0, {'zero': 3, 'recompute': 2})):
         for name, limit in limits.items():
             values = onp.ravel(getattr(plan, name))
             check_integers(least, limit, **{name: values})
     if plan.pp > len(network.layers):
         raise ValueError(
-            f'{len(network.layers)} layers cannot be split into {plan.pp} '
-            'stages: pp must be at most the number of layers'
+            'pp must be at most the number of layers, '
+            f'{len(network.layers)}, not {plan.pp}'
         )
     left = (onp.array(plan.chunks) > 1) * (plan.micro_batches % plan.pp)
     if left.any():
         raise ValueError(
-            f'chunks need micro_batches to be a multiple of pp, {plan.pp}'
+            'with more than one chunk, micro_batches must be a multiple of '
+            f'pp, {plan.pp}, not {plan.micro_batches}'
         )
     for ep in onp.ravel(plan.ep).tolist():
         message = 'ep must divide the number of experts'

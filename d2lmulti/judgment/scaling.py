@@ -8,11 +8,11 @@ __all__ = ['allreduce_seconds', 'Machine', 'step_seconds', 'simulate_allreduce',
 import math
 import typing
 import numpy as onp
-from .checks import (check_experts_of, check_gpt, check_plan,
-                                      check_search)
-from .checks import (check_exchange, check_failures,
-                                      check_machine, check_simulated)
-from ..check_values import (check_not_empty, check_positive_int,
+from d2lmulti.judgment.checks import (
+    check_exchange, check_experts_of, check_failures, check_gpt,
+    check_gpt_layer, check_machine, check_plan, check_search,
+    check_simulated)
+from ..check_values import (check_filled, check_positive_int,
                                    check_positive_number)
 from ..devices import split_slices
 
@@ -59,7 +59,7 @@ def expected_slowest(times, k):
     Raises TypeError or ValueError for an empty sample and an invalid k.
     """
     check_positive_int(k=k)
-    check_not_empty(len(times), 'times')
+    check_filled(times=times)
     ranks = onp.arange(len(times) + 1) / len(times)
     return float(onp.diff(ranks ** k) @ onp.sort(onp.asarray(times, float)))
 
@@ -103,7 +103,7 @@ def fit_relative(rows, seconds):
     would be negative is 0, and the others are fitted again. `rows`: equally
     long tuples. Raises ValueError if there are none.
     """
-    check_not_empty(len(rows), 'rows')
+    check_filled(rows=rows)
     table = onp.array(rows, float) / onp.array(seconds, float)[:, None]
     kept, fitted = list(range(table.shape[1])), onp.zeros(table.shape[1])
     while kept:
@@ -224,7 +224,7 @@ def gpt_layer(num_params, width, heads, length, kv_heads=None,
     the layer with one expert. Raises TypeError or ValueError for invalid
     numbers."""
     kv_heads = kv_heads or heads
-    check_gpt(num_params, 1, width, heads, length, kv_heads)
+    check_gpt_layer(num_params, width, heads, length, kv_heads)
     check_experts_of(num_experts, choices)
     expert = num_params * 2 / 3 * (num_experts > 1)
     scores = 4 * length ** 2 * width
@@ -243,8 +243,10 @@ def gpt_network(num_params, num_layers, width, heads, length, vocab_size,
     """Return a GPT. `num_params`: of all layers and the embedding, with one
     expert; `tied`: the embedding also makes the scores (chapter 14). Raises
     TypeError or ValueError for invalid numbers."""
+    num_tables = 1 if tied else 2
+    check_gpt(num_params, num_layers, width, vocab_size, num_tables)
     words = vocab_size * width
-    rest = num_params - words * (1 if tied else 2)
+    rest = num_params - words * num_tables
     layer = gpt_layer(rest / num_layers, width, heads, length, kv_heads,
                       num_experts, choices)
     table = Layer(split=words, calls=0)

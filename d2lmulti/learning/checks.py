@@ -12,7 +12,7 @@ from typing import Any, List, Tuple
 import numpy as onp
 from mxnet import np
 
-from d2lbase.values import check_integer, is_number
+from d2lbase.values import check_integer, counted, is_number
 
 from ..check_values import (
     as_limits,
@@ -51,8 +51,8 @@ def check_warmup_and_decay(step, num_warmup, num_steps):
     check_positive_int(num_warmup=num_warmup, num_steps=num_steps)
     if num_warmup >= num_steps:
         raise ValueError(
-            f'a warm-up of {num_warmup} steps leaves none of the {num_steps} '
-            'for the decay: make it shorter'
+            f'a warm-up of {counted(num_warmup, "step")} leaves none of '
+            f'{num_steps} for the decay: make it shorter'
         )
 
 
@@ -62,8 +62,10 @@ def check_accumulation(X, y, device_params, devices, lr, num_micro_batches):
     check_positive_int(num_micro_batches=num_micro_batches)
     if len(X) < num_micro_batches * len(devices):
         raise ValueError(
-            f'{len(X)} examples are too few for {num_micro_batches=} and '
-            f'{len(devices)=}: use fewer parts'
+            f'{counted(len(X), "example")} cannot be split over '
+            f'{counted(num_micro_batches, "micro-batch")} and '
+            f'{counted(len(devices), "device")}: every device needs one of '
+            'each micro-batch; use fewer micro-batches'
         )
 
 
@@ -76,17 +78,23 @@ def check_batch_norm(shards, gammas, betas, sync, epsilon):
     lengths = [len(shards), len(gammas), len(betas)]
     if not shards or len(set(lengths)) > 1:
         raise ValueError(
-            f'give a shard, a gamma and a beta for each device, not {lengths}'
+            'shards, gammas and betas must each have an array for each '
+            f'device, but have {in_words(lengths)}'
         )
-    for x in shards:
+    for i, x in enumerate(shards):
         if x.ndim < 2 or x.size == 0 or onp.dtype(x.dtype).kind != 'f':
             raise TypeError(
-                'a shard is an array of floats with examples and channels, '
-                f'not {x.dtype} of shape {x.shape}'
+                'each shard must be an array of floats, of shape (examples, '
+                f'channels, ...), but shards[{i}] holds '
+                f'{onp.dtype(x.dtype)} and has the shape {x.shape}'
             )
     c = shards[0].shape[1]
-    if set(shapes_of([*gammas, *betas])) != {(c,)}:
-        raise ValueError(f'gammas and betas need the shape ({c},)')
+    shapes = shapes_of([*gammas, *betas])
+    if set(shapes) != {(c,)}:
+        raise ValueError(
+            f'gammas and betas must have the shape ({c},), a number for each '
+            f'channel, not the shapes {shapes}'
+        )
     counts = [x.size // x.shape[1] for x in shards]
     if (sum(counts) if sync else min(counts)) < 2:
         local = f' on every device (here {counts} numbers per channel), or '
@@ -105,16 +113,19 @@ def check_gradients_bn(
     lists = X_shards, y_shards, device_params, device_averages
     if len(set(map(len, lists))) > 1:
         raise ValueError(
-            'give images, labels, parameters and averages for each device, '
-            f'not {[*map(len, lists)]} of them'
+            'X_shards, y_shards, device_params and device_averages must each '
+            'have an entry for each device, but have '
+            f'{in_words([*map(len, lists)])}'
         )
     for params, averages in zip(device_params, device_averages):
         devices = {array.ctx for array in (*params, *averages)}
-        if len(averages) != 2 * num_layers or len(devices) > 1:
+        message = 'each device needs two running averages for each layer'
+        check_count(message, 2 * num_layers, averages)
+        if len(devices) > 1:
             raise ValueError(
-                f'each device needs {2 * num_layers} running averages, on the '
-                f'device of its parameters; one has {len(averages)}, on '
-                f'{sorted(map(str, devices))}'
+                'the averages and parameters of a device are on '
+                f'{" and ".join(sorted(map(str, devices)))}: list both in '
+                'the order of the devices'
             )
 
 
@@ -130,8 +141,8 @@ def check_shares(shares, num_rows, k, name='shares', who='device'):
         0 < share < math.inf for share in shares
     ):
         raise ValueError(
-            f'{name} must be a finite number above 0 for each {who}, '
-            f'{max(1, k)} here, not {shares}: leave out a {who} that should '
+            f'{name} must be finite numbers above 0, one for each {who}, '
+            f'{max(1, k)} in all, not {shares}: leave out a {who} that should '
             'get nothing'
         )
 
@@ -151,8 +162,9 @@ def as_capacities(capacities, batch_size, num_devices) -> Tuple[float, ...]:
     filled = tuple(math.inf if n is None else n for n in limits)
     if sum(filled) < batch_size:
         raise ValueError(
-            f'{batch_size} examples do not fit into {sum(filled)}: take a '
-            'smaller minibatch, or accumulate gradients'
+            f'{counted(batch_size, "example")} cannot fit where the '
+            f'capacities are {sum(filled)} in all: take a smaller minibatch, '
+            'or accumulate gradients'
         )
     return filled
 
@@ -164,8 +176,8 @@ def check_adapt(shares, recent, margin):
     k = len(shares)
     if not len(recent) or any(len(costs) != k for costs in recent):
         raise ValueError(
-            f'recent must hold, for one step or more, {k} seconds, not '
-            f'{list(recent)}'
+            'recent must have a list for one step or more, with the seconds '
+            f'of {counted(k, "device")} in each, not {list(recent)!r:.60}'
         )
     for i, costs in enumerate(recent):
         check_positive_number(**numbered(f'recent[{i}]', costs))
@@ -183,10 +195,11 @@ def check_mask_words(tokens, vocab_size, fraction):
         )
     if tokens.ndim != 2 or not (tokens != 0).any(axis=1).all():
         raise ValueError(
-            'tokens must have the shape (n, length), and a word in every row'
+            'tokens must have the shape (n, length), and a word, a number '
+            f'above 0, in every row, not {tokens.tolist()!r:.60}'
         )
     check_integer(4, vocab_size=vocab_size)
-    check_tokens(vocab_size, 'vocab_size', tokens=tokens)
+    check_tokens(vocab_size, f'vocab_size is {vocab_size}', tokens=tokens)
     check_fraction(fraction=fraction)
 
 
@@ -195,15 +208,15 @@ def check_transformer(X, params, num_heads):
     check_positive_int(num_heads=num_heads)
     if len(params) < 5 or (len(params) - 5) % 12:
         raise ValueError(
-            f'{len(params)} parameters, but there are 5 and 12 more for each '
-            'layer: make them with init_transformer'
+            f'{counted(len(params), "parameter")}, but a transformer has 5 '
+            'and 12 more for each layer: make them with init_transformer'
         )
     max_length, width = params[1].shape
     if X.ndim != 2 or X.shape[1] > max_length:
         raise ValueError(
-            f'X must have the shape (n, length) with at most {max_length} '
-            f'positions, not {X.shape}: cut the rows, or give '
-            'init_transformer a larger max_length'
+            'X must have the shape (n, length) with at most '
+            f'{counted(max_length, "position")}, not {X.shape}: cut the rows, '
+            'or give init_transformer a larger max_length'
         )
     check_divides('num_heads must divide the width', width, num_heads)
 
@@ -217,7 +230,8 @@ def check_update(params, grads, state, lr, shapes=()):
     check_learning_rate(lr)
     if not isinstance(state, list):
         raise TypeError(
-            f'state must be a list, [] before the first step, not {state!r}'
+            'state must be a list, [] before the first step, not '
+            f'{state!r:.60}'
         )
     if shapes_of(grads) != shapes_of(params):
         raise ValueError(
@@ -281,14 +295,14 @@ def check_rule(update, states, device_params):
         check_moves(update, device_params[0])
 
 
-def check_states(states, devices):
+def check_states(states, devices, name='states'):
     """Raise TypeError or ValueError unless each device has its own state."""
     if not is_list_of(list, states):
         raise TypeError(
-            'states must be a list with a list for each device, such as [[] '
+            f'{name} must be a list with a list for each device, such as [[] '
             f'for device in devices], not {states!r:.60}'
         )
-    message = 'states must have a list for each device, as [[] for device in '
+    message = f'{name} must have a list for each device, as [[] for device in '
     check_count(f'{message}devices] has', len(devices), states)
     if has_twice(states):
         raise ValueError(
@@ -371,18 +385,25 @@ def take_steps(update, params, num_steps) -> None:
         update(params, grads, state, 0.125)
 
 
+def in_words(counts) -> str:
+    """Return '2, 2 and 1' for [2, 2, 1]."""
+    *others, last = map(str, counts)
+    return f'{", ".join(others)} and {last}'
+
+
 def name_of(update) -> str:
     """Return the name of a function, also of a partial one."""
     return getattr(getattr(update, 'func', update), '__name__', repr(update))
 
 
-def check_tokens(num_words: int, limit: str, **tokens: Any) -> None:
+def check_tokens(num_words: int, reason: str, **tokens: Any) -> None:
     """Raise ValueError unless arrays have tokens of a vocabulary only."""
     for name, array in tokens.items():
         if array.size and not 0 <= array.min() <= array.max() < num_words:
+            wrong = array.min() if array.min() < 0 else array.max()
             raise ValueError(
-                f'{name} must be from 0 to {num_words - 1}, below {limit}, '
-                f'not {array.min()} to {array.max()}'
+                f'{name} must be from 0 to {num_words - 1}, as {reason}, not '
+                f'{wrong}'
             )
 
 

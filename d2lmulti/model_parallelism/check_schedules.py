@@ -3,6 +3,8 @@
 import itertools
 from typing import Set, Tuple
 
+from d2lbase.values import counted
+
 from ..check_values import check_count, check_positive_int
 
 
@@ -34,11 +36,18 @@ def check_instructions(order, needed, own, m):
     for each in [*order, *needed]:
         if order.count(each) != (each in needed):
             *phases, last = dict.fromkeys(repr(phase) for phase, *_ in needed)
+            stages = (
+                f'stage{"s" * (len(own) > 1)} {" and ".join(map(str, own))}'
+            )
+            batches = (
+                'micro-batch 0' if m == 1 else f'micro-batches 0 to {m - 1}'
+            )
             raise ValueError(
-                f'stage {each[2]} has the instruction {each[:2]!r} '
-                f'{order.count(each)} times in the list of stages '
-                f'{list(own)}: there are {", ".join(phases)} and {last} of '
-                f'the micro-batches 0 to {m - 1}, and each must be there once'
+                f'the list of {stages} has '
+                f'{each[:2] if [*own] == [each[2]] else each} '
+                f'{counted(order.count(each), "time")}: it must have '
+                f'{", ".join(phases)} and {last} of {batches} once for each '
+                'stage, and nothing else'
             )
 
 
@@ -50,12 +59,12 @@ def check_progress(orders, num_stages):
         waiting = [queue for queue in queues if queue]
         ready = [q for q in waiting if not missing(q[0], num_stages) - done]
         if not ready:
-            found = [f'stage {q[0][2]} for {q[0][:2]}' for q in waiting]
+            found = [f'stage {q[0][2]} before {q[0][:2]}' for q in waiting]
             raise ValueError(
-                f'this schedule never ends: {", ".join(found)} would wait '
-                'forever. A forward pass needs that of the stage before; a '
-                'backward pass needs the forward pass of its stage and the '
-                'backward pass of the next stage'
+                'this schedule never ends, as stages wait forever: '
+                f'{", ".join(found)}. A forward pass needs that of the stage '
+                'before; a backward pass needs the forward pass of its stage '
+                'and the backward pass of the next stage'
             )
         done |= {as_done(*queue.pop(0)) for queue in ready}
 
@@ -85,6 +94,6 @@ def check_interleaved(num_stages, num_micro_batches, num_devices):
         check_positive_int(**{f'the number of {what}': count})
         if count % num_devices:
             raise ValueError(
-                f'{count} {what} cannot be interleaved on {num_devices} '
-                f'devices: use a multiple of {num_devices}'
+                f'the number of {what}, {count}, must be a multiple of the '
+                f'number of devices, {num_devices}, to be interleaved'
             )

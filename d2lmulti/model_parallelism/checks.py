@@ -6,7 +6,7 @@ from typing import Any, Dict, List
 import numpy as onp
 from mxnet import np
 
-from d2lbase.values import is_integer
+from d2lbase.values import counted, is_integer
 
 from ..check_values import (
     check_count,
@@ -173,8 +173,12 @@ def check_layout(device_arrays, layout, new):
         times -= more
     found = [shapes_of(a)[: len(a) - more] for a in device_arrays]
     row = places_of(layout)
-    whole = len(row) > row.max(initial=-1)
-    if not whole or more > 1 or found != [times * own for own in held]:
+    if len(row) <= row.max(initial=-1):
+        raise ValueError(
+            f'the layout must have each place from 0 to {row.max()}, not only '
+            f'{row.tolist()!r:.60}: make it with find_places'
+        )
+    if more > 1 or found != [times * own for own in held]:
         raise ValueError(
             f'arrays of shapes {found} do not fit the layout, which has '
             f'{held}: give find_places the function and devices of the split'
@@ -214,10 +218,14 @@ def check_experts(
     """Raise TypeError or ValueError unless gradients can be computed."""
     check_replicas(replicas, devices)
     check_batch(X, y)
-    check_tokens(len(replicas[0][0]), 'the rows of params[0]', X=X, y=y)
+    check_words(replicas[0], X=X, y=y)
     check_positive_int(num_choices=num_choices, **given(capacity=capacity))
     check_not_negative(alpha=alpha)
-    check_enough(len(experts), 'expert', num_choices, 'choice')
+    if num_choices > len(experts):
+        raise ValueError(
+            'num_choices must be at most the number of experts, '
+            f'{len(experts)}, not {num_choices}'
+        )
     message = 'the router, params[1], must have a row for each expert'
     check_count(message, len(experts), replicas[0][1])
 
@@ -230,7 +238,8 @@ def check_mesh(params, devices, mesh, num_heads):
     check_axes(mesh)
     check_devices(devices)
     size = math.prod(mesh.values())
-    check_count('devices must have one for each rank', size, devices)
+    message = 'devices must have a device for each rank of the mesh'
+    check_count(message, size, devices)
     check_transformer(np.zeros((1, 1)), params, num_heads)
     check_enough(len(params) // 12, 'layer', mesh['pipeline'], 'stage')
     check_enough(num_heads, 'head', mesh['tensor'], 'tensor rank')
@@ -243,12 +252,13 @@ def check_mesh_step(X, y, device_params, mesh, num_micro_batches):
     message = 'device_params must have a list for each rank, from shard_mesh'
     check_count(message, size, device_params)
     max_length = len(device_params[0][1])
-    if X.ndim != 2 or max(X.shape[1], mesh['tensor']) > max_length:
+    if X.ndim != 2 or X.shape[1] > max_length:
         raise ValueError(
-            f'X has the shape {X.shape}, and {mesh["tensor"]} tensor ranks '
-            f'need a position each, but there are {max_length} positions: '
-            'give init_transformer a larger max_length'
+            'X must have the shape (n, length) with at most '
+            f'{counted(max_length, "position")}, not {X.shape}: cut the rows, '
+            'or give init_transformer a larger max_length'
         )
+    check_enough(max_length, 'position', mesh['tensor'], 'tensor rank')
     check_next_words(X, y, device_params[0])
     check_micro_batches(len(X) // mesh['data'], num_micro_batches)
 
@@ -273,9 +283,23 @@ def check_nodes(data, node_size):
 
 def check_next_words(X: Any, y: Any, params: Any) -> None:
     """Raise ValueError unless tokens, those to predict too, have a row."""
-    if y.shape != X.shape or not (y != 0).any():
-        raise ValueError(f'y must be {X.shape} like X, with words to predict')
-    check_tokens(len(params[0]), 'the rows of params[0]', X=X, y=y)
+    if y.shape != X.shape:
+        raise ValueError(
+            f'y must have the shape of X, {X.shape}, not {y.shape}'
+        )
+    if not (y != 0).any():
+        raise ValueError(
+            'y has no words to predict, only 0, the padding: leave out such '
+            'a minibatch'
+        )
+    check_words(params, X=X, y=y)
+
+
+def check_words(params: Any, **tokens: Any) -> None:
+    """Raise ValueError unless the embedding has a row for each token."""
+    num_words = len(params[0])
+    rows = f'params[0] has {counted(num_words, "row")}'
+    check_tokens(num_words, rows, **tokens)
 
 
 def check_partition(
@@ -308,4 +332,4 @@ def check_axes(mesh: Dict[str, int]) -> None:
             "mesh must be {'data': D, 'pipeline': P, 'tensor': T}, in this "
             f'order, because ranks count so, not {mesh}'
         )
-    check_positive_int(**mesh)
+    check_positive_int(**{f'mesh[{axis!r}]': mesh[axis] for axis in mesh})
