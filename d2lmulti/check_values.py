@@ -23,9 +23,9 @@ def check_integers(least: int, most: float, **arrays: Any) -> None:
             raise TypeError(f'{name} must hold integers, not {values.dtype}')
         wrong = values[(values < least) | (values > most)]
         if wrong.size:
-            limits = f'at least {least}'
-            if most < math.inf:
-                limits = f'from {least} to {most}'
+            limits = f'from {least} to {most}' if least < most else least
+            if most == math.inf:
+                limits = f'at least {least}'
             raise ValueError(f'{name} must be {limits}, not {wrong[0]}')
 
 

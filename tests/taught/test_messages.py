@@ -48,6 +48,14 @@ try_devices(0)
     ValueError: k, the number of devices, must be at least 1, not 0
 try_devices(2.5)
     TypeError: k, the number of devices, must be an integer, not 2.5
+try_devices('2')
+    TypeError: k, the number of devices, must be an integer, not '2': int('2')
+try_devices(None)
+    TypeError: k, the number of devices, must be an integer, not None
+try_devices(True)
+    TypeError: k, the number of devices, must be an integer, not True
+try_devices(-1)
+    ValueError: k, the number of devices, must be at least 1, not -1
 try_devices(65)
     ValueError: 65 CPU devices asked for, but at most 64 work side by side, as
     others wait for each other's workspaces: ask for at most 64
@@ -107,9 +115,20 @@ train_batch(X, y, device_params, devices, 0)
     ValueError: the learning rate lr must be a finite number above 0, not 0
 train_batch(X, y, device_params, devices, onp.nan)
     ValueError: the learning rate lr must be a finite number above 0, not nan
+train_batch(X, y, device_params, devices, onp.inf)
+    ValueError: the learning rate lr must be a finite number above 0, not inf
+train_batch(X, y, device_params, devices, None)
+    TypeError: the learning rate lr must be a number, not None
+train_batch(X, y, device_params, devices, True)
+    TypeError: the learning rate lr must be a number, not True
 train_batch(X[:1], y[:1], device_params, devices, lr)
     ValueError: 1 example cannot be split over 2 devices: every device needs
     one; use fewer devices or a larger minibatch
+train_batch(X, y, [], [], lr)
+    ValueError: give at least 1 device, for example try_devices(1), not []
+train_batch(X, y, device_params, devices[:1] * 2, lr)
+    ValueError: [cpu(0), cpu(0)] names a device twice: its replica would work
+    on two shards, in turn; use distinct devices, as from try_devices
 allreduce(arrays[0])
     TypeError: give a list of arrays, one for each device, not an MXNet array
 allreduce([array.asnumpy() for array in arrays])
@@ -199,11 +218,16 @@ exchange_compressed(arrays, {}, lambda *args: two_bit(*args, threshold=0))
     ValueError: threshold must be a finite number above 0, not 0
 exchange_compressed(arrays, {}, lambda *args: power_sgd(*args, rank=1.5))
     TypeError: rank must be an integer, not 1.5
+exchange_compressed(arrays, {}, lambda *args: power_sgd(*args, rank=0))
+    ValueError: rank must be at least 1, not 0
 train_batch_compressed(X, y, device_params, devices, lr, [], None)
     TypeError: compress must be a function, such as power_sgd, not None
 train_batch_compressed(X, y, device_params, devices, lr, (), one_bit)
     TypeError: states must be a list, [] before the first step, and the same
     list in the next, not ()
+train_batch_compressed(X, y, device_params, devices, lr, None, one_bit)
+    TypeError: states must be a list, [] before the first step, and the same
+    list in the next, not None
 train_batch_compressed(X, y, device_params, devices, lr, [{}], one_bit)
     ValueError: states must have a dict for each parameter: give 8, not 1
 train_batch_compressed(X, y, *tiny, lr, [{'residuals': [1]}], one_bit)
@@ -219,9 +243,20 @@ train_round((X, y), device_params, devices, lr)
 train_round([(X, y)], device_params, devices, lr, states=[[], []])
     ValueError: states are for an update rule: pass update, too, such as
     update=sgd_momentum
+train_round([(X, y)], device_params, devices, lr, 3, [])
+    TypeError: update must be a function, not 3
+train_round([(X, y), (X[:1], y[:1])], device_params, devices, lr)
+    ValueError: 1 example cannot be split over 2 devices: every device needs
+    one; use fewer devices or a larger minibatch
 train_round_diloco([(X, y)], *tiny, lr, adam, states, [[]])
     ValueError: outer_states must have a list for each device, as [[] for
     device in devices] has: give 2, not 1
+train_round_diloco([(X, y)], *tiny, lr, adam, states, [[]] * 2)
+    ValueError: two devices share one state, as in [[]] * 2: make one for
+    each, [[] for device in devices]
+train_round_diloco([(X, y)], *tiny, lr, adam, states, None)
+    TypeError: outer_states must be a list with a list for each device, such
+    as [[] for device in devices], not None
 train_round_diloco([(X, y)], *tiny, lr, adam, states, [[], arrays])
     ValueError: outer_states must be alike on all devices, not of the lengths
     [0, 2]: start with [[] for device in devices], and pass the same lists in
@@ -252,6 +287,8 @@ train_batch_accumulated(X, y, device_params, devices, lr, 3)
     every device needs one of each micro-batch; use fewer micro-batches
 train_batch_accumulated(X, y, device_params, devices, lr, 0)
     ValueError: num_micro_batches must be at least 1, not 0
+train_batch_accumulated(X, y, device_params, devices, lr, 1.0)
+    TypeError: num_micro_batches must be an integer, not 1.0: int(1.0)
 update_replicas(device_params, 4, lr, states=states)
     ValueError: states are for an update rule: pass update, too, such as
     update=sgd_momentum
@@ -304,6 +341,12 @@ batch_norm(arrays, arrays, arrays[:1])
 batch_norm([], [], [])
     ValueError: shards, gammas and betas must each have an array for each
     device, but have 0, 0 and 0
+batch_norm(arrays, arrays[:1], arrays)
+    ValueError: shards, gammas and betas must each have an array for each
+    device, but have 2, 1 and 2
+batch_norm(arrays[:1], arrays, arrays)
+    ValueError: shards, gammas and betas must each have an array for each
+    device, but have 1, 2 and 2
 batch_norm(arrays, arrays, arrays)
     TypeError: each shard must be an array of floats, of shape (examples,
     channels, ...), but shards[0] holds float32 and has the shape (3,)
@@ -328,11 +371,20 @@ train_batch_bn(X, y, bn_params, averages[:1], devices, lr)
 train_batch_bn(X, y, bn_params, averages[::-1], devices, lr)
     ValueError: the averages and parameters of a device are on cpu(0) and
     cpu(1): list both in the order of the devices
+train_batch_bn(X, y, bn_params, averages[:1] * 2, devices, lr)
+    ValueError: the averages and parameters of a device are on cpu(0) and
+    cpu(1): list both in the order of the devices
 train_batch_bn(X, y, bn_params, [own[1:] for own in averages], devices, lr)
     ValueError: each device needs two running averages for each layer: give 6,
     not 5
 gradients_bn([X], [y], bn_params[:1], averages[:1], momentum=1)
     ValueError: momentum must be at least 0 and below 1, not 1
+gradients_bn([X], [y], bn_params[:1], averages[:1], momentum=-1)
+    ValueError: momentum must be at least 0 and below 1, not -1
+gradients_bn([X], [y], bn_params[:1], averages[:1], momentum=onp.nan)
+    ValueError: momentum must be at least 0 and below 1, not nan
+gradients_bn([X], [y], bn_params[:1], averages[:1], momentum=None)
+    TypeError: momentum must be a number, not None
 gradients_bn([X], [y], bn_params, averages)
     ValueError: X_shards, y_shards, device_params and device_averages must
     each have an entry for each device, but have 1, 1, 2 and 2
@@ -341,6 +393,27 @@ split_by_shares(X, y, devices, [1, '2'])
 split_by_shares(X, y, devices, [1, 0])
     ValueError: shares must be finite numbers above 0, one for each device, 2
     in all, not [1, 0]: leave out a device that should get nothing
+split_by_shares(X, y, devices, [1, onp.nan])
+    ValueError: shares must be finite numbers above 0, one for each device, 2
+    in all, not [1, nan]: leave out a device that should get nothing
+split_by_shares(X, y, devices, [1, onp.inf])
+    ValueError: shares must be finite numbers above 0, one for each device, 2
+    in all, not [1, inf]: leave out a device that should get nothing
+split_by_shares(X, y, devices, [1])
+    ValueError: shares must be finite numbers above 0, one for each device, 2
+    in all, not [1]: leave out a device that should get nothing
+split_by_shares(X, labels, devices, [1, 1])
+    TypeError: y is a NumPy array, but an MXNet array is needed:
+    mx.np.array(y)
+split_by_shares(X, y[:3], devices, [1, 1])
+    ValueError: 4 examples but 3 labels: X and y must have the same length, as
+    X[rows] and y[rows] have
+split_by_shares(X, y, devices[:1] * 2, [1, 1])
+    ValueError: [cpu(0), cpu(0)] names a device twice: its replica would work
+    on two shards, in turn; use distinct devices, as from try_devices
+shard_sizes(1, [1, 1])
+    ValueError: 1 example cannot be split over 2 devices: every device needs
+    one; use fewer devices or a larger minibatch
 split_by_shares(X, y, devices, [1, 2, 3])
     ValueError: shares must be finite numbers above 0, one for each device, 2
     in all, not [1, 2, 3]: leave out a device that should get nothing
@@ -349,6 +422,10 @@ split_by_shares(X[:1], y[:1], devices, [1, 2])
     one; use fewer devices or a larger minibatch
 train_batch_weighted(X, y, *tiny, lr, [1, 1], slowdowns=[1])
     ValueError: slowdowns must have an entry for each device: give 2, not 1
+train_batch_weighted(X, y, *tiny, lr, [1, 1], slowdowns=[1, 0])
+    ValueError: slowdowns[1] must be at least 1, not 0
+train_batch_weighted(X, y, *tiny, lr, [1, 1], max_examples=[1])
+    ValueError: max_examples must have an entry for each device: give 2, not 1
 train_batch_weighted(X, y, *tiny, lr, [1, 1], slowdowns=[1, None])
     TypeError: slowdowns[1] must be an integer, not None
 train_batch_weighted(X, y, *tiny, lr, [1, 1], max_examples=[0, None])
@@ -356,6 +433,28 @@ train_batch_weighted(X, y, *tiny, lr, [1, 1], max_examples=[0, None])
 balanced_shares([1, -1], 8)
     ValueError: speeds must be finite numbers above 0, one for each device, 2
     in all, not [1, -1]: leave out a device that should get nothing
+balanced_shares([1, 0], 8)
+    ValueError: speeds must be finite numbers above 0, one for each device, 2
+    in all, not [1, 0]: leave out a device that should get nothing
+balanced_shares([1, onp.inf], 8)
+    ValueError: speeds must be finite numbers above 0, one for each device, 2
+    in all, not [1, inf]: leave out a device that should get nothing
+balanced_shares([1, onp.nan], 8)
+    ValueError: speeds must be finite numbers above 0, one for each device, 2
+    in all, not [1, nan]: leave out a device that should get nothing
+balanced_shares([1, '1'], 8)
+    TypeError: speeds must be numbers, not [1, '1']
+balanced_shares([], 8)
+    ValueError: speeds must be finite numbers above 0, one for each device, 1
+    in all, not []: leave out a device that should get nothing
+balanced_shares([1], 2.5)
+    TypeError: batch_size must be an integer, not 2.5
+balanced_shares([1, 1], 8, [3])
+    ValueError: capacities must have an entry for each device: give 2, not 1
+balanced_shares([1, 1], 8, [0, None])
+    ValueError: capacities[0] must be at least 1, not 0
+balanced_shares([1, 1], 8, [20, 2.5])
+    TypeError: capacities[1] must be an integer, not 2.5
 balanced_shares([1, 1], 1)
     ValueError: 1 example cannot be split over 2 devices: every device needs
     one; use fewer devices or a larger minibatch
@@ -364,6 +463,15 @@ balanced_shares([1, 1], 8, [2, 3])
     a smaller minibatch, or accumulate gradients
 measure_speeds(devices, num_runs=0)
     ValueError: num_runs must be at least 1, not 0
+measure_speeds(devices, 2.5)
+    TypeError: shard_size must be an integer, not 2.5
+measure_speeds([])
+    ValueError: give at least 1 device, for example try_devices(1), not []
+measure_speeds(devices[:1] * 2)
+    ValueError: [cpu(0), cpu(0)] names a device twice: its replica would work
+    on two shards, in turn; use distinct devices, as from try_devices
+measure_speeds([0])
+    TypeError: device is 0, but a device is needed: try_devices(1)[0]
 adapt_shares([4, 4], [])
     ValueError: recent must have a list for one step or more, with the seconds
     of 2 devices in each, not []
@@ -372,6 +480,21 @@ adapt_shares([4, 4], [[1]])
     of 2 devices in each, not [[1]]
 adapt_shares([4, 4], [[1, 0]])
     ValueError: recent[0][1] must be a finite number above 0, not 0
+adapt_shares([4, 4], [[1, -1]])
+    ValueError: recent[0][1] must be a finite number above 0, not -1
+adapt_shares([4, 4], [[1, onp.inf]])
+    ValueError: recent[0][1] must be a finite number above 0, not inf
+adapt_shares([4, 4], [[1, '1']])
+    TypeError: recent[0][1] must be a number, not '1': float('1')
+adapt_shares([4, 4.0], [[1, 1]])
+    TypeError: shares[1] must be an integer, not 4.0: int(4.0)
+adapt_shares([4, 4], [[1, 1]], capacities=[3, 4])
+    ValueError: 8 examples cannot fit where the capacities are 7 in all: take
+    a smaller minibatch, or accumulate gradients
+adapt_shares([4, 4], [[1, 1]], margin=-1)
+    ValueError: margin must be at least 0 and below 1, not -1
+adapt_shares([4, 4], [[1, 1]], margin='0.1')
+    TypeError: margin must be a number, not '0.1': float('0.1')
 adapt_shares([4, 0], [[1, 1]])
     ValueError: shares[1] must be at least 1, not 0
 adapt_shares([4, 4], [[1, 1]], margin=1)
@@ -412,6 +535,12 @@ split_by_cost([1, 1], 0)
     ValueError: k, the number of stages, must be at least 1, not 0
 split_by_cost([1, -1], 2)
     ValueError: costs[1] must be a finite number of at least 0, not -1
+split_by_cost([1, onp.nan], 2)
+    ValueError: costs[1] must be a finite number of at least 0, not nan
+split_by_cost([1, 'a'], 2)
+    TypeError: costs[1] must be a number, not 'a'
+split_by_cost([1, 1], 1.0)
+    TypeError: k, the number of stages, must be an integer, not 1.0: int(1.0)
 split_layers(params[:7], devices)
     ValueError: params must have a weight and a bias for each layer: give 8,
     not 7
@@ -425,6 +554,14 @@ split_layers(params, devices, num_chunks=3)
     use fewer stages
 split_layers(params, devices, num_chunks=0)
     ValueError: num_chunks must be at least 1, not 0
+split_layers(params, devices, num_chunks=1.5)
+    TypeError: num_chunks must be an integer, not 1.5
+split_layers(params, devices[:1] * 2)
+    ValueError: [cpu(0), cpu(0)] names a device twice: its replica would work
+    on two shards, in turn; use distinct devices, as from try_devices
+split_layers(params, [mx.cpu(i) for i in range(5)])
+    ValueError: 4 layers cannot be split over 5 devices: every device needs
+    one; use fewer devices
 pipeline_gradients(X, y[:3], stages)
     ValueError: 4 examples but 3 labels: X and y must have the same length, as
     X[rows] and y[rows] have
@@ -436,6 +573,12 @@ pipeline_gradients(X[:1], y[:1], stages, 2)
     micro-batch needs one; use fewer micro-batches
 pipeline_gradients(X, y, stages, 2.0)
     TypeError: num_micro_batches must be an integer, not 2.0: int(2.0)
+pipeline_gradients(X, y, stages, 0)
+    ValueError: num_micro_batches must be at least 1, not 0
+pipeline_gradients(X, y, stages, '2')
+    TypeError: num_micro_batches must be an integer, not '2': int('2')
+pipeline_gradients(X, y, stages, True)
+    TypeError: num_micro_batches must be an integer, not True
 pipeline_gradients(X, y, stages, 2, lambda p, m: gpipe_schedule(1, m))
     ValueError: a schedule must have a list of instructions for each stage:
     give 2, not 1
@@ -477,8 +620,12 @@ interleaved_schedule(4, 0, 2)
     ValueError: the number of micro-batches must be at least 1, not 0
 interleaved_schedule(4, 4, 0)
     ValueError: num_devices must be at least 1, not 0
+interleaved_schedule(4, 4, 2.0)
+    TypeError: num_devices must be an integer, not 2.0: int(2.0)
 zero_bubble_schedule(2, 2, ahead=0)
     ValueError: ahead must be at least 1, not 0
+zero_bubble_schedule(2, 2, ahead=1.5)
+    TypeError: ahead must be an integer, not 1.5
 shard_params([np.ones((1, 2)), np.ones(1), *params[6:]], devices)
     ValueError: 1 output cannot be split over 2 devices: every device needs
     one; use fewer devices
@@ -527,6 +674,10 @@ backward_recomputed(X, y, device_params[0][:2], 1)
     not 2
 backward_recomputed(X, y, device_params[0], 1.0)
     TypeError: num_segments must be an integer, not 1.0: int(1.0)
+backward_recomputed(X, y, device_params[0], 0)
+    ValueError: num_segments must be at least 1, not 0
+backward_recomputed(X, y, device_params[0], True)
+    TypeError: num_segments must be an integer, not True
 sequence_gradients(words, words[:, :2], replicas, devices)
     ValueError: y must have the shape of X, (2, 5), not (2, 2)
 sequence_gradients(words, 0 * words, replicas, devices)
@@ -536,26 +687,76 @@ sequence_gradients(words + 9, words, replicas, devices)
     ValueError: X must be from 0 to 9, as params[0] has 10 rows, not 10
 sequence_gradients(words, words, replicas, devices, 3)
     ValueError: num_heads must divide the width, 8, but 3 does not
-sequence_gradients(words, words, replicas, devices, split=places(None))
+sequence_gradients(words, words, replicas, devices, 0)
+    ValueError: num_heads must be at least 1, not 0
+sequence_gradients(words, words, replicas, devices, 2.0)
+    TypeError: num_heads must be an integer, not 2.0: int(2.0)
+sequence_gradients(words, words, replicas[:1], devices)
+    ValueError: 1 replica for 2 devices: make one on each device with
+    get_params
+sequence_gradients(words, words, replicas, devices[:1] * 2)
+    ValueError: [cpu(0), cpu(0)] names a device twice: its replica would work
+    on two shards, in turn; use distinct devices, as from try_devices
+sequence_gradients(np.ones((2, 6)), np.ones((2, 6)), replicas, devices)
+    ValueError: X must have the shape (n, length) with at most 5 positions,
+    not (2, 6): cut the rows, or give init_transformer a larger max_length
+sequence_gradients(*text, replicas, devices, split=at(None))
     TypeError: split must return NumPy arrays, not [None]
-sequence_gradients(words, words, replicas, devices, split=places([0, 1.0]))
+sequence_gradients(*text, replicas, devices, split=at([0, 1.0]))
     TypeError: split must return integers, not [[0.0, 1.0]]
-sequence_gradients(words, words, replicas, devices, split=places([0, 1]))
+sequence_gradients(*text, replicas, devices, split=at([0, 1]))
     ValueError: split must return an array for each device: give 2, not 1
-sequence_gradients(words, words, replicas, devices, split=places([2, 1], [0]))
+sequence_gradients(*text, replicas, devices, split=at([2, 1], [0]))
     ValueError: split must return the positions of each device in ascending
     order, each once, not [[2, 1], [0]]
-sequence_gradients(words, words, replicas, devices, split=places([0], [1, 2]))
+sequence_gradients(*text, replicas, devices, split=at([[0, 1]], [2]))
+    TypeError: split must return integers, not [[[0, 1]], [2]]
+sequence_gradients(*text, replicas, devices, split=at([0, 1], [2, 3], [4]))
+    ValueError: split must return an array for each device: give 2, not 3
+sequence_gradients(*text, replicas, devices, split=at([0, 1, 1], [2, 3, 4]))
+    ValueError: split must return the positions of each device in ascending
+    order, each once, not [[0, 1, 1], [2, 3, 4]]
+sequence_gradients(*text, replicas, devices, split=at([0, 1, 2], [2, 3, 4]))
     ValueError: split must give each position from 0 to 4 to one device, not
-    [[0], [1, 2]]
+    [[0, 1, 2], [2, 3, 4]]
+sequence_gradients(*text, replicas, devices, split=at([0, 1, 2], [4]))
+    ValueError: split must give each position from 0 to 4 to one device, not
+    [[0, 1, 2], [4]]
+sequence_gradients(*text, replicas, devices, split=at([0, 1], [2, 3, 4, 5]))
+    ValueError: split must give each position from 0 to 4 to one device, not
+    [[0, 1], [2, 3, 4, 5]]
+sequence_gradients(*text, replicas, devices, split=at([-1, 0, 1], [2, 3]))
+    ValueError: split must give each position from 0 to 4 to one device, not
+    [[-1, 0, 1], [2, 3]]
+sequence_gradients(*text, replicas, devices, split=at([0], [1]))
+    ValueError: split must give each position from 0 to 4 to one device, not
+    [[0], [1]]
 expert_gradients(words[0], words[0], routers, experts, devices, 3)
     ValueError: num_choices must be at most the number of experts, 2, not 3
 expert_gradients(words[0], words[0], routers, experts, devices, 0)
     ValueError: num_choices must be at least 1, not 0
-expert_gradients(words[0], words[0], routers, experts, devices, capacity=0)
+expert_gradients(words[0], words[0], routers, experts, devices, 1.5)
+    TypeError: num_choices must be an integer, not 1.5
+expert_gradients(words[0], words[0, :2], routers, experts, devices)
+    ValueError: 5 examples but 2 labels: X and y must have the same length, as
+    X[rows] and y[rows] have
+expert_gradients(words[0], words[0], routers, experts, devices[:1])
+    ValueError: 2 replicas for 1 device: make one on each device with
+    get_params
+expert_gradients(*row, routers, experts, devices, capacity=0)
     ValueError: capacity must be at least 1, not 0
-expert_gradients(words[0], words[0], routers, experts, devices, alpha=-1)
+expert_gradients(*row, routers, experts, devices, capacity=-1)
+    ValueError: capacity must be at least 1, not -1
+expert_gradients(*row, routers, experts, devices, capacity=2.5)
+    TypeError: capacity must be an integer, not 2.5
+expert_gradients(*row, routers, experts, devices, alpha=-1)
     ValueError: alpha must be a finite number of at least 0, not -1
+expert_gradients(*row, routers, experts, devices, alpha=onp.nan)
+    ValueError: alpha must be a finite number of at least 0, not nan
+expert_gradients(*row, routers, experts, devices, alpha=onp.inf)
+    ValueError: alpha must be a finite number of at least 0, not inf
+expert_gradients(*row, routers, experts, devices, alpha='0.1')
+    TypeError: alpha must be a number, not '0.1': float('0.1')
 expert_gradients(words[0], words[0], routers, experts[:1], devices)
     ValueError: the router, params[1], must have a row for each expert: give
     1, not 2
@@ -566,6 +767,11 @@ shard_mesh(transformer, devices, {'tensor': 2, 'data': 1})
     order, because ranks count so, not {'tensor': 2, 'data': 1}
 shard_mesh(transformer, devices, mesh_of(1, 1, 0))
     ValueError: mesh['tensor'] must be at least 1, not 0
+shard_mesh(transformer, devices, mesh_of(1, 1.5, 0))
+    TypeError: mesh['pipeline'] must be an integer, not 1.5
+shard_mesh(transformer, devices, {'data': 2})
+    ValueError: mesh must be {'data': D, 'pipeline': P, 'tensor': T}, in this
+    order, because ranks count so, not {'data': 2}
 shard_mesh(transformer, devices, mesh_of(1, 1, 1))
     ValueError: devices must have a device for each rank of the mesh: give 1,
     not 2
@@ -598,9 +804,28 @@ mesh_gradients(words, 0 * words, mesh_params, mesh)
 mesh_gradients(words, words, mesh_params, mesh, num_micro_batches=3)
     ValueError: 2 examples cannot be split over 3 micro-batches: every
     micro-batch needs one; use fewer micro-batches
+mesh_gradients(words, words, mesh_params, mesh, num_micro_batches=0)
+    ValueError: num_micro_batches must be at least 1, not 0
+mesh_gradients(words, words + 9, mesh_params, mesh)
+    ValueError: y must be from 0 to 9, as params[0] has 10 rows, not 10
+mesh_gradients(words - 9, words, mesh_params, mesh)
+    ValueError: X must be from 0 to 9, as params[0] has 10 rows, not -8
+mesh_gradients(words, words, mesh_params, {'data': 2})
+    ValueError: mesh must be {'data': D, 'pipeline': P, 'tensor': T}, in this
+    order, because ranks count so, not {'data': 2}
+mesh_gradients(*text, mesh_params, mesh, schedule=lambda p, m: [Bs + Fs])
+    ValueError: this schedule never ends, as stages wait forever: stage 0
+    before ('backward', 0). A forward pass needs that of the stage before; a
+    backward pass needs the forward pass of its stage and the backward pass of
+    the next stage
 train_batch_mesh(*text, mesh_params, mesh, lr, [[]])
     ValueError: states must have a list for each device, as [[] for device in
     devices] has: give 2, not 1
+train_batch_mesh(*text, mesh_params, mesh, lr, [[]] * 2)
+    ValueError: two devices share one state, as in [[]] * 2: make one for
+    each, [[] for device in devices]
+train_batch_mesh(*text, mesh_params, mesh, lr, states, update=3)
+    TypeError: update must be a function, not 3
 train_batch_mesh(*text, mesh_params, mesh, lr, states, max_norm=0)
     ValueError: max_norm must be a finite number above 0, not 0
 train_batch_mesh(*text, mesh_params, mesh, 0, states)
@@ -613,6 +838,10 @@ hierarchical_allreduce(arrays, 3)
     ValueError: node_size must divide the number of arrays, 2, but 3 does not
 hierarchical_allreduce(arrays, 0)
     ValueError: node_size must be at least 1, not 0
+hierarchical_allreduce(arrays, 1.0)
+    TypeError: node_size must be an integer, not 1.0: int(1.0)
+hierarchical_allreduce([], 1)
+    ValueError: no arrays to sum: give one for each device
 # V. Many cluster_of_2
 train_on_cluster(1, 2, lr, checkpoint_every=0)
     ValueError: checkpoint_every must be at least 1, not 0
@@ -648,6 +877,10 @@ train_on_cluster(1, 2, lr, data=data, schedule=lambda step: -1)
     ValueError: schedule(0) must be a finite number of at least 0, not -1.0
 train_on_cluster(1, 2, lr, **small, count=lambda y: None)
     TypeError: count(y) must be a number, not None
+train_on_cluster(1, 2, lr, **small, count=lambda y: -1)
+    ValueError: count(y) must be a finite number of at least 0, not -1.0
+train_on_cluster(1, 2, lr, **small, count=lambda y: onp.nan)
+    ValueError: count(y) must be a finite number of at least 0, not nan
 train_on_cluster(1, 2, lr, **small, update=rebinds)
     ValueError: rebinds does not move parameters of shape (784, 10): a rule
     update(params, grads, state, lr) changes params in place, as in param -=
@@ -666,6 +899,17 @@ train_on_cluster(1, 2, lr, **small, loss=log_of_0)
 worker_rows(images, TwoWorkers(), [1, 0])
     ValueError: shares must be finite numbers above 0, one for each worker, 2
     in all, not [1, 0]: leave out a worker that should get nothing
+worker_rows(images, TwoWorkers(), [1, onp.nan])
+    ValueError: shares must be finite numbers above 0, one for each worker, 2
+    in all, not [1, nan]: leave out a worker that should get nothing
+worker_rows(images, TwoWorkers(), [1, onp.inf])
+    ValueError: shares must be finite numbers above 0, one for each worker, 2
+    in all, not [1, inf]: leave out a worker that should get nothing
+worker_rows(images, TwoWorkers(), [1, '2'])
+    TypeError: shares must be numbers, not [1, '2']
+worker_rows(images, TwoWorkers(), [1, 2, 3])
+    ValueError: shares must be finite numbers above 0, one for each worker, 2
+    in all, not [1, 2, 3]: leave out a worker that should get nothing
 worker_rows(images[:1], TwoWorkers())
     ValueError: 1 example cannot be split over 2 workers: every worker needs
     one; use fewer workers or a larger minibatch
@@ -726,6 +970,12 @@ allreduce_seconds('rings', 4, 1, 0, 1)
     halving-doubling, servers, not 'rings'
 allreduce_seconds('ring', 0, 1, 0, 1)
     ValueError: k must be at least 1, not 0
+allreduce_seconds('ring', 2.5, 1, 0, 1)
+    TypeError: k must be an integer, not 2.5
+allreduce_seconds('ring', 4, -1, 0, 1)
+    ValueError: num_bytes must be a finite number of at least 0, not -1
+allreduce_seconds('ring', 4, '1', 0, 1)
+    TypeError: num_bytes must be a number, not '1': float('1')
 allreduce_seconds('ring', 4, 1, -1, 1)
     ValueError: alpha must be a finite number of at least 0, not -1
 allreduce_seconds('servers', 4, 1, 0, 1, 0)
@@ -734,6 +984,8 @@ hierarchical_seconds(9, 2, 1, (0, 1), (0, 1))
     ValueError: group must divide the number of devices, 9, but 2 does not
 expected_slowest([], 2)
     ValueError: times is empty: give at least one entry
+expected_slowest([1], 0)
+    ValueError: k must be at least 1, not 0
 fit_relative([], [])
     ValueError: rows is empty: give at least one entry
 simulate_allreduce('halving-doubling', [0, 0, 0], 1, 0, 1)
@@ -748,15 +1000,24 @@ step_seconds(4, 2, [], Machine(-1, 1, 0, 0))
     ValueError: fixed must be a finite number of at least 0, not -1
 step_seconds(4, 2, [], Machine(1, 1, 0, 0, at_once=0))
     ValueError: at_once must be at least 1, not 0
+step_seconds(4, 2, [], Machine(1, 1, 0, 0, at_once='2'))
+    TypeError: at_once must be a number, not '2': float('2')
 step_seconds(4, 2, [], Machine(1, 1, 0, 0, overlap=2))
     ValueError: overlap must be from 0 to 1, not 2
 step_seconds(4, 2, [], Machine(1, 1, 0, 0, times=(1, -1)))
     ValueError: times[1] must be a finite number of at least 0, not -1
 checkpoint_interval(0, 1)
     ValueError: mtbf must be a finite number above 0, not 0
+checkpoint_interval('1', 1)
+    TypeError: mtbf must be a number, not '1': float('1')
 run_seconds(1, 1, 100, 1, 1)
     ValueError: an attempt of 102 s would hardly ever end with a failure every
     1 s: save checkpoints more often
+simulate_failures(1, 1, 100, 1, 1)
+    ValueError: an attempt of 102 s would hardly ever end with a failure every
+    1 s: save checkpoints more often
+run_seconds(1, 1, -1, 1, 1)
+    ValueError: interval must be a finite number above 0, not -1
 run_seconds(1, 1, 1, 1, -1)
     ValueError: restart_seconds must be a finite number of at least 0, not -1
 gpt_network(1e3, 2, 8, 2, 4, 200)
@@ -782,6 +1043,10 @@ find_plans(gpt, cluster_of_2._replace(node=0), 4, 4)
     ValueError: node must be at least 1, not 0
 find_plans(gpt, cluster_of_2, 4, 4, recompute=())
     ValueError: recompute is empty: give at least one entry
+find_plans(gpt, cluster_of_2, 0, 4)
+    ValueError: num_devices must be at least 1, not 0
+find_plans(gpt, cluster_of_2, 4, 4, chunks=())
+    ValueError: chunks is empty: give at least one entry
 find_plans(gpt, cluster_of_2, 4, 4, recompute=(3,))
     ValueError: recompute must have only 0 (nothing), 1 (selectively) or 2
     (all), not (3,)
@@ -803,6 +1068,8 @@ plan_costs(gpt, cluster_of_2, Degrees(ep=0), 4)
     ValueError: ep must be from 1 to 4, not 0
 plan_costs(gpt, cluster_of_2, Degrees(ep=3), 4)
     ValueError: ep must divide the number of experts, 4, but 3 does not
+plan_costs(dense, cluster_of_2, Degrees(ep=onp.array([1, 2])), 4)
+    ValueError: ep must be 1, not 2
 plan_costs(gpt, cluster_of_2, Degrees(pp=3), 4)
     ValueError: pp must be at most the number of layers, 2, not 3
 plan_costs(gpt, cluster_of_2, Degrees(pp=2, micro_batches=3, chunks=2), 4)
@@ -911,7 +1178,8 @@ def mesh_of(data, pipeline, tensor):
     return {'data': data, 'pipeline': pipeline, 'tensor': tensor}
 
 
-def places(*parts):
+def at(*parts):
+    """Return a way to split that gives these positions to the devices."""
     return lambda length, k: [part and onp.array(part) for part in parts]
 
 
@@ -979,6 +1247,7 @@ NAMES = {
     },
     'cluster_of_2': d2lmulti.Cluster(1e9, 1e9, 1e9, 1e9, 2),
     'gpt': d2lmulti.gpt_network(1e4, 2, 8, 2, 4, 10, num_experts=4),
+    'dense': d2lmulti.gpt_network(1e4, 2, 8, 2, 4, 10),
     'mesh': mesh_of(1, 1, 2),
     **globals(),
 }
@@ -1002,6 +1271,7 @@ MADE = {
     'shards': lambda: d2lmulti.scatter_params([MATRIX], DEVICES),
     'words': lambda: np.ones((2, 5), dtype='int32'),
     'text': lambda: [np.ones((2, 5), dtype='int32') for _ in 'Xy'],
+    'row': lambda: [np.ones(5, dtype='int32') for _ in 'Xy'],
     'transformer': make_transformer,
     'replicas': lambda: on_each(make_transformer()),
     'routers': lambda: on_each(ROUTER),
