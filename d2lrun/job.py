@@ -327,7 +327,9 @@ def check_arguments(
     check_integer(1, workers=workers, servers=servers)
     check_integer(0, restarts=again[0], rejoins=again[1], port=port)
     if port > 65535:
-        raise ValueError(f'port must be 0 (any free one) to 65535, not {port}')
+        raise ValueError(
+            f'port must be from 0 (any free one) to 65535, not {port}'
+        )
     check_limits(limits)
     if hosts is not None:
         check_hosts(hosts, workers)
@@ -388,8 +390,8 @@ def check_device_counts(devices: Any, workers: int, hosts: Any) -> None:
         check_integer(1, **{f'devices[{i}]': number})
     if len(devices) != workers:
         raise ValueError(
-            'devices must be a number for each worker that is started here, '
-            f'{workers}, not {list(devices)}'
+            'devices must have a number for each worker that is started '
+            f'here: give {counted(workers, "number")}, not {list(devices)}'
         )
     if any(len(host) > 2 for host in hosts or ()):
         raise ValueError('give devices or the third column of hosts, not both')

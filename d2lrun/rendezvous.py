@@ -86,9 +86,9 @@ def check_node(node: Any, workers: int, hosts: Any) -> None:
         check_integer(least, **{f'{name} of node': value})
     if node.worker_offset + node.workers > workers:
         raise ValueError(
-            f'{counted(node.workers, "worker")} from number '
-            f'{node.worker_offset} on are too many for a job of {workers}, '
-            'which are numbered from 0: workers counts those of all nodes'
+            f'a job of {counted(workers, "worker")}, numbered from 0, cannot '
+            f'have {counted(node.workers, "worker")} from number '
+            f'{node.worker_offset} on: workers counts those of all nodes'
         )
     if hosts is not None:
         raise ValueError(

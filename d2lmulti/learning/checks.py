@@ -79,7 +79,7 @@ def check_batch_norm(shards, gammas, betas, sync, epsilon):
     if not shards or len(set(lengths)) > 1:
         raise ValueError(
             'shards, gammas and betas must each have an array for each '
-            f'device, but have {in_words(lengths)}'
+            f'device, but have {as_series(lengths)}'
         )
     for i, x in enumerate(shards):
         if x.ndim < 2 or x.size == 0 or onp.dtype(x.dtype).kind != 'f':
@@ -115,7 +115,7 @@ def check_gradients_bn(
         raise ValueError(
             'X_shards, y_shards, device_params and device_averages must each '
             'have an entry for each device, but have '
-            f'{in_words([*map(len, lists)])}'
+            f'{as_series([*map(len, lists)])}'
         )
     for params, averages in zip(device_params, device_averages):
         devices = {array.ctx for array in (*params, *averages)}
@@ -385,7 +385,7 @@ def take_steps(update, params, num_steps) -> None:
         update(params, grads, state, 0.125)
 
 
-def in_words(counts) -> str:
+def as_series(counts) -> str:
     """Return '2, 2 and 1' for [2, 2, 1]."""
     *others, last = map(str, counts)
     return f'{", ".join(others)} and {last}'

@@ -173,10 +173,11 @@ def check_layout(device_arrays, layout, new):
         times -= more
     found = [shapes_of(a)[: len(a) - more] for a in device_arrays]
     row = places_of(layout)
-    if len(row) <= row.max(initial=-1):
+    lacking = onp.setdiff1d(onp.arange(row.max(initial=-1)), row)
+    if lacking.size:
         raise ValueError(
-            f'the layout must have each place from 0 to {row.max()}, not only '
-            f'{row.tolist()!r:.60}: make it with find_places'
+            f'the layout has no place {lacking[0]}, though it goes up to '
+            f'{row.max()}: make it with find_places, for all devices'
         )
     if more > 1 or found != [times * own for own in held]:
         raise ValueError(

@@ -469,7 +469,7 @@ def test_the_address_in_a_file_is_ours(monkeypatch):
         (
             {'node': Node('tcp://a:1', 2)},
             ValueError,
-            'too many for a job of 2',
+            'a job of 2 workers, numbered from 0, cannot',
         ),
         ({'node': Node('tcp://a:1', 0, 3)}, ValueError, '3 workers from numb'),
         (

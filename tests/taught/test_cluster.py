@@ -113,22 +113,6 @@ def test_workers_take_rows_in_proportion_and_at_least_one(num_rows, shares):
         assert len(part) > exact - len(shares)
 
 
-@pytest.mark.parametrize(
-    'num_rows, shares, error, message',
-    [
-        (10, [1, 0], ValueError, 'above 0 for each worker, 2 here'),
-        (10, [1, float('nan')], ValueError, 'above 0'),
-        (10, [1, float('inf')], ValueError, 'above 0'),
-        (10, [1, 2, 3], ValueError, 'each worker, 2 here'),
-        (10, [1, '2'], TypeError, 'shares must be numbers'),
-        (1, [1, 1], ValueError, '1 example cannot be split over 2 workers'),
-    ],
-)
-def test_shares_that_cannot_work_are_refused(num_rows, shares, error, message):
-    with pytest.raises(error, match=message):
-        parts_of(onp.arange(num_rows), 2, shares)
-
-
 HEAD = f"""
 import sys
 sys.path.insert(0, {TESTS!r})
@@ -384,20 +368,6 @@ def test_a_minibatch_without_weight_changes_nothing():
         max_norm=1.0,
     )
     assert d2lmulti.training.max_difference(found, tiny_init(0)) == 0
-
-
-@pytest.mark.parametrize(
-    'count, error',
-    [
-        (lambda y: -1, ValueError),
-        (lambda y: float('nan'), ValueError),
-        (lambda y: None, TypeError),
-        (lambda y: y, TypeError),
-    ],
-)
-def test_a_weight_that_is_none_is_refused(count, error):
-    with pytest.raises(error, match='count.y. must be'):
-        steps_in_turn(2, None, count=count)
 
 
 STEP_BUGS = {
@@ -1556,7 +1526,7 @@ def test_a_state_that_would_not_resume_exactly_is_refused(
         for param, grad in zip(params, grads):
             param -= lr * grad
 
-    with pytest.raises(TypeError, match=f'list of MXNet arrays.* {kind}, '):
+    with pytest.raises(TypeError, match=f'of MXNet arrays.* of type {kind}:'):
         small_training(tmp_path, update=update, init=tiny_init, net=tiny_net)
     assert list(tmp_path.iterdir()) == []
 

@@ -409,12 +409,6 @@ def test_lists_that_cannot_be_summed_are_refused(device_arrays, error):
         d2lmulti.bucket_allreduce(device_arrays)
 
 
-def test_a_size_in_place_of_the_algorithm_is_refused():
-    arrays = [[np.ones(2)], [np.ones(2, ctx=mx.cpu(1))]]
-    with pytest.raises(TypeError, match='such as ring_allreduce, not 1024'):
-        d2lmulti.bucket_allreduce(arrays, 1024)
-
-
 @each_algorithm
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
 @pytest.mark.parametrize('sizes', [(61,), (12, 13)])

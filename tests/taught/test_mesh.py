@@ -11,7 +11,7 @@ from mxnet import autograd, np, npx
 from test_update_rules import RULES, forgets_to_move
 
 from d2lmulti.devices import record_copies, split_slices
-from d2lmulti.learning.large_batch import lars, norm, sgd_momentum
+from d2lmulti.learning.large_batch import lars, sgd_momentum
 from d2lmulti.learning.transformer import (
     attention,
     count_tokens,
@@ -465,104 +465,8 @@ def test_a_hierarchical_allreduce_sums(num_nodes, node_size, size):
     assert between == 2 * (num_nodes - 1) * size * 4
 
 
-# Invalid arguments
-
-
 def devices_of(n):
     return [mx.cpu(i) for i in range(n)]
-
-
-@pytest.mark.parametrize(
-    'mesh, n, error, message',
-    [
-        (
-            {'tensor': 1, 'data': 1, 'pipeline': 1},
-            1,
-            ValueError,
-            'in this ord',
-        ),
-        ({'data': 2}, 2, ValueError, 'in this order'),
-        (mesh_of(1, 0, 1), 1, ValueError, 'pipeline'),
-        (mesh_of(1, 1.5, 1), 1, TypeError, 'pipeline'),
-        (mesh_of(2, 1, 1), 3, ValueError, 'one for each rank: 2 here'),
-        (mesh_of(1, 4, 1), 4, ValueError, '3 layers'),
-        (mesh_of(1, 1, 7), 7, ValueError, '6 heads'),
-    ],
-)
-def test_invalid_meshes_are_refused(mesh, n, error, message):
-    with pytest.raises(error, match=message):
-        shard_mesh(start(), devices_of(n), mesh, HEADS)
-
-
-@pytest.mark.parametrize(
-    'change, error, message',
-    [
-        (lambda a: a.update(mesh=mesh_of(2, 2, 1)), ValueError, '4 ranks'),
-        (lambda a: a.update(y=a['y'][:, :2]), ValueError, 'y must be'),
-        (lambda a: a.update(y=0 * a['y']), ValueError, 'words to predict'),
-        (lambda a: a.update(y=a['y'] + 99), ValueError, 'y must be from 0'),
-        (lambda a: a.update(X=a['X'] - 99), ValueError, 'X must be from 0'),
-        (lambda a: a.update(X=np.ones((4, 14))), ValueError, '13 positions'),
-        (lambda a: a.update(X=np.ones(4)), ValueError, 'shape'),
-        (lambda a: a.update(num_micro_batches=3), ValueError, '2 examples'),
-        (lambda a: a.update(num_micro_batches=0), ValueError, 'num_micro'),
-        (lambda a: a.update(mesh={'data': 2}), ValueError, 'in this order'),
-        (
-            lambda a: a.update(  # backward first: it would wait forever
-                schedule=lambda p, m: [s[::-1] for s in gpipe_schedule(p, m)]
-            ),
-            ValueError,
-            'never ends',
-        ),
-    ],
-)
-def test_invalid_arguments_are_refused(change, error, message):
-    mesh, device_params, _ = on_mesh(2, 1, 1)
-    X, y = minibatch(4, 5)
-    arguments = dict(X=X, y=y, device_params=device_params, mesh=mesh)
-    change(arguments)
-    with pytest.raises(error, match=message):
-        mesh_gradients(**arguments, num_heads=HEADS)
-
-
-def elementwise_but_not(params, grads, state, lr):
-    """Needs the norm of a whole gradient, but does not take `norms`."""
-    for param, grad in zip(params, grads):
-        param -= lr * grad / norm([grad])
-
-
-@pytest.mark.parametrize(
-    'change, error, message',
-    [
-        (dict(lr=-1), ValueError, 'lr'),
-        (dict(states=[[], []][:1]), ValueError, '2 states'),
-        (dict(update='adam'), TypeError, 'update'),
-        (dict(update=elementwise_but_not), ValueError, 'number on its own'),
-        (dict(max_norm=0), ValueError, 'max_norm'),
-        (dict(states=[[]] * 2), ValueError, 'share one state'),
-    ],
-)
-def test_invalid_steps_are_refused(change, error, message):
-    mesh, device_params, _ = on_mesh(2, 1, 1)
-    X, y = minibatch(4, 5)
-    arguments = dict(lr=0.1, states=[[], []], num_heads=HEADS)
-    with pytest.raises(error, match=message):
-        train_batch_mesh(X, y, device_params, mesh, **{**arguments, **change})
-
-
-@pytest.mark.parametrize(
-    'data, node_size, error, message',
-    [
-        (3, 2, ValueError, 'must divide'),
-        (2, 0, ValueError, 'node_size'),
-        (2, 1.0, TypeError, 'node_size'),
-        (0, 1, ValueError, 'array'),
-    ],
-)
-def test_invalid_nodes_are_refused(data, node_size, error, message):
-    arrays = [np.ones(2, ctx=device) for device in devices_of(data)]
-    with pytest.raises(error, match=message):
-        hierarchical_allreduce(arrays, node_size)
 
 
 # Mutations

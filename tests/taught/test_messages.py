@@ -151,6 +151,9 @@ allreduce([array > 0 for array in arrays])
 on_bytes(lenet)(X, params)
     TypeError: X must hold uint8, not float32: on_bytes divides by 255, so
     give floats to the network itself
+on_bytes(lenet)(X.astype('int32'), params)
+    TypeError: X must hold uint8, not int32: on_bytes divides by 255, so give
+    floats to the network itself
 on_bytes(lenet)(X.tolist(), params)
     TypeError: X is a list, but an MXNet array is needed: mx.np.array(X)
 Minibatches(images, labels, 0)
@@ -656,8 +659,8 @@ train_batch_zero3(X, y, shards, devices, lr, states, [(3, 2)])
     ValueError: device_shards must have a weight and a bias for each layer:
     give 8, not 1
 reshard([[w]], [[onp.array([0, 0, 2])]], [[w]], devices[:1])
-    ValueError: the layout must have each place from 0 to 2, not only [0, 2]:
-    make it with find_places
+    ValueError: the layout has no place 1, though it goes up to 2: make it
+    with find_places, for all devices
 reshard([[w]], [[onp.arange(2)]], [[onp.arange(3)]], devices[:1])
     ValueError: arrays of shapes [[(3,)]] do not fit the layout, which has
     [[(2,)]]: give find_places the function and devices of the split

@@ -330,27 +330,6 @@ def test_stages_follow_the_costs():
     assert lengths == [[2, 2], [1, 3], [3, 1]]
 
 
-@pytest.mark.parametrize(
-    'costs, k, error, message',
-    [
-        ([1, 2], 3, ValueError, '2 layers cannot be split over 3 stages'),
-        ([1, 2], 0, ValueError, 'at least 1'),
-        ([1, 2], 1.0, TypeError, 'integer'),
-        ([1, 'a'], 1, TypeError, r'costs\[1\] must be a number'),
-        ([1, -1], 1, ValueError, r'costs\[1\] must be .* at least 0'),
-        ([1, float('nan')], 1, ValueError, 'finite'),
-    ],
-)
-def test_invalid_costs_are_refused(costs, k, error, message):
-    with pytest.raises(error, match=message):
-        model_parallel.split_by_cost(costs, k)
-
-
-def test_as_many_costs_as_layers():
-    with pytest.raises(ValueError, match='each layer: 4 here, not 3'):
-        d2lmulti.split_layers(make_params(), TWO, costs=[1, 2, 3])
-
-
 # Schedules
 
 
@@ -548,17 +527,20 @@ F0, B0, I0, W0, F1, B1, I1, W1 = [
 @pytest.mark.parametrize(
     'orders, message',
     [
-        ([[F0, F1, B0, B1]], '2 stages need 2 lists of instructions, not 1'),
+        ([[F0, F1, B0, B1]], 'for each stage: give 2, not 1'),
         ([[F0, F1, B0], [F0, F1, B0, B1]], 'stage 0 has .* 0 times'),
         ([[F0, F1, B0, B1], [F0, F0, F1, B0, B1]], 'stage 1 has .* 2 t'),
         ([[F0, F1, B0, B1], [F0, F1, B0, ('forward', 2)]], "'forward', 2"),
         ([[F0, F1, B0, B1], [F0, F1, B0, ('back', 1)]], "'back', 1"),
-        ([[B0, F0, F1, B1], [F0, F1, B0, B1]], 'never ends: stage 0 for'),
-        ([[F0, F1, B0, B1], [B0, F0, F1, B1]], 'stage 1 for'),
+        ([[B0, F0, F1, B1], [F0, F1, B0, B1]], 'never ends, .*0 before'),
+        ([[F0, F1, B0, B1], [B0, F0, F1, B1]], 'stage 1 before'),
         ([[F0, B0, F1, B1], [F0, F1, B0, B1]], 'never ends'),
-        ([[F0, F1, B0, B1], [F0, F1, I0, B1, W0]], "'backward', 1.* 1 times"),
-        ([[F0, F1, B0, B1], [F0, F1, W0, I0, I1, W1]], "'weights', 0.* wait"),
-        ([[F0, F1, B0, B1], [(*F0, 0), F1, B0, B1]], 'stage 0 .* 1 times'),
+        ([[F0, F1, B0, B1], [F0, F1, I0, B1, W0]], "'backward', 1.* 1 time"),
+        ([[F0, F1, B0, B1], [F0, F1, W0, I0, I1, W1]], "wait.*'weights', 0"),
+        (
+            [[F0, F1, B0, B1], [(*F0, 0), F1, B0, B1]],
+            r'stage 1 has .*, 0\) 1 time',
+        ),
     ],
 )
 def test_a_schedule_that_cannot_end_is_refused(orders, message):
@@ -576,69 +558,12 @@ def test_a_schedule_that_cannot_end_is_refused(orders, message):
 TWO = [mx.cpu(0), mx.cpu(1)]
 
 
-def test_more_devices_than_layers_are_refused():
-    with pytest.raises(ValueError, match='4 layers cannot be split over 5'):
-        d2lmulti.split_layers(make_params(), [mx.cpu(i) for i in range(5)])
-
-
-def test_parameters_that_do_not_fit_the_layers_are_refused():
-    with pytest.raises(ValueError, match='each layer: 8 here, not 7'):
-        d2lmulti.split_layers(make_params()[:-1], TWO)
-
-
 @pytest.mark.parametrize(
     'widths', [dict(channels=(1, 5)), dict(channels=(4, 1)), dict(units=1)]
 )
 def test_more_devices_than_channels_are_refused(widths):
     with pytest.raises(ValueError, match='1 output cannot be split over 2'):
         d2lmulti.shard_params(make_params(**widths), TWO)
-
-
-@pytest.mark.parametrize(
-    'num_micro_batches, error',
-    [
-        (0, ValueError),
-        (-1, ValueError),
-        (6, ValueError),
-        (2.0, TypeError),
-        ('2', TypeError),
-        (True, TypeError),
-    ],
-)
-def test_invalid_numbers_of_micro_batches_are_refused(
-    num_micro_batches, error
-):
-    stages = d2lmulti.split_layers(make_params(), TWO)
-    with pytest.raises(error, match='micro'):
-        d2lmulti.pipeline_gradients(*minibatch(5), stages, num_micro_batches)
-
-
-@pytest.mark.parametrize(
-    'sizes, error, message',
-    [
-        ((5, 4, 2), ValueError, '5 stages cannot be interleaved on 2'),
-        ((4, 3, 2), ValueError, '3 micro-batches cannot be interleaved on 2'),
-        ((4, 4, 0), ValueError, 'num_devices'),
-        ((4, 4, 2.0), TypeError, 'num_devices'),
-    ],
-)
-def test_what_cannot_be_interleaved_is_refused(sizes, error, message):
-    with pytest.raises(error, match=message):
-        model_parallel.interleaved_schedule(*sizes)
-
-
-@pytest.mark.parametrize(
-    'num_chunks, error', [(0, ValueError), (1.5, TypeError), (3, ValueError)]
-)
-def test_invalid_numbers_of_chunks_are_refused(num_chunks, error):
-    with pytest.raises(error, match='num_chunks|4 layers cannot be split'):
-        d2lmulti.split_layers(make_params(), TWO, num_chunks=num_chunks)
-
-
-@pytest.mark.parametrize('ahead, error', [(0, ValueError), (1.5, TypeError)])
-def test_an_invalid_warm_up_is_refused(ahead, error):
-    with pytest.raises(error, match='ahead'):
-        model_parallel.zero_bubble_schedule(2, 4, ahead)
 
 
 @pytest.mark.parametrize(

@@ -547,69 +547,6 @@ def test_more_numbers_than_needed_are_caught():
     )
 
 
-# Invalid arguments
-
-
-@pytest.mark.parametrize(
-    'change, error, message',
-    [
-        (lambda X, y, r, d: (X, y, r[:1], d), ValueError, 'replicas'),
-        (lambda X, y, r, d: (X, y, r, d[:1] * 2), ValueError, 'device'),
-        (lambda X, y, r, d: (X, y[:, :2], r, d), ValueError, 'y must be'),
-        (lambda X, y, r, d: (X, 0 * y, r, d), ValueError, 'words to predict'),
-        (lambda X, y, r, d: (X + 99, y, r, d), ValueError, 'X must be from'),
-        (lambda X, y, r, d: (X, y, r, d, 3), ValueError, 'heads'),
-        (lambda X, y, r, d: (X, y, r, d, 0), ValueError, 'num_heads'),
-        (lambda X, y, r, d: (X, y, r, d, 2.0), TypeError, 'num_heads'),
-        (
-            lambda X, y, r, d: (np.ones((2, 9)), np.ones((2, 9)), r, d),
-            ValueError,
-            'at most 5',
-        ),
-    ],
-)
-def test_invalid_arguments_are_refused(change, error, message):
-    X, y = minibatch(2, 5)
-    devices = [mx.cpu(0), mx.cpu(1)]
-    replicas = [get_params(start(5), device) for device in devices]
-    with pytest.raises(error, match=message):
-        sequence_gradients(*change(X, y, replicas, devices))
-
-
-@pytest.mark.parametrize(
-    'places, error, message',
-    [
-        ([[0, 1, 2], [4, 3]], ValueError, 'ascending'),
-        ([[0, 1, 1], [2, 3, 4]], ValueError, 'ascending'),
-        ([[0, 1, 2], [2, 3, 4]], ValueError, 'each position from 0 to 4'),
-        ([[0, 1, 2], [4]], ValueError, 'each position'),
-        ([[0, 1, 2], [3, 4, 5]], ValueError, 'each position'),
-        ([[-1, 0, 1], [2, 3]], ValueError, 'each position'),
-        ([[], []], ValueError, 'each position'),
-        ([[0, 1, 2, 3, 4]], ValueError, '2 devices'),
-        ([[0, 1], [2, 3], [4]], ValueError, '2 devices'),
-        ([[0, 1.0], [2, 3, 4]], TypeError, 'integers'),
-        ([[[0, 1]], [2, 3, 4]], TypeError, 'integers'),
-        (None, TypeError, 'NumPy arrays'),
-    ],
-)
-@pytest.mark.parametrize('causal', [False, True])
-def test_a_split_that_loses_or_doubles_positions_is_refused(
-    causal, places, error, message
-):
-    X, y = minibatch(2, 5)
-    devices = [mx.cpu(0), mx.cpu(1)]
-    replicas = [get_params(start(5), device) for device in devices]
-
-    def split(length, k):
-        return places and [onp.array(own) for own in places]
-
-    with pytest.raises(error, match=message):
-        sequence_gradients(
-            X, y, replicas, devices, 2, causal=causal, split=split
-        )
-
-
 # Experts
 
 WIDTH, WORDS = 5, 11
@@ -808,38 +745,6 @@ def test_bytes_of_the_all_to_alls(k, num_choices):
     tokens = 2 * 4 * (13 - sizes[0])
     sent = sum(size for *_, size in copies)
     assert sent - gradients - tokens == 4 * elsewhere * 8 * WIDTH
-
-
-@pytest.mark.parametrize(
-    'change, error, message',
-    [
-        (lambda a: a.update(num_choices=4), ValueError, 'choice'),
-        (lambda a: a.update(num_choices=0), ValueError, 'num_choices'),
-        (lambda a: a.update(num_choices=1.5), TypeError, 'num_choices'),
-        (lambda a: a.update(capacity=0), ValueError, 'capacity'),
-        (lambda a: a.update(capacity=-1), ValueError, 'capacity'),
-        (lambda a: a.update(capacity=2.5), TypeError, 'capacity'),
-        (lambda a: a.update(alpha=math.nan), ValueError, 'alpha'),
-        (lambda a: a.update(alpha=-0.1), ValueError, 'alpha'),
-        (lambda a: a.update(alpha=math.inf), ValueError, 'alpha'),
-        (lambda a: a.update(alpha='0.1'), TypeError, 'alpha'),
-        (lambda a: a.update(experts=a['experts'][:2]), ValueError, 'router'),
-        (lambda a: a.update(y=a['y'][:2]), ValueError, 'labels'),
-        (lambda a: a.update(devices=[mx.cpu(0)]), ValueError, 'replicas'),
-    ],
-)
-def test_invalid_arguments_of_experts_are_refused(change, error, message):
-    devices = [mx.cpu(0), mx.cpu(1)]
-    shared, experts = expert_params(3)
-    arguments = dict(zip('Xy', words(6)))
-    arguments.update(
-        device_params=[get_params(shared, device) for device in devices],
-        experts=[get_params(a, devices[0]) for a in experts],
-        devices=devices,
-    )
-    change(arguments)
-    with pytest.raises(error, match=message):
-        expert_gradients(**arguments)
 
 
 # Mutations

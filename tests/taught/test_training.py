@@ -232,57 +232,6 @@ def test_training_learns_and_reports():
 # Bad input
 
 
-def step(n=4, num_labels=None, replicas=None, devices=CPUS, lr=0.1):
-    X = np.zeros((n, 1, 28, 28))
-    y = np.zeros(n if num_labels is None else num_labels, dtype='int32')
-    d2lmulti.train_batch(
-        X,
-        y,
-        replicas_on(devices) if replicas is None else replicas,
-        devices,
-        lr,
-    )
-
-
-def test_no_devices_or_the_same_twice():
-    with pytest.raises(ValueError, match='try_devices'):
-        step(devices=[])
-    with pytest.raises(ValueError, match='twice'):
-        step(devices=[mx.cpu(0), mx.cpu(0)])
-
-
-@pytest.mark.parametrize('n', [0, 1])
-def test_fewer_examples_than_devices(n):
-    with pytest.raises(ValueError, match='every device needs one'):
-        step(n=n)
-
-
-def test_images_and_labels_of_different_lengths():
-    with pytest.raises(ValueError, match='same length'):
-        step(n=4, num_labels=5)
-
-
-def test_replicas_on_other_devices():
-    with pytest.raises(ValueError, match='get_params'):
-        step(replicas=replicas_on([mx.cpu(0), mx.cpu(2)]))
-    with pytest.raises(ValueError, match='replicas is 1, of devices 2'):
-        step(replicas=replicas_on(CPUS[:1]))
-    with pytest.raises(ValueError, match='gradient'):
-        step(devices=CPUS[:1], replicas=[d2lmulti.init_params()])
-
-
-@pytest.mark.parametrize('lr', [0, -0.1, float('nan'), float('inf')])
-def test_invalid_learning_rate(lr):
-    with pytest.raises(ValueError, match='learning rate'):
-        step(lr=lr)
-
-
-@pytest.mark.parametrize('lr', ['0.1', None, True])
-def test_learning_rate_that_is_not_a_number(lr):
-    with pytest.raises(TypeError, match='learning rate'):
-        step(lr=lr)
-
-
 def examples(n=20):
     return onp.zeros((n, 1, 28, 28), 'float32'), onp.zeros(n, 'int32')
 
@@ -359,19 +308,6 @@ def test_targets_that_are_no_labels_may_have_any_values(columns):
 
     count = checks.count_classes(scores, init_linear(0), X, y)
     assert count is None
-
-
-def test_training_that_diverges_says_so():
-    X, y = examples()
-    X += onp.random.RandomState(0).uniform(size=X.shape)
-    y[:] = onp.arange(20) % 10
-    with pytest.raises(FloatingPointError, match='lr=1e\\+30 is too large'):
-        d2lmulti.train(1, 10, 1e30, num_epochs=2, data=(X, y, X, y))
-
-
-def test_accuracy_of_nothing():
-    with pytest.raises(ValueError, match='empty'):
-        d2lmulti.evaluate_accuracy(replicas_on(CPUS), [], CPUS)
 
 
 # Mutations

@@ -255,21 +255,6 @@ def test_the_seed_determines_the_parameters():
     assert d2lmulti.training.max_difference(init(), other) > 0.1
 
 
-@pytest.mark.parametrize(
-    'X, params, num_heads, message',
-    [
-        (np.zeros((2, 10)), init(), 4, 'at most 9 positions'),
-        (np.zeros(9), init(), 4, 'shape'),
-        (np.zeros((2, 9)), init()[:-1], 4, 'init_transformer'),
-        (np.zeros((2, 9)), init(), 3, 'num_heads must divide'),
-        (np.zeros((2, 9)), init(), 0, 'at least 1'),
-    ],
-)
-def test_tokens_and_parameters_that_do_not_fit(X, params, num_heads, message):
-    with pytest.raises(ValueError, match=message):
-        transformer_scores(X, params, num_heads)
-
-
 # The loss
 
 
