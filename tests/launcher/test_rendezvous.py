@@ -485,7 +485,7 @@ def test_the_address_in_a_file_is_ours(monkeypatch):
         (
             {'node': Node('tcp://a:1'), 'devices': [1, 1]},
             ValueError,
-            'each worker that is started here, 1',
+            'each worker that is started here: give 1',
         ),
     ],
 )
