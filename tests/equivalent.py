@@ -1,8 +1,9 @@
-"""Mutants of solutions that are as right as ours, and why."""
+"""Mutants that are as right as the original, and why."""
 
 import collections
 
-EQUIVALENT = collections.defaultdict(
+# Of the exercises' solutions.
+SOLUTIONS = collections.defaultdict(
     dict,
     {
         '01_devices 1': dict.fromkeys(
@@ -106,3 +107,6 @@ EQUIVALENT = collections.defaultdict(
         },
     },
 )
+
+# Of the functions of modules.
+FUNCTIONS = {}

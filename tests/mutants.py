@@ -1,0 +1,271 @@
+"""Run the tests of modules against each mutant of their functions.
+
+    python tests/mutants.py replicas training.sgd
+
+names the mutants that no test fails for. Each must be as right as the
+function is: `equivalent.py` says why. Without names, the modules are those
+of part I. All mutants, and what killed each, are in build/mutants.txt.
+"""
+
+import argparse
+import ast
+import collections
+import contextlib
+import inspect
+import itertools
+import multiprocessing
+import os
+import pathlib
+import resource
+import signal
+import sys
+import textwrap
+import threading
+import time
+
+import mutator
+import pytest
+from equivalent import FUNCTIONS
+
+ROOT = pathlib.Path(__file__).parent.parent
+PART_I = 'devices network replicas data training causes'.split()
+# The tests of a module are in a file with its name; these are beside it.
+ALSO = {
+    **{name: ('training',) for name in ('network', 'replicas')},
+    'checks': PART_I,
+}
+SECONDS = 20  # of the tests of a mutant, the fastest first
+MEMORY = 12 * 2**30  # bytes: a loop that never ends may store more and more
+
+
+def test_files(module):
+    """Return the files with a module's tests."""
+    name = module.split('.')[-1]
+    files = [
+        path
+        for each in (name, *ALSO.get(name, ()))
+        for path in sorted((ROOT / 'tests').glob(f'*/test_{each}.py'))
+    ]
+    if not files:
+        raise ValueError(f'no file tests/*/test_{name}.py')
+    return list(map(str, files))
+
+
+class Mutants:
+    """A pytest plugin: instead of running the tests once, it runs those that
+    reach a function, for each of its mutants until one fails."""
+
+    def __init__(self, names, numbers, report):
+        self.names, self.numbers, self.report = names, numbers, report
+
+    def pytest_configure(self):
+        import hypothesis
+
+        hypothesis.settings.register_profile(
+            'mutants',
+            deadline=None,
+            database=None,
+            derandomize=True,
+            phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+        )
+        hypothesis.settings.load_profile('mutants')
+
+    def pytest_runtestloop(self, session):
+        """Report what kills each mutant."""
+        reached, seconds = collections.defaultdict(list), {}
+        functions = {function for _, function, _ in listed(self.names)}
+        for item in session.items:
+            start = time.process_time()
+            with mutator.calls_recorded(functions) as called:
+                failed = run_test(item)
+            if failed:
+                self.report(('red', item.nodeid))
+                return True
+            seconds[item] = time.process_time() - start
+            for name in called:
+                reached[name].append(item)
+        for number, function, tree in listed(self.names):
+            if number not in self.numbers:
+                continue
+            tests = []
+            for item in sorted(
+                reached[function.__qualname__], key=seconds.get
+            ):
+                if sum(map(seconds.get, tests)) < SECONDS:
+                    tests.append(item)
+            limit = 60 + 10 * sum(map(seconds.get, tests))
+            self.report(('begin', number, 2 * limit))
+            killer = None
+            with mutator.in_place(function, tree):
+                for item in tests:
+                    if run_test(item, limit):
+                        killer = item
+                        break
+            if killer:  # it may kill the next one, too: try it first
+                seconds[killer] *= 0.3
+            self.report(('end', number, killer and killer.nodeid, len(tests)))
+        return True
+
+
+def run_test(item, seconds=600):
+    """Run a test; return whether it failed."""
+    from _pytest.runner import runtestprotocol
+
+    try:
+        with mutator.time_limit(seconds):
+            reports = runtestprotocol(item, log=False)
+    except (TimeoutError, KeyboardInterrupt, SystemExit):
+        item.session._setupstate.teardown_exact(None)
+        return True
+    return any(report.failed for report in reports)
+
+
+def listed(names):
+    """Yield (number, function, tree) of the mutants of functions:
+    (module, function) each, or (module, None) for all of a module."""
+    number = 0
+    for module, wanted in names:
+        functions = mutator.functions_of(mutator.load(module))
+        for name, (function, tree) in functions.items():
+            if wanted in (None, name, name.split('.')[0]):
+                for _, mutant in mutator.mutants(tree):
+                    yield number, function, mutant
+                    number += 1
+
+
+def work(names, numbers, connection):
+    """Run some of the mutants of functions in this process."""
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    os.environ['OMP_NUM_THREADS'] = '1'
+    with open(ROOT / 'build/mutants.log', 'a') as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    pytest.main(
+        ['-q', '-m', 'not long and not slow', *test_files(names[0][0])],
+        [Mutants(names, numbers, connection.send)],
+    )
+    connection.close()
+
+
+def run(names, numbers, found):
+    """Run mutants in a process, and in another one when it hangs; add
+    {number: (verdict, number of tests)} to `found`."""
+    context = multiprocessing.get_context('spawn')
+    numbers = set(numbers)
+    while numbers:
+        ours, theirs = context.Pipe()
+        process = context.Process(target=work, args=(names, numbers, theirs))
+        process.start()
+        theirs.close()
+        current, limit, left = None, 1200, len(numbers)
+        try:
+            while ours.poll(limit):
+                kind, *what = ours.recv()
+                if kind == 'begin':
+                    current, limit = what
+                elif kind == 'end':
+                    current, limit = None, 1200
+                    found[what[0]] = what[1] or 'survived', what[2]
+                    numbers.discard(what[0])
+                elif kind == 'red':
+                    found['red'] = what[0]
+                    return
+        except EOFError:
+            pass
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.join()
+        if current is not None:
+            found[current] = 'a hang or a crash', 0
+            numbers.discard(current)
+        elif left == len(numbers):
+            return
+
+
+def survivors(arguments, workers):
+    """Run the mutants of functions; yield (function, change) of those that
+    survive, without the equivalent ones."""
+    by_module = collections.defaultdict(list)
+    for argument in arguments or PART_I:
+        module, _, function = argument.partition('.')
+        if module in ('d2lmulti', 'd2lrun', 'samestep'):
+            last, _, function = function.partition('.')
+            module = f'{module}.{last}'
+        by_module[module].append((module, function or None))
+    log = ROOT / 'build/mutants.txt'
+    log.parent.mkdir(exist_ok=True)
+    with open(log, 'w') as out:
+        for module, names in by_module.items():
+            yield from survivors_of(module, names, workers, out)
+
+
+def survivors_of(module, names, workers, out):
+    """Yield those of one module."""
+    every, found, start = list(listed(names)), {}, time.monotonic()
+    threads = [
+        threading.Thread(
+            target=run, args=(names, range(i, len(every), workers), found)
+        )
+        for i in range(workers)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if 'red' in found:
+        raise SystemExit(f'without a mutant, {found["red"]} fails')
+    if len(found) < len(every):
+        raise SystemExit(f'the tests of {module} end before their mutants')
+    alive, excused = [], 0
+    for number, function, tree in every:
+        name = f'{module}.{function.__qualname__}'
+        change = changed_line(function, tree)
+        verdict, num_tests = found[number]
+        print(name, change, verdict, num_tests, sep='\t', file=out)
+        if verdict == 'survived':
+            if change in FUNCTIONS.get(name, ()):
+                excused += 1
+            else:
+                alive.append((name, change))
+    out.flush()
+    print(
+        f'{module}: {len(every)} mutants, {len(alive)} survived, and '
+        f'{excused} that are as right as the function '
+        f'({time.monotonic() - start:.0f} s)',
+        flush=True,
+    )
+    yield from alive
+
+
+def changed_line(function, tree):
+    """Return the first line that differs, as `before -> after`."""
+    source = textwrap.dedent(inspect.getsource(function))
+    before = ast.parse(source).body[0]
+    before.decorator_list = tree.decorator_list
+    pair = [ast.unparse(each).splitlines() for each in (before, tree)]
+    return next(
+        f'{old.strip()} -> {new.strip()}'
+        for old, new in itertools.zip_longest(*pair, fillvalue='')
+        if old != new
+    )
+
+
+def main():
+    """Print the survivors; fail if there are any."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument('names', nargs='*', metavar='module[.function]')
+    parser.add_argument('--workers', type=int, default=os.cpu_count())
+    args = parser.parse_args()
+    alive = list(survivors(args.names, args.workers))
+    for name, change in alive:
+        print(f'{name}: {change}')
+    return bool(alive)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
