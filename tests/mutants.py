@@ -34,7 +34,7 @@ ALSO = {
     **{name: ('training',) for name in ('network', 'replicas')},
     'checks': PART_I,
 }
-SECONDS = 20  # of the tests of a mutant, the fastest first
+SECONDS = 10  # of the tests of a mutant, the fastest first
 MEMORY = 12 * 2**30  # bytes: a loop that never ends may store more and more
 
 

@@ -3,14 +3,12 @@
 import mxnet as mx
 import numpy as onp
 import pytest
-from helpers import put_in, replicas_on
+from helpers import replicas_on
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mxnet import np
 
 import d2lmulti
-
-CPUS = [mx.cpu(0), mx.cpu(1)]
 
 
 def test_a_replica_does_not_share_memory_with_the_original():
@@ -19,12 +17,6 @@ def test_a_replica_does_not_share_memory_with_the_original():
     replica[0] += 1
     assert (params[0].asnumpy() == d2lmulti.init_params()[0].asnumpy()).all()
     assert all((param.grad.asnumpy() == 0).all() for param in replica)
-
-
-def test_a_replica_that_is_the_original_is_caught(monkeypatch):
-    put_in(monkeypatch, d2lmulti.get_params, '.copyto(', '.as_in_ctx(')
-    with pytest.raises(AssertionError):
-        test_a_replica_does_not_share_memory_with_the_original()
 
 
 @settings(max_examples=60)
@@ -88,17 +80,3 @@ def assert_all_gradients_are_summed(k):
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
 def test_every_gradient_of_every_replica_is_the_sum(k):
     assert_all_gradients_are_summed(k)
-
-
-@pytest.mark.parametrize(
-    'old, new',
-    [
-        ('zip(*device_params)', 'list(zip(*device_params))[1:]'),
-        ('param.grad for', 'param.grad.copy() for'),
-        ('for param in params]', 'for param in params[:-1]]'),
-    ],
-)
-def test_bug_in_the_sum_of_gradients_is_caught(old, new, monkeypatch):
-    put_in(monkeypatch, d2lmulti.allreduce_gradients, old, new)
-    with pytest.raises(AssertionError):
-        assert_all_gradients_are_summed(2)
