@@ -29,10 +29,10 @@ from equivalent import FUNCTIONS
 
 ROOT = pathlib.Path(__file__).parent.parent
 PART_I = 'devices network replicas data training causes'.split()
-# The tests of a module are in a file with its name; these are beside it.
-ALSO = {
-    **{name: ('training',) for name in ('network', 'replicas')},
+# The tests of a module are in a file with its name, or in these.
+TESTS = {
     'checks': PART_I,
+    **{f'samestep.{name}': ['samestep', 'thirty'] for name in ('causes',)},
 }
 SECONDS = 10  # of the tests of a mutant, the fastest first
 MEMORY = 12 * 2**30  # bytes: a loop that never ends may store more and more
@@ -42,13 +42,13 @@ def test_files(module):
     """Return the files with a module's tests."""
     name = module.split('.')[-1]
     files = [
-        path
-        for each in (name, *ALSO.get(name, ()))
+        str(path)
+        for each in TESTS.get(module, [name])
         for path in sorted((ROOT / 'tests').glob(f'*/test_{each}.py'))
     ]
     if not files:
         raise ValueError(f'no file tests/*/test_{name}.py')
-    return list(map(str, files))
+    return files
 
 
 class Mutants:
@@ -190,7 +190,7 @@ def survivors(arguments, workers):
     by_module = collections.defaultdict(list)
     for argument in arguments or PART_I:
         module, _, function = argument.partition('.')
-        if module in ('d2lmulti', 'd2lrun', 'samestep'):
+        if module in ('d2lmulti', 'd2lbase', 'd2lrun', 'samestep'):
             last, _, function = function.partition('.')
             module = f'{module}.{last}'
         by_module[module].append((module, function or None))

@@ -10,6 +10,7 @@ import contextlib
 import copy
 import importlib
 import inspect
+import pathlib
 import signal
 import textwrap
 
@@ -28,6 +29,7 @@ NAMES = {
 ATTRIBUTES = {
     **{'sum': 'mean', 'mean': 'sum', 'max': 'min', 'min': 'max'},
     **{'argmax': 'argmin', 'copyto': 'as_in_ctx'},
+    **{'maximum': 'minimum', 'minimum': 'maximum'},
 }
 
 
@@ -44,6 +46,7 @@ def changes(node):
             other = OTHER[type(node.ops[0])]()
             rest = node.ops[1:]
             yield ast.Compare(node.left, [other, *rest], node.comparators)
+        yield from (ast.Constant(True), ast.Constant(False))
     elif isinstance(node, ast.BoolOp):
         yield ast.BoolOp(OTHER[type(node.op)](), node.values)
         for left_out in node.values:
@@ -61,6 +64,8 @@ def changes(node):
         yield ast.Attribute(node.value, ATTRIBUTES[node.attr])
     elif isinstance(node, ast.Call):
         yield from changes_of_calls(node)
+    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        yield node.value
     elif isinstance(node, (ast.For, ast.comprehension)):
         for part in ('[:1]', '[1:]'):
             partial = copy.copy(node)
@@ -89,12 +94,20 @@ def changes_of_operators(node):
 
 
 def changes_of_calls(node):
-    """Yield the call without its last argument, or one that has a name."""
+    """Yield the call without its last argument or one that has a name; in
+    its place what is called, or its first argument; a length that is off."""
+    called = node.func
     if node.args[1:]:
-        yield ast.Call(node.func, node.args[:-1], node.keywords)
+        yield ast.Call(called, node.args[:-1], node.keywords)
     for left_out in node.keywords:
         kept = [word for word in node.keywords if word is not left_out]
-        yield ast.Call(node.func, node.args, kept)
+        yield ast.Call(called, node.args, kept)
+    if getattr(called, 'id', None) == 'len':
+        yield ast.BinOp(node, ast.Add(), ast.Constant(1))
+    elif node.args and not isinstance(node.args[0], ast.Starred):
+        yield node.args[0]
+    elif isinstance(called, ast.Attribute):
+        yield called.value
 
 
 def changes_of_lines(node):
@@ -191,9 +204,9 @@ def in_place(function, tree):
     """Let a function do what another tree says, wherever it is used."""
     without_decorators = copy.copy(tree)
     without_decorators.decorator_list = []
-    body = ast.Module([without_decorators], [])
+    source = ast.unparse(without_decorators)
     made = {}
-    exec(compile(body, '<mutant>', 'exec'), function.__globals__, made)
+    exec(compile(source, '<mutant>', 'exec'), function.__globals__, made)
     mutant = made[tree.name]
     names = '__code__', '__defaults__', '__kwdefaults__'
     before = [getattr(function, name) for name in names]
@@ -223,9 +236,15 @@ def calls_recorded(functions):
         yield CALLED
 
 
-def load(name, packages=('d2lmulti', 'd2lrun', 'samestep')):
+def load(name):
     """Return the module with a name such as `replicas` or `d2lrun.watch`."""
-    for path in [name] + [f'{package}.{name}' for package in packages]:
-        with contextlib.suppress(ModuleNotFoundError):
-            return importlib.import_module(path)
-    raise ValueError(f'no module {name} in {", ".join(packages)}')
+    root = pathlib.Path(__file__).parent.parent
+    *package, stem = name.split('.')
+    found = [
+        path.relative_to(root).with_suffix('')
+        for each in package or ('d2lmulti', 'd2lbase', 'd2lrun', 'samestep')
+        for path in root.glob(f'{each}/**/{stem}.py')
+    ]
+    if len(found) != 1:
+        raise ValueError(f'{name}: {len(found)} modules have this name')
+    return importlib.import_module('.'.join(found[0].parts))
