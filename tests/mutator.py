@@ -237,7 +237,8 @@ def calls_recorded(functions):
 
 
 def load(name):
-    """Return the module with a name such as `replicas` or `d2lrun.watch`."""
+    """Return the module with a name such as `replicas` or `samestep.causes`;
+    without the package, the first one in d2lmulti, if there is any."""
     root = pathlib.Path(__file__).parent.parent
     *package, stem = name.split('.')
     found = [
@@ -245,6 +246,6 @@ def load(name):
         for each in package or ('d2lmulti', 'd2lbase', 'd2lrun', 'samestep')
         for path in root.glob(f'{each}/**/{stem}.py')
     ]
-    if len(found) != 1:
-        raise ValueError(f'{name}: {len(found)} modules have this name')
+    if not found:
+        raise ValueError(f'no module {name}: name one as in `replicas`')
     return importlib.import_module('.'.join(found[0].parts))
