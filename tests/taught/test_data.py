@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mxnet import np
 
 import d2lmulti
-from d2lmulti.data import on_bytes
+from d2lmulti.data import on_bytes, shuffled
 
 CPUS = [mx.cpu(0), mx.cpu(1)]
 few = settings(max_examples=60)
@@ -118,6 +118,28 @@ def test_every_epoch_has_a_new_order_that_the_seed_determines():
     assert first != second
     assert [first, second] == assert_epochs_visit_each_once(100, 32, seed=1)
     assert first != assert_epochs_visit_each_once(100, 32, seed=2)[0]
+
+
+def test_epochs_are_counted_from_0_and_each_has_its_own_order():
+    rows = onp.arange(20)
+    batches = d2lmulti.Minibatches(rows, rows, 20, seed=5)
+    for epoch in range(3):
+        assert batches.epoch == epoch
+        with mx.cpu(1):  # also where another device is the default
+            ((X, y),) = batches
+        assert X.ctx == y.ctx == mx.cpu(0)
+        assert y.tolist() == shuffled(20, 5, epoch).tolist()
+
+
+def test_the_seed_shuffles_the_training_set_and_never_the_test_set():
+    for seed, more in ((0, {}), (3, {'seed': 3})):
+        train_iter, test_iter = d2lmulti.load_fashion_mnist(100, **more)
+        assert (train_iter.seed, test_iter.seed) == (seed, None)
+
+
+def test_the_data_set_may_lie_in_another_folder(tmp_path):
+    with pytest.raises(OSError, match=str(tmp_path)):
+        d2lmulti.load_fashion_mnist(100, full=True, folder=tmp_path)
 
 
 def test_labels_follow_their_images():

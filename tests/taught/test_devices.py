@@ -68,10 +68,11 @@ def test_only_explicit_copies_between_devices_are_recorded():
             x.copyto(target),
             x.copyto(mx.cpu(0)),
             x.copy(),
+            x[0, :1].copyto(other),
             x[:0].copyto(other),
         )
     )
-    assert copies == [(mx.cpu(0), other, 60)] * 3
+    assert copies == [(mx.cpu(0), other, n) for n in (60, 60, 60, 4)]
 
 
 def copies_of_gluon():
@@ -96,6 +97,14 @@ def test_copying_is_as_before_once_the_record_is_made():
 def test_a_direct_read_is_no_recorded_copy():
     a, b = np.ones(3), np.ones(3, ctx=mx.cpu(1))
     assert d2lmulti.devices.record_copies(lambda: a + b) == []
+
+
+def test_the_median_of_the_runs_after_the_first_is_their_time(monkeypatch):
+    lengths = [100.0, 7.0, 1.0, 3.0]  # the first is the warm-up
+    clock = iter([t for n in lengths for t in (50.0, 50.0 + n)])
+    monkeypatch.setattr(devices.time, 'perf_counter', lambda: next(clock))
+    seconds = d2lmulti.devices.median_seconds(lambda: None, num_runs=3)
+    assert seconds == 3.0
 
 
 def assert_drains_on_both_sides(clock, monkeypatch):

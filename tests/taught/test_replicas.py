@@ -19,6 +19,22 @@ def test_a_replica_does_not_share_memory_with_the_original():
     assert all((param.grad.asnumpy() == 0).all() for param in replica)
 
 
+def test_a_replica_has_every_parameter_on_its_device():
+    params = d2lmulti.init_params()
+    replica = d2lmulti.get_params(params, mx.cpu(1))
+    assert len(replica) == len(params)
+    for param, right in zip(replica, params):
+        assert param.ctx == mx.cpu(1)
+        assert (param.asnumpy() == right.asnumpy()).all()
+
+
+def test_a_replica_of_what_is_no_list_of_arrays_is_refused():
+    with pytest.raises(TypeError, match='params'):
+        d2lmulti.get_params([onp.zeros(3)], mx.cpu(0))
+    with pytest.raises(TypeError, match='device'):
+        d2lmulti.get_params(d2lmulti.init_params(), 0)
+
+
 @settings(max_examples=60)
 @given(
     st.integers(1, 6),
