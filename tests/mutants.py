@@ -5,6 +5,10 @@
 names the mutants that no test fails for. Each must be as right as the
 function is: `equivalent.py` says why. Without names, the modules are those
 of part I. All mutants, and what killed each, are in build/mutants.txt.
+
+No library does this here: mutmut forks the process that has loaded the tests,
+in which MXNet's threads then are missing; cosmic-ray starts a process for each
+mutant, which takes longer than most tests; neither changes a notebook's cells.
 """
 
 import argparse
