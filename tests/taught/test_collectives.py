@@ -395,9 +395,9 @@ def test_a_size_in_place_of_the_algorithm_is_refused():
 
 
 @each_algorithm
-@pytest.mark.parametrize('k', [1, 2, 3, 4])
-@pytest.mark.parametrize('sizes', [(61,), (12, 13)])
-def test_training_takes_the_same_steps_with_any_algorithm(name, k, sizes):
+@pytest.mark.parametrize('k', [2, 3, 4])
+def test_training_takes_the_same_steps_with_any_algorithm(name, k):
+    sizes = 12, 13
     devices = [mx.cpu(i) for i in range(k)]
     replicas = replicas_on(devices, 'float64')
     for X, y in minibatches(sizes):

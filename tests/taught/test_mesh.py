@@ -410,13 +410,15 @@ def test_clipped_steps_equal_those_of_one_device(lengths, max_norm):
     assert_steps_equal_one_device(lengths, max_norm=max_norm)
 
 
-@pytest.mark.parametrize('lengths', [(2, 2, 2), (3, 2, 1), (1, 1, 4)])
 @pytest.mark.parametrize(
-    'num_numbers, options',
-    [(1, {'max_norm': 1.0}), (2 * len(start()), {'update': lars})],
+    'num_numbers, options, lengths',
+    [
+        (1, {'max_norm': 1.0}, (2, 2, 2)),
+        (2 * len(start()), {'update': lars}, (3, 2, 1)),
+    ],
 )
 def test_norms_cost_one_number_each_on_every_axis(
-    lengths, num_numbers, options
+    num_numbers, options, lengths
 ):
     def bytes_of(**options):
         mesh, device_params, _ = on_mesh(*lengths)

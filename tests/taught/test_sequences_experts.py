@@ -136,8 +136,8 @@ def assert_equals_formula(k, length, causal, split=split_plain, scale=1.0):
 
 @each_split
 @causal_or_not
-@pytest.mark.parametrize('length', [1, 4, 13])
-@pytest.mark.parametrize('k', [1, 2, 3, 4, 5])
+@pytest.mark.parametrize('length', [1, 13])
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
 def test_ring_attention_equals_the_formula(k, length, causal, split):
     assert_equals_formula(k, length, causal, split)
 
@@ -397,11 +397,13 @@ def assert_heads_equal_one_device(attend, *arguments, **options):
 
 @each_split
 @causal_or_not
-@pytest.mark.parametrize('num_heads', [4, 8])
+@pytest.mark.parametrize('num_heads, lengths', [(4, (13, 2)), (8, (8,))])
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
-def test_heads_on_devices_equal_one_device(k, num_heads, causal, split):
+def test_heads_on_devices_equal_one_device(
+    k, num_heads, lengths, causal, split
+):
     """Also if k divides neither heads nor positions."""
-    for length in (13, 8, 2):
+    for length in lengths:
         assert_heads_equal_one_device(
             heads_names()['attend_heads'],
             *(k, length, causal, split),
@@ -663,9 +665,9 @@ def assert_experts_equal_formula(
     return counts
 
 
-@pytest.mark.parametrize('capacity', [None, 1, 3])
+@pytest.mark.parametrize('capacity', [None, 2])
 @pytest.mark.parametrize('num_experts, num_choices', [(1, 1), (3, 2), (6, 1)])
-@pytest.mark.parametrize('k', [1, 2, 3, 4, 5])
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
 def test_experts_equal_the_formula(k, num_experts, num_choices, capacity):
     counts = assert_experts_equal_formula(
         k, 13, num_experts, num_choices, capacity

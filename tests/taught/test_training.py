@@ -149,7 +149,7 @@ def test_training_takes_another_network_to_its_end():
     assert 0 <= result.accuracies[-1] <= 1
 
 
-@pytest.mark.parametrize('k', [1, 2, 3])
+@pytest.mark.parametrize('k', [1, 3])
 def test_the_same_seed_gives_the_same_bits(k):
     X, y = minibatch(40)
     data = X.asnumpy(), y.asnumpy(), X.asnumpy(), y.asnumpy()
@@ -220,7 +220,8 @@ def test_accuracy_counts_every_example_on_every_device(k):
 
 
 def test_training_learns_and_reports():
-    data = [part[:1024] for part in d2lmulti.read_fashion_mnist()]
+    X, y, X_test, y_test = d2lmulti.read_fashion_mnist()
+    data = X[:1024], y[:1024], X_test[:256], y_test[:256]
     result = d2lmulti.train(2, 64, 0.1, num_epochs=3, data=data)
     assert result.accuracies[-1] > 0.4
     assert len(result.seconds) == len(result.accuracies) == 3
