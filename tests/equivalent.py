@@ -109,4 +109,34 @@ SOLUTIONS = collections.defaultdict(
 )
 
 # Of the functions of modules.
-FUNCTIONS = {}
+ANY_NUMBER = 'any number will do: it is what was chosen'
+FUNCTIONS = {
+    'replicas.allreduce': {
+        'total += array.copyto(total.ctx) -> '
+        'total += array.as_in_ctx(total.ctx)': (
+            'of two arrays on one device, none is written to'
+        ),
+        'total.copyto(array) -> total.as_in_ctx(array)': (
+            'an array is no device, so it is copied to'
+        ),
+        **dict.fromkeys(
+            (
+                'for array in data[1:]: -> for array in data:',
+                'for array in data[1:]: -> for array in data[0:]:',
+            ),
+            'the second loop may copy the sum onto itself',
+        ),
+    },
+    'devices.median_seconds': dict.fromkeys(
+        (
+            'def median_seconds(work, num_runs=5): -> '
+            f'def median_seconds(work, num_runs={n}):'
+            for n in (4, 6, 10)
+        ),
+        ANY_NUMBER,
+    ),
+    'devices.record_copies': {
+        'itemsize = onp.dtype(array.dtype).itemsize -> '
+        'itemsize = array.dtype.itemsize': "MXNet's dtypes are NumPy's"
+    },
+}

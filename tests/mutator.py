@@ -8,7 +8,7 @@ solutions, `mutants.py` those of a module's functions.
 import ast
 import contextlib
 import copy
-import importlib
+import importlib.util
 import inspect
 import pathlib
 import signal
@@ -239,13 +239,12 @@ def calls_recorded(functions):
 def load(name):
     """Return the module with a name such as `replicas` or `samestep.causes`;
     without the package, the first one in d2lmulti, if there is any."""
-    root = pathlib.Path(__file__).parent.parent
-    *package, stem = name.split('.')
-    found = [
-        path.relative_to(root).with_suffix('')
-        for each in package or ('d2lmulti', 'd2lbase', 'd2lrun', 'samestep')
-        for path in root.glob(f'{each}/**/{stem}.py')
-    ]
-    if not found:
-        raise ValueError(f'no module {name}: name one as in `replicas`')
-    return importlib.import_module('.'.join(found[0].parts))
+    *given, stem = name.split('.')
+    for package in given or ('d2lmulti', 'd2lbase', 'd2lrun', 'samestep'):
+        (folder,) = importlib.util.find_spec(
+            package
+        ).submodule_search_locations
+        for path in pathlib.Path(folder).glob(f'**/{stem}.py'):
+            parts = path.relative_to(folder).with_suffix('').parts
+            return importlib.import_module('.'.join((package, *parts)))
+    raise ValueError(f'no module {name}: name one as in `replicas`')

@@ -408,18 +408,6 @@ def test_training_takes_the_same_steps_with_any_algorithm(name, k):
         assert roundings(replica, reference_steps(sizes)) <= 1
 
 
-def test_train_uses_the_algorithm_that_it_is_given():
-    data = [part[:64] for part in d2lmulti.read_fashion_mnist()]
-    calls = []
-
-    def counted(arrays):
-        calls.append(len(arrays))
-        d2lmulti.ring_allreduce(arrays)
-
-    d2lmulti.train(2, 32, 0.1, num_epochs=1, data=data, allreduce=counted)
-    assert calls == [2] * 8 * 2  # eight parameters, two steps
-
-
 def rebinding(data):
     total = sum(array.copyto(data[0].ctx) for array in data)
     data = [total.copyto(array.ctx) for array in data]

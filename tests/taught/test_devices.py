@@ -26,6 +26,7 @@ def test_number_of_devices_of_the_wrong_type(k):
 @pytest.mark.parametrize('k', [1, 2, 7, 64])
 def test_devices_are_distinct(k):
     assert len(set(d2lmulti.try_devices(k))) == k
+    assert all(isinstance(c, mx.Context) for c in d2lmulti.try_devices(k))
 
 
 def assert_slices_are_fair(n, k):
@@ -73,6 +74,14 @@ def test_only_explicit_copies_between_devices_are_recorded():
         )
     )
     assert copies == [(mx.cpu(0), other, n) for n in (60, 60, 60, 4)]
+
+
+def test_a_copy_that_is_recorded_is_made():
+    made = []
+    d2lmulti.devices.record_copies(
+        lambda: made.append(np.ones(3).copyto(mx.cpu(1)))
+    )
+    assert made[0].ctx == mx.cpu(1) and (made[0] == 1).all()
 
 
 def copies_of_gluon():

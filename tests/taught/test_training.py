@@ -163,25 +163,30 @@ def test_the_same_seed_gives_the_same_bits(k):
 
 
 def used_now_and_then(X, params):
-    """Use the third parameter only where a pixel of the minibatch says so."""
-    scores = linear(X, params)
-    return scores + params[2] if float(X[0, 0, 0, 0]) > 0 else scores
+    """Use the first and the last parameter only where a pixel says so."""
+    first, *own, last = params
+    scores = linear(X, own)
+    return scores + first + last if float(X[0, 0, 0, 0]) > 0 else scores
 
 
 def assert_unused_parameters_stay(k):
     devices = [mx.cpu(i) for i in range(k)]
-    params = as_type([*init_linear(0), np.ones(10)])
+    params = as_type([np.ones(10), *init_linear(0), np.ones(10)])
     replicas = [d2lmulti.get_params(params, device) for device in devices]
     batches = minibatches([8, 9, 7])
     for seen, (X, _) in zip((1, 0, 0), batches):
         X[:, 0, 0, 0] = seen
     for X, y in batches:
-        before = [replica[2].asnumpy() for replica in replicas]
+        before = [
+            (replica[i], replica[i].asnumpy())
+            for replica in replicas
+            for i in (0, -1)
+        ]
         d2lmulti.train_batch(
             X, y, replicas, devices, 0.01, net=used_now_and_then, loss=squares
         )
-        for replica, numbers in zip(replicas, before):
-            moved = (replica[2].asnumpy() != numbers).any()
+        for param, numbers in before:
+            moved = (param.asnumpy() != numbers).any()
             assert moved == (float(X[0, 0, 0, 0]) > 0)
     right = descend(params, batches, 0.01, used_now_and_then, squares)
     assert roundings(params, right) > 100
@@ -213,10 +218,9 @@ def test_accuracy_counts_every_example_on_every_device(k):
         d2lmulti.lenet(X, replicas[0]).asnumpy().argmax(axis=1) == y.asnumpy()
         for X, y in batches
     ]
-    assert (
-        d2lmulti.evaluate_accuracy(replicas, batches, devices)
-        == onp.concatenate(right).mean()
-    )
+    accuracy = d2lmulti.evaluate_accuracy(replicas, batches, devices)
+    assert type(accuracy) is float
+    assert accuracy == onp.concatenate(right).mean()
 
 
 def test_training_learns_and_reports():
@@ -227,6 +231,88 @@ def test_training_learns_and_reports():
     assert len(result.seconds) == len(result.accuracies) == 3
     assert str(result).startswith('test acc 0.')
     assert str(result).endswith(f'sec/epoch on {result.devices}')
+
+
+def test_each_step_sums_by_the_given_algorithm_and_ends_in_its_epoch(
+    monkeypatch,
+):
+    X, y = (array.asnumpy() for array in minibatch(40))
+    events = []
+
+    def counted(data):
+        events.append(len(data))
+        d2lmulti.allreduce(data)
+
+    monkeypatch.setattr(
+        d2lmulti.training.npx, 'waitall', lambda: events.append('end')
+    )
+    data = X, y, X[:4], y[:4]
+    d2lmulti.train(
+        2,
+        16,
+        0.1,
+        num_epochs=1,
+        data=data,
+        net=linear,
+        init=init_linear,
+        allreduce=counted,
+    )
+    assert events == [2, 2, 'end'] * 3
+
+
+def test_by_default_it_trains_for_ten_epochs_on_the_bundled_images(
+    monkeypatch, capsys
+):
+    X, y = (array.asnumpy() for array in minibatch(6))
+    monkeypatch.setattr(
+        d2lmulti.training, 'read_fashion_mnist', lambda: (X, y, X, y)
+    )
+    how = {'net': linear, 'init': init_linear}
+    result = d2lmulti.train(1, 4, 0.1, **how)
+    assert len(result.accuracies) == 10
+    assert capsys.readouterr().out.endswith(f'{result}\n')
+    again = d2lmulti.train(1, 4, 0.1, seed=0, **how)
+    for param, other in zip(result.device_params[0], again.device_params[0]):
+        assert (param == other).all()
+
+
+def test_an_epoch_takes_as_long_as_its_steps(monkeypatch):
+    clock = iter([10.0, 13.0, 20.0, 25.0])
+    monkeypatch.setattr(
+        d2lmulti.training.time, 'perf_counter', lambda: next(clock)
+    )
+    X, y = (array.asnumpy() for array in minibatch(6))
+    result = d2lmulti.train(
+        1,
+        4,
+        0.1,
+        num_epochs=2,
+        data=(X, y, X, y),
+        net=linear,
+        init=init_linear,
+    )
+    assert result.seconds == [3.0, 5.0]
+
+
+def test_a_result_is_told_in_a_line():
+    result = d2lmulti.TrainResult(
+        CPUS, [0.2, 0.1, 0.4, 0.75], [9.0, 1.0, 2.0, 2.0], []
+    )
+    assert str(result) == ('test acc 0.75, 2.0 sec/epoch on [cpu(0), cpu(1)]')
+
+
+def test_the_largest_difference_of_two_lists_of_arrays():
+    params = [np.array([1.0, -2.0]), np.array([3.0])]
+    others = [np.array([1.5, -2.0]), np.array([5.0])]
+    for one, other in ((params, others), (others, params)):
+        difference = d2lmulti.training.max_difference(one, other)
+        assert type(difference) is float and difference == 2.0
+    assert d2lmulti.training.max_difference(params, params) == 0
+    nan = [np.array([1.0, onp.nan]), np.array([3.0])]
+    assert onp.isnan(d2lmulti.training.max_difference(nan, params))
+    for wrong in (params[:1], params[::-1]):
+        with pytest.raises(AssertionError, match='shapes'):
+            d2lmulti.training.max_difference(params, wrong)
 
 
 # Bad input
