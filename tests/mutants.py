@@ -53,7 +53,8 @@ def test_files(module):
     files = [
         str(path)
         for each in TESTS.get(module, [name])
-        for path in sorted(ROOT.glob(f'*/**/test_{each}.py'))
+        for folder in ('tests', 'samestep/tests')
+        for path in sorted(ROOT.glob(f'{folder}/**/test_{each}.py'))
     ]
     if not files:
         raise ValueError(f'no file test_{name}.py')
@@ -193,25 +194,21 @@ def run(names, numbers, found):
             return
 
 
-def survivors(arguments, workers):
-    """Run the mutants of functions; yield (function, change) of those that
-    survive, without the equivalent ones."""
-    by_module = collections.defaultdict(list)
+def by_module(arguments):
+    """Return {module: its (module, function) of the command line}."""
+    named = collections.defaultdict(list)
     for argument in arguments or PART_I:
         module, _, function = argument.partition('.')
         if module in ('d2lmulti', 'd2lbase', 'd2lrun', 'samestep'):
             last, _, function = function.partition('.')
             module = f'{module}.{last}'
-        by_module[module].append((module, function or None))
-    log = ROOT / 'build/mutants.txt'
-    log.parent.mkdir(exist_ok=True)
-    with open(log, 'w') as out:
-        for module, names in by_module.items():
-            yield from survivors_of(module, names, workers, out)
+        named[module].append((module, function or None))
+    return named
 
 
-def survivors_of(module, names, workers, out):
-    """Yield those of one module."""
+def survivors(module, names, workers, log):
+    """Run the mutants of a module's functions; print and return how many
+    survive that are not as right as the function."""
     every, found, start = list(listed(names)), {}, time.monotonic()
     threads = [
         threading.Thread(
@@ -223,29 +220,28 @@ def survivors_of(module, names, workers, out):
         thread.start()
     for thread in threads:
         thread.join()
-    if 'red' in found:
-        raise SystemExit(f'without a mutant, {found["red"]} fails')
-    if len(found) < len(every):
-        raise SystemExit(f'the tests of {module} end before their mutants')
-    alive, excused = [], set()
+    if len(found) < len(every) or 'red' in found:
+        red = found.get('red', 'what build/mutants.log ends with')
+        raise SystemExit(f'{module}, without a mutant: {red} fails')
+    alive = []
     for number, function, tree in every:
         name = f'{module}.{function.__qualname__}'
         change = changed_line(function, tree)
         verdict, num_tests = found[number]
-        print(name, change, verdict, num_tests, sep='\t', file=out)
-        if verdict == 'survived':
-            if change in FUNCTIONS.get(name, ()):
-                excused.add((name, change))
-            else:
-                alive.append((name, change))
-    out.flush()
+        if verdict == 'survived' and change in FUNCTIONS.get(name, ()):
+            verdict = 'as right'
+        elif verdict == 'survived':
+            alive.append(f'{name}: {change}')
+        print(name, change, verdict, num_tests, sep='\t', file=log)
+    log.flush()
     print(
-        f'{module}: {len(every)} mutants, {len(alive)} survived, and '
-        f'{len(excused)} that are as right as the function '
+        *alive,
+        f'{module}: {len(alive)} of {len(every)} mutants survived '
         f'({time.monotonic() - start:.0f} s)',
+        sep='\n',
         flush=True,
     )
-    yield from alive
+    return len(alive)
 
 
 def changed_line(function, tree):
@@ -262,7 +258,7 @@ def changed_line(function, tree):
 
 
 def main():
-    """Print the survivors; fail if there are any."""
+    """Print the survivors; return how many there are."""
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -270,11 +266,13 @@ def main():
     parser.add_argument('names', nargs='*', metavar='module[.function]')
     parser.add_argument('--workers', type=int, default=os.cpu_count())
     args = parser.parse_args()
-    alive = list(survivors(args.names, args.workers))
-    for name, change in alive:
-        print(f'{name}: {change}')
-    return bool(alive)
+    (ROOT / 'build').mkdir(exist_ok=True)
+    with open(ROOT / 'build/mutants.txt', 'w') as log:
+        return sum(
+            survivors(module, names, args.workers, log)
+            for module, names in by_module(args.names).items()
+        )
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(main() > 0)

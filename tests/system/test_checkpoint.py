@@ -555,21 +555,6 @@ def test_more_epochs_can_be_added(tmp_path):
     assert small_training(tmp_path) == small_training(None)
 
 
-@pytest.mark.parametrize(
-    'options, name',
-    [
-        ({'batch_size': 31}, 'batch_size'),
-        ({'lr': 0.1}, 'lr'),
-        ({'seed': 1}, 'seed'),
-        ({'num_devices': 1}, 'devices'),
-    ],
-)
-def test_training_on_with_other_settings_is_refused(tmp_path, options, name):
-    small_training(tmp_path, num_epochs=1)
-    with pytest.raises(ValueError, match=f'written with {name} ='):
-        small_training(tmp_path, **options)
-
-
 def test_another_network_is_refused(tmp_path):
     small_training(tmp_path, num_epochs=1)
     wider = [np.zeros((21, 1, 3, 3))] + d2lmulti.init_params()[1:]

@@ -39,15 +39,15 @@ def look(name, fixed, k, seed=0):
     )
 
 
-@pytest.mark.parametrize('k', [2, pytest.param(3, marks=pytest.mark.long), 4])
+@pytest.mark.parametrize('k', [2, 3, pytest.param(4, marks=pytest.mark.long)])
 @pytest.mark.parametrize('name', bugs.ROOMS)
 def test_a_bug_is_found_and_its_fix_is_right(name, k):
     k = 2 if name == 'router_slots' else k  # a device for each expert
-    for seed in range(2):
+    for seed in range(2 if k == 3 else 1):
         assert look(name, True, k, seed), look(name, True, k, seed)
         found = look(name, False, k, seed)
         assert not found
-        if k == 2 and seed == 0:
+        if k == 2:
             assert CAUSES.get(name, '') in str(found), found
 
 
