@@ -139,4 +139,35 @@ FUNCTIONS = {
         'itemsize = onp.dtype(array.dtype).itemsize -> '
         'itemsize = array.dtype.itemsize': "MXNet's dtypes are NumPy's"
     },
+    'network.init_params': {
+        **dict.fromkeys(
+            (
+                "return [np.array(W, dtype='float32', ctx=mx.cpu()), "
+                "np.zeros(num_outputs, dtype='float32', ctx=mx.cpu())] -> "
+                + rest
+                for rest in (
+                    'return [np.array(W, ctx=mx.cpu()), '
+                    "np.zeros(num_outputs, dtype='float32', ctx=mx.cpu())]",
+                    "return [np.array(W, dtype='float32', ctx=mx.cpu()), "
+                    'np.zeros(num_outputs, ctx=mx.cpu())]',
+                )
+            ),
+            "float32 is MXNet's default",
+        ),
+    },
+    'network.rounding_ratio': dict.fromkeys(
+        (
+            'spreads = [abs(other - right).max(initial=0) for other in '
+            'others] -> spreads = [abs(other - right).max(initial=-1) for '
+            'other in others]',
+            'spreads = [abs(other - right).max(initial=0) for other in '
+            'others] -> spreads = [abs(right - other).max(initial=0) for '
+            'other in others]',
+            'ratios.append(abs(array - right).max(initial=0) / spread if '
+            'onp.isfinite(spread) else onp.nan) -> ratios.append(abs(right - '
+            'array).max(initial=0) / spread if onp.isfinite(spread) else '
+            'onp.nan)',
+        ),
+        'a spread is an absolute value, and the floor is at least as large',
+    ),
 }

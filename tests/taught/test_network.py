@@ -13,6 +13,7 @@ from d2lmulti.network import (
     all_close,
     in_several_orders,
     rounding_ratio,
+    to_numpy,
 )
 
 
@@ -167,14 +168,24 @@ def test_so_many_spreads_are_close_and_roundings_without_a_spread():
 
 def test_several_orders_shuffle_the_examples_of_each_minibatch():
     batches = [(onp.arange(n), 10 * onp.arange(n)) for n in (20, 30)]
-    orders = []
-    for result in in_several_orders(lambda batches: batches, batches):
+
+    def reference(batches):
+        assert len(batches) == 2
+        return [onp.stack(batch) for batch in batches]
+
+    results = in_several_orders(reference, batches)
+    for result in results:
         for (X, y), (X_before, _) in zip(result, batches):
             assert (y == 10 * X).all()
             assert sorted(X) == X_before.tolist()
-        orders.append([X.tolist() for X, _ in result])
-    assert orders[0] == [X.tolist() for X, _ in batches]
-    for own in zip(*orders):
-        assert len(set(map(tuple, own))) == 4  # all differ
-    two = in_several_orders(lambda batches: batches, batches, num_orders=2)
-    assert len(two) == 2
+    for (X, _), *others in zip(batches, *results):
+        first, *more = [own.tolist() for own, _ in others]
+        assert first == X.tolist()
+        assert len({tuple(first), *map(tuple, more)}) == 4  # all differ
+    assert len(in_several_orders(reference, batches, num_orders=2)) == 2
+
+
+def test_numbers_and_arrays_become_arrays_of_numpy():
+    for array in (floats(1, 2), onp.ones(3), 1.5, [1, 2]):
+        assert type(to_numpy(array)) is onp.ndarray
+    assert to_numpy(floats(1, 2)).tolist() == [1, 2]
