@@ -1,11 +1,8 @@
 """What the tests of several modules share."""
 
-import __future__
-
 import contextlib
 import functools
 import importlib.util
-import inspect
 import multiprocessing
 import os
 import random
@@ -13,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import textwrap
 import time
 import warnings
 
@@ -408,38 +404,6 @@ def assert_ctrl_c_waits(step, params, devices):
     for found, right in zip(interrupted, whole):
         for param, other in zip(found, right):
             assert (param.asnumpy() == other.asnumpy()).all()
-
-
-# Mutations: a real bug is put in, and the test of its property must fail.
-
-
-def put_in(monkeypatch, function, old, new):
-    """Replace `old` by `new` in the source of `function`, everywhere it is
-    used: in the package and in the test modules that are loaded."""
-    mutant = mutated(function, old, new)
-    for name, module in list(sys.modules.items()):
-        if name.split('.')[0] in (
-            *('d2lbase', 'd2lmulti', 'd2lrun', 'helpers'),
-        ) or name.startswith('test_'):
-            if getattr(module, function.__name__, None) is function:
-                monkeypatch.setattr(module, function.__name__, mutant)
-
-
-def put_in_method(monkeypatch, cls, name, old, new):
-    """Replace `old` by `new` in the source of a method."""
-    monkeypatch.setattr(cls, name, mutated(getattr(cls, name), old, new))
-
-
-def mutated(function, old, new):
-    """Return the function with `old` replaced by `new` in its source."""
-    source = textwrap.dedent(inspect.getsource(function))
-    assert source.count(old) == 1, 'the mutation no longer fits the source'
-    # Python 3.8 cannot evaluate the annotations of d2lrun.
-    flag = __future__.annotations.compiler_flag
-    code = compile(source.replace(old, new), '<mutant>', 'exec', flag)
-    made = {}  # what else it calls is found in its module, also if replaced
-    exec(code, vars(sys.modules[function.__module__]), made)
-    return made[function.__name__]
 
 
 # Chapters

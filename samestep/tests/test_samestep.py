@@ -526,3 +526,47 @@ def test_the_last_array_counts():
     params, batches = random_case(0, size=61)
     (failure,) = same_step(step, reference, params, batches).failures()
     assert failure.array == 3
+
+
+# What must be noticed of `same_step` itself
+
+
+def is_found(name, **how):
+    params, batches = random_case(0, size=61)
+    step, _ = BUGS[name]
+    return not same_step(
+        step, reference, params, batches, num_devices=2, **how
+    )
+
+
+def test_a_huge_bound_hides_a_bug():
+    assert is_found('a little too large')
+    assert not is_found('a little too large', factor=4e7)
+
+
+def test_a_reference_that_is_not_exact_hides_a_bug(monkeypatch):
+    module = sys.modules['samestep']
+
+    def in_float16(step, params, batches, dtype, gradients, run=module.run):
+        less = 'float16' if dtype == 'float64' else dtype
+        return run(step, params, batches, less, gradients)
+
+    monkeypatch.setattr(module, 'run', in_float16)
+    assert not is_found('a little too large')
+
+
+def test_one_wrong_replica_is_hidden_by_a_look_at_the_first(monkeypatch):
+    def only_the_first(result):
+        alone = not isinstance(result[0], list)
+        return [result if alone else result[0]]
+
+    assert is_found('one replica')
+    monkeypatch.setattr(sys.modules['samestep'], 'replicas_of', only_the_first)
+    assert not is_found('one replica')
+
+
+def test_a_cause_that_is_not_proved_is_noticed(monkeypatch):
+    causes = sys.modules['samestep.causes']
+    monkeypatch.setattr(causes, 'bits_of', lambda *measured: 9)
+    with pytest.raises(AssertionError):
+        test_no_cause_is_invented_for_what_has_another()

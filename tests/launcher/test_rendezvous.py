@@ -19,8 +19,6 @@ from helpers import (
     JOIN,
     STEPS,
     left_behind,
-    mutated,
-    put_in_method,
     wait_until,
 )
 
@@ -494,41 +492,28 @@ def test_a_node_that_cannot_work_is_refused(options, error, message):
         launch(['true'], limits=SOON, **options)
 
 
-# Mutations: each property above is lost with the line that makes it.
+def test_a_file_that_replaces_another_is_noticed(tmp_path, monkeypatch):
+    def replace(path, content):
+        part = path.with_name('part')
+        part.write_text(content)
+        part.replace(path)
+        return True
 
-
-def test_a_file_that_is_replaced_is_noticed(tmp_path, monkeypatch):
-    replacing = mutated(
-        rendezvous.write_new,
-        'os.link(part, path)',
-        'os.replace(part, path); part.touch()',
-    )
-    monkeypatch.setattr(rendezvous, 'write_new', replacing)
+    monkeypatch.setattr(rendezvous, 'write_new', replace)
     with pytest.raises(AssertionError):
         test_the_file_appears_whole_and_once(tmp_path)
 
 
-@pytest.mark.parametrize(
-    'method, line, test',
-    [
-        (
-            'admit',
-            "not is_proof(hello['proof'], self.job, 'join', *nonces)",
-            test_a_node_does_not_join_another_job,
-        ),
-        (
-            'find_refusal',
-            'self.has_joined(number)',
-            test_a_number_is_given_once,
-        ),
-    ],
-)
-def test_a_refusal_that_is_missing_is_noticed(
-    tmp_path, monkeypatch, method, line, test
-):
-    put_in_method(monkeypatch, Rendezvous, method, line, 'False')
+def test_a_secret_that_any_node_has_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(rendezvous, 'is_proof', lambda *arguments: True)
     with pytest.raises(AssertionError):
-        test(tmp_path)
+        test_a_node_does_not_join_another_job(tmp_path)
+
+
+def test_a_number_that_is_given_twice_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(Rendezvous, 'has_joined', lambda self, number: False)
+    with pytest.raises(AssertionError):
+        test_a_number_is_given_once(tmp_path)
 
 
 def test_a_first_node_sets_no_other_variables_of_a_node(monkeypatch):

@@ -21,7 +21,6 @@ import numpy as onp
 import pytest
 from helpers import (
     assert_interruption_changes_nothing,
-    put_in,
     run_as_another_user,
     small_training,
     wait_until,
@@ -164,14 +163,11 @@ def test_a_folder_that_does_not_answer_is_not_claimed(tmp_path, stall):
         checkpoint_files.claim_checkpoints(tmp_path)
 
 
-def test_a_save_without_a_limit_is_caught(tmp_path, stall, monkeypatch):
-    put_in(
-        monkeypatch,
-        checkpoint_files.write_checkpoint,
-        'answer_within(path, lambda: write_whole(path, content), ',
-        'print(write_whole(path, content), ',
+def test_a_save_without_a_limit_is_noticed(tmp_path, stall, monkeypatch):
+    monkeypatch.setattr(
+        checkpoint_files, 'answer_within', lambda path, work, seconds: work()
     )
-    with pytest.raises(pytest.fail.Exception):
+    with pytest.raises(pytest.fail.Exception):  # nothing is raised
         assert_stalled_save_ends(tmp_path, 'fsync', stall)
 
 
@@ -522,13 +518,13 @@ def test_a_kill_in_the_middle_of_a_write_changes_nothing(tmp_path):
     assert_half_a_write_changes_nothing(tmp_path)
 
 
-def test_a_file_that_has_its_name_too_early_is_caught(tmp_path, monkeypatch):
-    put_in(
-        monkeypatch,
-        files.write_whole,
-        'part = path.with_name(',
-        'part = path or (',
-    )
+def test_a_file_that_has_its_name_too_early_is_noticed(tmp_path, monkeypatch):
+    def write_in_place(path, content):
+        with open(path, 'wb') as file:
+            file.write(content)
+            os.fsync(file.fileno())
+
+    monkeypatch.setattr(checkpoint_files, 'write_whole', write_in_place)
     with pytest.raises(UserWarning, match='damaged|not a checkpoint'):
         assert_half_a_write_changes_nothing(tmp_path)
 
@@ -559,83 +555,11 @@ def test_more_epochs_can_be_added(tmp_path):
     assert small_training(tmp_path) == small_training(None)
 
 
-@pytest.mark.parametrize(
-    'options, name',
-    [
-        ({'batch_size': 31}, 'batch_size'),
-        ({'lr': 0.1}, 'lr'),
-        ({'seed': 1}, 'seed'),
-        ({'num_devices': 1}, 'devices'),
-    ],
-)
-def test_training_on_with_other_settings_is_refused(tmp_path, options, name):
-    small_training(tmp_path, num_epochs=1)
-    with pytest.raises(ValueError, match=f'written with {name} ='):
-        small_training(tmp_path, **options)
-
-
 def test_another_network_is_refused(tmp_path):
     small_training(tmp_path, num_epochs=1)
     wider = [np.zeros((21, 1, 3, 3))] + d2lmulti.init_params()[1:]
     with pytest.raises(ValueError, match='written with shapes ='):
         small_training(tmp_path, init=lambda seed: wider)
-
-
-CHECKPOINT_BUGS = {
-    'nan is saved': (
-        module.to_bytes,
-        'if not onp.isfinite(array).all()',
-        'if False',
-        lambda folder: assert_not_finite_is_refused(folder),
-    ),
-    'the sum is looked at': (
-        module.to_bytes,
-        'onp.isfinite(array).all()',
-        'onp.isfinite(array.sum())',
-        lambda folder: test_large_numbers_are_finite(folder),
-    ),
-    "a living writer's part is removed": (
-        files.remove_dead_parts,
-        'os.kill(int(match[1]), 0)',
-        'raise ProcessLookupError',
-        lambda folder: test_other_files_are_left_alone(folder),
-    ),
-    'a file that is gone is missed': (
-        load_checkpoint,
-        'not os.path.lexists(path)',
-        'False',
-        lambda folder: assert_removed_does_no_harm(folder),
-    ),
-    'a torn file is read': (
-        checkpoint_files.read_whole,
-        'file[end:] != zip_comment(file[:end])',
-        'False',
-        lambda folder: assert_damage_is_noticed(folder, lambda b: b + b'x'),
-    ),
-    'half a file stays': (
-        files.write_whole,
-        'part.unlink()',
-        'pass',
-        lambda folder: test_a_full_disk_leaves_the_earlier_ones(folder),
-    ),
-    'random state forgotten': (
-        load_checkpoint,
-        'seed_random(checkpoint, rank)',
-        'pass',
-        lambda folder: test_random_numbers_go_on_where_they_were(folder),
-    ),
-}
-
-
-@pytest.mark.filterwarnings('ignore:overflow')
-@pytest.mark.parametrize('bug', CHECKPOINT_BUGS)
-def test_bug_in_a_checkpoint_is_caught(bug, monkeypatch, tmp_path):
-    function, old, new, test = CHECKPOINT_BUGS[bug]
-    put_in(monkeypatch, function, old, new)
-    with pytest.raises(
-        (AssertionError, pytest.fail.Exception, UserWarning, ArithmeticError)
-    ):
-        test(tmp_path)
 
 
 def test_an_error_of_the_disk_is_told_as_it_is(tmp_path, monkeypatch):

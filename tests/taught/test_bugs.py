@@ -5,7 +5,6 @@ import re
 
 import numpy as onp
 import pytest
-from helpers import put_in
 
 from d2lmulti.judgment import bugs
 from samestep import same_step
@@ -40,15 +39,15 @@ def look(name, fixed, k, seed=0):
     )
 
 
-@pytest.mark.parametrize('k', [2, pytest.param(3, marks=pytest.mark.long), 4])
+@pytest.mark.parametrize('k', [2, 3, pytest.param(4, marks=pytest.mark.long)])
 @pytest.mark.parametrize('name', bugs.ROOMS)
 def test_a_bug_is_found_and_its_fix_is_right(name, k):
     k = 2 if name == 'router_slots' else k  # a device for each expert
-    for seed in range(2):
+    for seed in range(2 if k == 3 else 1):
         assert look(name, True, k, seed), look(name, True, k, seed)
         found = look(name, False, k, seed)
         assert not found
-        if k == 2 and seed == 0:
+        if k == 2:
             assert CAUSES.get(name, '') in str(found), found
 
 
@@ -189,62 +188,3 @@ def test_an_array_that_is_used_in_two_ways_is_refused():
     own = with_own_rows(W).to('allreduce')
     with pytest.raises(bugs.TypeMismatch, match='gradient that is'):
         bugs.backward_kinds(own + bugs.Typed('replicated') @ W)
-
-
-def see(name):
-    return lambda: test_types_see_a_bug_and_never_a_fix(name)
-
-
-TWICE = 'added by each device to its term: k times in all'
-RULES = {  # two rules see some rooms; here is what one alone sees
-    'add': (
-        *(bugs.add_kinds, f"raise TypeMismatch('{TWICE}')", 'return a'),
-        see('counted_again'),
-    ),
-    'divide': (
-        bugs.divide_kind,
-        'by != REPLICATED',
-        'False',
-        see('own_count'),
-    ),
-    'update': (
-        *(bugs.update_kind, 'param.kind != grad.kind or', 'False and'),
-        see('rebound'),
-    ),
-    'nonlinear': (
-        *(bugs.nonlinear_kind, 'a == PARTIAL', 'False'),
-        test_a_function_of_a_term_is_refused,
-    ),
-    'convert': (
-        *(bugs.convert, 'kind != before', 'False'),
-        lambda: test_a_collective_converts_one_kind_alone(
-            'allreduce', 'sharded'
-        ),
-    ),
-}
-
-
-@pytest.mark.parametrize('name', RULES)
-def test_a_rule_that_is_missing_is_noticed(name, monkeypatch):
-    function, old, new, property_holds = RULES[name]
-    property_holds()
-    put_in(monkeypatch, function, old, new)
-    with pytest.raises((AssertionError, pytest.fail.Exception)):
-        property_holds()
-
-
-@pytest.mark.parametrize(
-    'old, new',
-    [
-        ('convert(grad, PAIRS[out.collective])', 'grad'),
-        ('grad != REPLICATED', 'False'),
-        ('GRADIENTS[array.kind, out.kind]', 'grad'),
-    ],
-)
-def test_a_pair_that_is_left_out_is_noticed(old, new, monkeypatch):
-    put_in(monkeypatch, bugs.gradient_kind, old, new)
-    with pytest.raises((AssertionError, pytest.fail.Exception)):
-        test_what_comes_back_must_fit_the_pair()
-        test_a_gradient_meets_the_pair(
-            'replicated', [], with_own_rows, 'partial'
-        )

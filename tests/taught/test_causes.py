@@ -266,7 +266,7 @@ def test_after_the_record_the_library_is_as_before():
 
 @pytest.mark.slow
 def test_only_the_steps_own_waits_are_blamed_on_it():
-    data_iter = [minibatch(256)]
+    data_iter = [minibatch(128)]
     blamed = [
         [f.found for f in d2lmulti.find_causes(data_iter, TWO, step)][2]
         for step in (

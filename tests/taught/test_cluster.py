@@ -22,8 +22,6 @@ from helpers import (
     descend,
     float32_results,
     left_behind,
-    put_in,
-    put_in_method,
     send_garbage,
     small_training,
     smooth_lenet,
@@ -37,14 +35,13 @@ from hypothesis import strategies as st
 from mxnet import autograd, np, npx
 
 import d2lmulti
-from d2lmulti import checkpoint_files, resume, same_training
+from d2lmulti import checkpoint_files, resume
 from d2lmulti.checkpoint import (
     Checkpoint,
     load_checkpoint,
     save_checkpoint,
 )
 from d2lmulti.cluster import cluster
-from d2lmulti.learning import large_batch
 from d2lrun import JobFailed, Limits, launch
 
 TESTS = str(pathlib.Path(__file__).parents[1])  # for helpers
@@ -284,8 +281,15 @@ OPTIMIZERS = {
 }
 
 
-@pytest.mark.parametrize('update', OPTIMIZERS)
-@pytest.mark.parametrize('shares', [[1, 1], [50, 10, 1], [1, 2, 3, 4]])
+@pytest.mark.parametrize(
+    'update, shares',
+    [
+        ('SGD', [1, 1]),
+        ('momentum', [1, 2, 3, 4]),
+        ('Adam', [50, 10, 1]),
+        ('Adam', [1, 2, 3, 4]),
+    ],
+)
 def test_any_split_takes_the_step_of_one_worker(update, shares):
     many = steps_in_turn(
         len(shares), shares, num_micro_batches=2, **weighted_options(update)
@@ -359,6 +363,15 @@ def descend_clipped(max_norm, batches):
     return params
 
 
+@pytest.mark.parametrize('weight', [lambda y: 1, len])
+def test_a_mean_over_workers_or_examples_is_noticed(weight):
+    found = steps_in_turn(2, [3, 1], loss=weighted_loss, count=weight)
+    results = float32_results(
+        functools.partial(descend_clipped, 1e9), list(batches_of(122))
+    )
+    assert d2lmulti.network.rounding_ratio(found, results) > 100
+
+
 def test_a_minibatch_without_weight_changes_nothing():
     found = steps_in_turn(
         2,
@@ -368,46 +381,6 @@ def test_a_minibatch_without_weight_changes_nothing():
         max_norm=1.0,
     )
     assert d2lmulti.training.max_difference(found, tiny_init(0)) == 0
-
-
-STEP_BUGS = {
-    'weighted by worker': (
-        cluster.cluster_step,
-        'as_weight(count(y))',
-        '1',
-    ),
-    'weighted by example': (
-        cluster.cluster_step,
-        'as_weight(count(y))',
-        'len(y)',
-    ),
-    'only the last part counts': (
-        large_batch.accumulate_gradients,
-        'total += param.grad',
-        'total[:] = param.grad',
-    ),
-    'a mean on each worker': (
-        d2lmulti.backward,
-        'y).sum()',
-        'y).mean()',
-    ),
-    'not divided': (
-        cluster.scale_gradients,
-        'grad /= np.where(weight == 0, 1, weight)',
-        'grad /= 1',
-    ),
-}
-
-
-@pytest.mark.parametrize('bug', STEP_BUGS)
-def test_bug_in_the_step_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, *STEP_BUGS[bug])
-    with pytest.raises(AssertionError):
-        assert_weighted_mean(0.2)
-        assert_weighted_mean(1e9)
-        assert_right(
-            steps_in_turn(2, [1, 5], num_micro_batches=2), steps_of_one()
-        )
 
 
 # What needs real workers is done by one job of three, part after part: a job
@@ -690,17 +663,6 @@ def assert_rank_order():
 
 def test_rows_are_added_in_the_order_of_the_ranks():
     assert_rank_order()
-
-
-@pytest.mark.parametrize(
-    'old, new',
-    [('table[1:]', 'table[:0:-1]'), ('table[:] = 0', 'pass')],
-)
-def test_bug_in_the_rank_order_is_caught(monkeypatch, old, new):
-    kind = cluster.RankOrderAllreduce
-    put_in_method(monkeypatch, kind, '__call__', old, new)
-    with pytest.raises(AssertionError):
-        assert_rank_order()
 
 
 TRAIN = f"""
@@ -1031,7 +993,6 @@ def data_with(change_X=0, change_y=0):
 
 
 BEFORE_AND_AFTER = {
-    'tried loss (dropout)': ({'net': make_net()}, {'net': make_net(0.3)}),
     'tried loss (activation)': (
         {'net': make_net()},
         {'net': make_net(activation=np.sin)},
@@ -1042,7 +1003,6 @@ BEFORE_AND_AFTER = {
         {'update': lambda *args: d2lmulti.adam(*args, beta2=0.99)},
     ),
     'schedule': ({'schedule': rates(0.01)}, {'schedule': rates(0.02)}),
-    'data': ({}, {'data': data_with(change_X=0.01)}),
     'data (labels)': ({}, {'data': data_with(change_y=1)}),
 }
 train_little = functools.partial(
@@ -1107,13 +1067,12 @@ FREE = {  # change no step: how long, what is written, what is measured
     'elastic': True,
 }
 BEFORE_AND_NOW = [
-    (name, before, now)
-    for name, (one, other, _) in OPTIONS.items()
-    for before, now in (
-        ({}, {name: one}),
-        ({name: one}, {}),
-        ({name: one}, {name: other}),
-    )
+    *(
+        (name, {name: one}, {name: other})
+        for name, (one, other, _) in OPTIONS.items()
+    ),
+    ('max_norm', {}, {'max_norm': 0.01}),
+    ('max_norm', {'max_norm': 0.01}, {}),
 ]
 
 
@@ -1137,22 +1096,6 @@ def test_an_option_that_is_new_gone_or_changed_is_refused(
     assert_options_count(tmp_path, name, before, now)
 
 
-@pytest.mark.parametrize(
-    'old, new, before, now',
-    [
-        ('{**saved, **wanted}', 'wanted', {'max_norm': 0.01}, {}),
-        ('{**saved, **wanted}', 'saved', {}, {'max_norm': 0.01}),
-        ('name in ROUNDING and', '', {'max_norm': 0.01}, {}),
-    ],
-)
-def test_a_bug_in_comparing_options_is_caught(
-    tmp_path, monkeypatch, old, new, before, now
-):
-    put_in(monkeypatch, same_training.check_settings, old, new)
-    with pytest.raises((AssertionError, pytest.fail.Exception)):
-        assert_options_count(tmp_path, 'max_norm', before, now)
-
-
 def test_each_option_counts_or_changes_no_step():
     steps = inspect.signature(cluster.cluster_step).parameters.values()
     known = {p.name for p in steps if p.kind == p.KEYWORD_ONLY}
@@ -1163,8 +1106,8 @@ def test_each_option_counts_or_changes_no_step():
 @pytest.mark.parametrize(
     'first, then',
     [
-        *(({}, {name: value}) for name, value in FREE.items()),
-        *(({name: value}, {}) for name, value in FREE.items()),
+        ({}, FREE),
+        (FREE, {}),
         # What is meant without them may be said.
         ({}, {'max_norm': None, 'num_micro_batches': 1, 'update': None}),
         ({'max_norm': None, 'num_micro_batches': 1, 'update': None}, {}),
@@ -1198,13 +1141,9 @@ print('trained', flush=True)
 """
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
-    'first, then',
-    [
-        (['0.01'], []),
-        pytest.param([], ['0.01'], marks=pytest.mark.ci),
-        pytest.param(['0.01'], ['0.02'], marks=pytest.mark.ci),
-    ],
+    'first, then', [(['0.01'], []), ([], ['0.01']), (['0.01'], ['0.02'])]
 )
 def test_a_job_goes_on_with_its_own_clipping_only(tmp_path, first, then):
     folder = tmp_path / 'checkpoints'
@@ -1253,42 +1192,6 @@ def test_functions_that_work_are_not_warned_of(tmp_path):
         warnings.simplefilter('error')
         warnings.filterwarnings('ignore', 'ndarray.ctx has been renamed')
         train_little(tmp_path, update=Momentum(0.9))
-
-
-SETTINGS_BUGS = {
-    'the rule is not tried': (
-        resume.try_functions,
-        'if update:',
-        'if False:',
-        'tried update',
-    ),
-    'the rule is tried once': (
-        resume.try_functions,
-        'num_steps=3',
-        'num_steps=1',
-        'tried update',
-    ),
-    'the network is tried as in a test': (
-        resume.try_functions,
-        'autograd.record()',
-        'autograd.record(train_mode=False)',
-        'tried loss (dropout)',
-    ),
-    'only the first epoch of the schedule': (
-        same_training.epoch_sums,
-        'range(0, len(texts), num_steps)',
-        'range(1)',
-        'schedule',
-    ),
-}
-
-
-@pytest.mark.parametrize('bug', SETTINGS_BUGS)
-def test_bug_in_the_settings_is_caught(bug, monkeypatch, tmp_path):
-    *mutation, name = SETTINGS_BUGS[bug]
-    put_in(monkeypatch, *mutation)
-    with pytest.raises(pytest.fail.Exception):
-        assert_refused(tmp_path, name)
 
 
 class FailAt:
@@ -1376,36 +1279,6 @@ def assert_ends_with_the_last_good_file(folder, case):
     assert all(onp.isfinite(param).all() for param in state.params)
     if step is not None:
         assert (state.epoch, state.step) == (step // 5, step % 5 // 2 * 2)
-
-
-NOT_FINITE_BUGS = {
-    'looked at after the file': (
-        'nan in an update',
-        'finish_step',
-        'self.check_finite(replicas)',
-        'pass',
-    ),
-    'only infinity': (
-        'nan in an update',
-        'check_finite',
-        'if onp.isfinite(norms).all()',
-        'if not onp.isinf(norms).any()',
-    ),
-    'only on the first device': (
-        'nan on another device, in the last step',
-        'check_finite',
-        'if onp.isfinite(norms).all()',
-        'if onp.isfinite(norms[0])',
-    ),
-}
-
-
-@pytest.mark.parametrize('bug', NOT_FINITE_BUGS)
-def test_bug_in_what_is_not_finite_is_caught(bug, monkeypatch, tmp_path):
-    case, *mutation = NOT_FINITE_BUGS[bug]
-    put_in_method(monkeypatch, resume.Training, *mutation)
-    with pytest.raises((AssertionError, pytest.fail.Exception)):
-        assert_ends_with_the_last_good_file(tmp_path, case)
 
 
 @pytest.mark.parametrize(
@@ -1533,33 +1406,6 @@ def test_a_state_that_would_not_resume_exactly_is_refused(
 
 # Each real bug, put in on purpose: the test of its property must fail.
 
-RESUME_BUGS = {
-    'the epoch starts over': (
-        resume.Training,
-        'rows_left',
-        'start = time.perf_counter()',
-        'start = time.perf_counter(); self.state.step = 0',
-    ),
-    'the next epoch is taken for this one': (
-        resume.Training,
-        'rows_left',
-        'self.batches.rows(self.state.epoch)',
-        'self.batches.rows(self.state.epoch + (self.state.step > 0))',
-    ),
-    'the schedule starts over': (
-        resume.Training,
-        'rate',
-        'self.state.epoch * len(self.batches) + self.state.step',
-        'len(self.recent)',
-    ),
-    'the shares are not saved': (
-        resume.Training,
-        'load_or_init',
-        'state.shares or balanced_shares(',
-        'balanced_shares(',
-    ),
-}
-
 
 class EchoStore:
     """A store whose other worker does what this one does."""
@@ -1614,19 +1460,6 @@ def test_an_interruption_changes_nothing_with_adam_and_shares(
     )
 
 
-def test_a_state_that_is_not_saved_is_caught(monkeypatch, tmp_path):
-    put_in(
-        monkeypatch,
-        cluster.train_job,
-        'state.params, state.optimizer = replicas[0], states[0]',
-        'state.params = replicas[0]',
-    )
-    with pytest.raises(AssertionError):
-        assert_any_interruption_changes_nothing(
-            tmp_path / 'folder', monkeypatch, 4
-        )
-
-
 def test_a_second_job_in_a_folder_is_refused(tmp_path):
     # As the first one does.
     entry = checkpoint_files.claim_checkpoints(tmp_path)
@@ -1637,23 +1470,3 @@ def test_a_second_job_in_a_folder_is_refused(tmp_path):
     assert train_little(tmp_path, num_epochs=1) == train_little(
         tmp_path, num_epochs=1
     )
-
-
-@pytest.mark.parametrize('bug', RESUME_BUGS)
-def test_bug_in_resuming_is_caught(bug, monkeypatch, tmp_path):
-    put_in_method(monkeypatch, *RESUME_BUGS[bug])
-    with pytest.raises(AssertionError):
-        assert_any_interruption_changes_nothing(
-            tmp_path / 'folder', monkeypatch, 4
-        )
-
-
-def test_rows_that_no_worker_takes_are_caught(monkeypatch):
-    put_in(
-        monkeypatch,
-        cluster.worker_rows,
-        'shard_sizes(len(rows), shares)',
-        'shard_sizes(max(len(rows) - 1, len(shares)), shares)',
-    )
-    with pytest.raises(AssertionError):
-        test_workers_take_all_rows_once_longer_parts_first()

@@ -7,7 +7,6 @@ import numpy as onp
 import pytest
 from helpers import (
     minibatches,
-    put_in,
     reference_steps,
     replicas_on,
     roundings,
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 from mxnet import np
 
 import d2lmulti
-from d2lmulti import training
 from d2lmulti.communication import collectives
 
 ALGORITHMS = {
@@ -31,12 +29,6 @@ each_algorithm = pytest.mark.parametrize('name', ALGORITHMS)
 few = settings(max_examples=60)
 
 
-def algorithm_named(name):
-    """Look the function up when it is needed: a mutation may be put in."""
-    function = ALGORITHMS[name]
-    return getattr(d2lmulti, function.__name__)
-
-
 def whole_numbers(k, shape, dtype, seed=0):
     """Arrays whose sums are exact in any order, one on each of k devices."""
     values = onp.random.RandomState(seed).randint(-9, 9, [k] + list(shape))
@@ -47,7 +39,7 @@ def whole_numbers(k, shape, dtype, seed=0):
 
 def assert_sum(name, k, shape, dtype='float32', seed=0):
     values, data = whole_numbers(k, shape, dtype, seed)
-    algorithm_named(name)(tuple(data))
+    ALGORITHMS[name](tuple(data))
     for i, array in enumerate(data):
         assert array.ctx == mx.cpu(i) and array.shape == tuple(shape)
         assert array.dtype == onp.dtype(dtype)
@@ -82,7 +74,7 @@ def test_any_shape_on_any_number_of_devices(data):
 @pytest.mark.parametrize('k', [2, 3, 8])
 def test_views_change_their_arrays_and_nothing_beside_them(name, k):
     values, data = whole_numbers(k, [20], 'float32')
-    algorithm_named(name)([array[3:16] for array in data])
+    ALGORITHMS[name]([array[3:16] for array in data])
     for array, before in zip(data, values):
         found = array.asnumpy()
         assert (found[3:16] == values.sum(axis=0)[3:16]).all()
@@ -93,7 +85,7 @@ def test_views_change_their_arrays_and_nothing_beside_them(name, k):
 @each_algorithm
 def test_several_arrays_on_one_device(name):
     data = [np.full(5, i, ctx=mx.cpu(i % 2)) for i in range(4)]
-    algorithm_named(name)(data)
+    ALGORITHMS[name](data)
     assert all((array.asnumpy() == 6).all() for array in data)
 
 
@@ -112,14 +104,14 @@ def test_several_arrays_on_one_device(name):
 )
 def test_what_cannot_be_summed_is_refused(name, data, error):
     with pytest.raises(error):
-        algorithm_named(name)(data)
+        ALGORITHMS[name](data)
 
 
 @each_algorithm
 def test_one_array_twice_is_refused(name):
     array = np.ones(3)
     with pytest.raises(ValueError, match='twice'):
-        algorithm_named(name)([array, array])
+        ALGORITHMS[name]([array, array])
     assert (array.asnumpy() == 1).all()
 
 
@@ -138,9 +130,7 @@ def closed_form(name, k, size):
 
 def assert_sends_its_closed_form(name, k):
     data = whole_numbers(k, [840], 'float32')[1]
-    sent = d2lmulti.communication.collectives.count_sent(
-        algorithm_named(name), data
-    )
+    sent = collectives.count_sent(ALGORITHMS[name], data)
     assert len(sent) == k and max(sent) == closed_form(name, k, 840)
     if name in ('direct', 'ring'):
         assert len(set(sent)) == 1
@@ -160,9 +150,7 @@ def test_bytes_and_messages_are_those_of_the_formula(name, k):
 )
 def test_ragged_slices_stay_within_the_bound(name, k, size):
     data = whole_numbers(k, [size], 'float32')[1]
-    for num_bytes, messages in d2lmulti.communication.collectives.count_sent(
-        algorithm_named(name), data
-    ):
+    for num_bytes, messages in collectives.count_sent(ALGORITHMS[name], data):
         assert num_bytes <= 2 * (k - 1) * 4 * math.ceil(size / k)
         assert messages <= 2 * (k - 1)
 
@@ -170,7 +158,7 @@ def test_ragged_slices_stay_within_the_bound(name, k, size):
 def test_counting_leaves_copyto_as_it_was_also_after_an_error():
     copyto = np.ndarray.copyto
     with pytest.raises(ValueError):
-        d2lmulti.communication.collectives.count_sent(
+        collectives.count_sent(
             d2lmulti.ring_allreduce, [np.ones(2), np.ones(3, ctx=mx.cpu(1))]
         )
     assert np.ndarray.copyto is copyto
@@ -188,9 +176,7 @@ def test_counting_allows_copies_through_a_device_without_an_array():
 def test_folded_devices_send_one_array_and_the_others_as_many_as_p(k):
     p = 2 ** int(math.log2(k))
     data = whole_numbers(k, [840], 'float32')[1]
-    sent = d2lmulti.communication.collectives.count_sent(
-        d2lmulti.halving_doubling_allreduce, data
-    )
+    sent = collectives.count_sent(d2lmulti.halving_doubling_allreduce, data)
     exchanged = 2 * (p - 1) * 3360 // p
     messages = 2 * int(math.log2(p))
     assert sent == [
@@ -204,17 +190,12 @@ def test_folded_devices_send_one_array_and_the_others_as_many_as_p(k):
 
 
 @each_algorithm
-@pytest.mark.parametrize('size', [1, 5, 97])
-@pytest.mark.parametrize('k', range(2, 9))
+@pytest.mark.parametrize('k, size', [(3, 1), (4, 97), (5, 7), (8, 97)])
 def test_no_algorithm_moves_more_than_the_least_in_total(name, k, size):
     """Also where the sizes do not divide."""
     data = whole_numbers(k, [size], 'float32')[1]
-    sent = d2lmulti.communication.collectives.count_sent(
-        algorithm_named(name), data
-    )
-    total = sum(num_bytes for num_bytes, _ in sent)
-    assert total == 2 * (k - 1) * 4 * size
-    assert max(sent)[0] >= total / k  # the lower bound
+    sent = collectives.count_sent(ALGORITHMS[name], data)
+    assert sum(num_bytes for num_bytes, _ in sent) == 2 * (k - 1) * 4 * size
 
 
 @pytest.mark.parametrize('k', [2, 4, 8])
@@ -239,7 +220,7 @@ def assert_reduce_scatter_and_all_gather(k, size):
     right = values.sum(axis=0)
     slices = d2lmulti.split_slices(size, k)
     found = []
-    sent = d2lmulti.communication.collectives.count_sent(
+    sent = collectives.count_sent(
         lambda data: found.append(d2lmulti.reduce_scatter(data)), data
     )
     (parts,) = found
@@ -253,7 +234,7 @@ def assert_reduce_scatter_and_all_gather(k, size):
     assert [num_bytes for num_bytes, _ in sent] == [
         4 * (size - length) for length in lengths
     ]
-    sent = d2lmulti.communication.collectives.count_sent(
+    sent = collectives.count_sent(
         lambda data: d2lmulti.all_gather(parts, data), data
     )
     assert [num_bytes for num_bytes, _ in sent] == [
@@ -317,9 +298,7 @@ def test_parts_that_do_not_fit_are_refused(parts, error):
 
 def test_counting_refuses_two_arrays_on_one_device():
     with pytest.raises(ValueError, match='twice'):
-        d2lmulti.communication.collectives.count_sent(
-            d2lmulti.allreduce, [np.ones(2), np.ones(2)]
-        )
+        collectives.count_sent(d2lmulti.allreduce, [np.ones(2), np.ones(2)])
 
 
 def test_a_column_of_an_array_is_a_copy_so_its_sum_stays_there():
@@ -410,227 +389,43 @@ def test_lists_that_cannot_be_summed_are_refused(device_arrays, error):
 
 
 @each_algorithm
-@pytest.mark.parametrize('k', [1, 2, 3, 4])
-@pytest.mark.parametrize('sizes', [(61,), (12, 13)])
-def test_training_takes_the_same_steps_with_any_algorithm(name, k, sizes):
+@pytest.mark.parametrize('k', [2, 3, 4])
+def test_training_takes_the_same_steps_with_any_algorithm(name, k):
+    sizes = 12, 13
     devices = [mx.cpu(i) for i in range(k)]
     replicas = replicas_on(devices, 'float64')
     for X, y in minibatches(sizes):
         d2lmulti.train_batch(
-            X, y, replicas, devices, 0.1, allreduce=algorithm_named(name)
+            X, y, replicas, devices, 0.1, allreduce=ALGORITHMS[name]
         )
     for replica in replicas:
         assert roundings(replica, reference_steps(sizes)) <= 1
 
 
-def test_train_uses_the_algorithm_that_it_is_given():
-    data = [part[:64] for part in d2lmulti.read_fashion_mnist()]
-    calls = []
-
-    def counted(arrays):
-        calls.append(len(arrays))
-        d2lmulti.ring_allreduce(arrays)
-
-    d2lmulti.train(2, 32, 0.1, num_epochs=1, data=data, allreduce=counted)
-    assert calls == [2] * 8 * 2  # eight parameters, two steps
+def rebinding(data):
+    total = sum(array.copyto(data[0].ctx) for array in data)
+    data = [total.copyto(array.ctx) for array in data]
 
 
-PHASE_BUGS = {
-    'a part that is a view': (
-        collectives.reduce_scatter,
-        'views[j].copy()',
-        'views[j]',
-    ),
-    'a part on another device': (
-        collectives.reduce_scatter,
-        'return parts',
-        'return [part.copyto(data[0].ctx) for part in parts]',
-    ),
-    'the first array not overwritten': (
-        collectives.all_gather,
-        'range(len(data)):',
-        'range(1, len(data)):',
-    ),
-    'parts in another order': (
-        collectives.all_gather,
-        'enumerate(parts)',
-        'enumerate(reversed(parts))',
-    ),
-}
+def averaging(data):
+    d2lmulti.ring_allreduce(data)
+    for array in data:
+        array /= len(data)
 
 
-@pytest.mark.parametrize('bug', PHASE_BUGS)
-def test_bug_in_a_phase_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, *PHASE_BUGS[bug])
-    with pytest.raises(AssertionError):
-        assert_reduce_scatter_and_all_gather(4, 12)
-
-
-RING_BUGS = {
-    'reduce-scatter stops one step early': (
-        'range(k - 1):  # reduce-scatter',
-        'range(k - 2):',
-    ),
-    'all-gather stops one step early': (
-        'range(k - 1):  # all-gather',
-        'range(k - 2):',
-    ),
-    'one step too many': ('range(k - 1):  # reduce-scatter', 'range(k):'),
-    'a slice added twice': ('+= sent[i]', '+= 2 * sent[i]'),
-    'added instead of replaced': (
-        'slices[i][j].copyto(slices[(i + 1) % k][j])',
-        'slices[(i + 1) % k][j] += slices[i][j].copyto(data[(i + 1) % k].ctx)',
-    ),
-    'the wrong slice passed on': (
-        'j = (i + 1 - step) % k',
-        'j = (i - step) % k',
-    ),
-}
-
-
-@pytest.mark.parametrize('bug', RING_BUGS)
-def test_bug_in_the_ring_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, d2lmulti.ring_allreduce, *RING_BUGS[bug])
+@pytest.mark.parametrize('wrong', [rebinding, averaging])
+def test_a_wrong_sum_is_noticed(monkeypatch, wrong):
+    monkeypatch.setitem(ALGORITHMS, 'ring', wrong)
     with pytest.raises(AssertionError):
         assert_sum('ring', 4, [97])
+
+
+def test_an_array_that_is_sent_twice_is_noticed(monkeypatch):
+    def sending_twice(data):
+        d2lmulti.ring_allreduce(data)
+        data[0].copyto(data[1])
+
+    monkeypatch.setitem(ALGORITHMS, 'ring', sending_twice)
+    assert_sum('ring', 4, [97])  # the sum does not show it
+    with pytest.raises(AssertionError):
         assert_sends_its_closed_form('ring', 4)
-
-
-SUM_BUGS = {
-    'direct forgets one device': (
-        collectives.reduce_scatter,
-        'range(1, len(data))',
-        'range(2, len(data))',
-    ),
-    'direct sends to all but one': (
-        collectives.all_gather,
-        'for step in range(len(data)):',
-        'for step in range(len(data) - 1):',
-    ),
-    'tree without one device': (
-        collectives.tree_allreduce,
-        'for total, array in pairs:',
-        'for total, array in pairs[1:]:',
-    ),
-    'the mean in place of the sum': (
-        collectives.tree_allreduce,
-        'for total, array in reversed(pairs):',
-        'data[0][:] = data[0] / len(data)\n'
-        '    for total, array in reversed(pairs):',
-    ),
-    'slices that overlap': (
-        collectives.split_views,
-        'flat[part]',
-        'flat[part.start:part.stop + 1]',
-    ),
-    'slices that are copies': (
-        collectives.split_views,
-        'array.reshape_view(-1)',
-        'array.reshape(-1).copy()',
-    ),
-}
-
-
-@pytest.mark.parametrize('bug', SUM_BUGS)
-def test_bug_in_a_sum_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, *SUM_BUGS[bug])
-    with pytest.raises((AssertionError, ValueError)):
-        for name in ('direct', 'tree'):
-            assert_sum(name, 4, [97])
-            assert_sends_its_closed_form(name, 4)
-
-
-def test_a_slice_that_is_sent_twice_is_caught(monkeypatch):
-    put_in(
-        monkeypatch,
-        d2lmulti.all_gather,
-        '    for step in range(len(data)):',
-        '    parts[0].copyto(slices[1][0])\n    for step in range(len(data)):',
-    )
-    assert_sum('direct', 4, [97])  # the sum does not show it
-    with pytest.raises(AssertionError):
-        assert_sends_its_closed_form('direct', 4)
-
-
-HALVING_BUGS = {
-    'the others are not folded in': (
-        'array += extra.copyto(array.ctx)',
-        'array += 0',
-    ),
-    'the sum does not return to the others': (
-        'array.copyto(extra)',
-        'array.copy()',
-    ),
-    'halves of other pairs are summed': (
-        'for same_half in zip(*halves):',
-        'for same_half in halves:',
-    ),
-    'the halving stops after one step': (
-        'halving_doubling_allreduce(same_half)',
-        'None',
-    ),
-    'the sums are not gathered': (
-        'all_gather(both_halves, pair)',
-        'None',
-    ),
-    'halves in another order': (
-        'all_gather(both_halves, pair)',
-        'all_gather([h.copy() for h in both_halves[::-1]], pair)',
-    ),
-    'pairs that leave a device out': (
-        'data[k // 2:k]',
-        'data[k // 2:k - 1]',
-    ),
-    'whole arrays are exchanged': (
-        'halves = [reduce_scatter(pair) for pair in pairs]',
-        '[tree_allreduce(pair) for pair in pairs]\n    halves = []',
-    ),
-}
-
-
-@pytest.mark.parametrize('bug', HALVING_BUGS)
-def test_bug_in_halving_and_doubling_is_caught(bug, monkeypatch):
-    put_in(
-        monkeypatch, d2lmulti.halving_doubling_allreduce, *HALVING_BUGS[bug]
-    )
-    with pytest.raises((AssertionError, ValueError)):
-        for k in (4, 6):
-            assert_sum('halving', k, [96])
-            assert_sends_its_closed_form('halving', k)
-
-
-BUCKET_BUGS = {
-    'arrays that overlap': (
-        collectives.fill_buckets,
-        'slice(end - array.size, end)',
-        'slice(end - array.size, end) if i != 1 else slice(0, array.size)',
-    ),
-    'sums not copied back': (
-        collectives.bucket_allreduce,
-        'part.copyto(array)',
-        'part.copy()',
-    ),
-    'arrays not copied in': (
-        collectives.bucket_allreduce,
-        'array.copyto(part)',
-        'part[:] = 0',
-    ),
-    'the first device only': (
-        collectives.bucket_allreduce,
-        'zip(device_arrays, sums)',
-        'zip(device_arrays, sums[:1])',
-    ),
-}
-
-
-@pytest.mark.parametrize('bug', BUCKET_BUGS)
-def test_bug_in_the_bucket_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, *BUCKET_BUGS[bug])
-    with pytest.raises((AssertionError, ValueError)):
-        assert_buckets_hold_the_sums(3, 1 << 20, d2lmulti.allreduce)
-
-
-def test_an_algorithm_that_is_not_used_is_caught(monkeypatch):
-    put_in(monkeypatch, training.train, ' allreduce)', ' lambda data: None)')
-    with pytest.raises(AssertionError):
-        test_train_uses_the_algorithm_that_it_is_given()

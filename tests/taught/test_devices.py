@@ -2,7 +2,6 @@
 
 import mxnet as mx
 import pytest
-from helpers import put_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mxnet import gluon, np
@@ -15,6 +14,7 @@ from d2lmulti.checks import sizes_of_slices
 @pytest.mark.parametrize('k', [1, 2, 7, 64])
 def test_devices_are_distinct(k):
     assert len(set(d2lmulti.try_devices(k))) == k
+    assert all(isinstance(c, mx.Context) for c in d2lmulti.try_devices(k))
 
 
 def assert_slices_are_fair(n, k):
@@ -47,20 +47,6 @@ def test_invalid_arguments_of_split_slices(n, k, error):
         d2lmulti.split_slices(n, k)
 
 
-SLICE_BUGS = {
-    'remainder lost': ('i * size + min(i, longer)', 'i * size'),
-    'longer parts last': ('min(i, longer)', 'max(0, i - k + longer)'),
-    'one more for the first only': ('min(i, longer)', 'longer * (i > 0)'),
-}
-
-
-@pytest.mark.parametrize('bug', SLICE_BUGS)
-def test_bug_in_the_slices_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, d2lmulti.split_slices, *SLICE_BUGS[bug])
-    with pytest.raises(AssertionError):
-        assert_slices_are_fair(11, 4)
-
-
 def test_only_explicit_copies_between_devices_are_recorded():
     x, other = np.ones((3, 5)), mx.cpu(1)
     target = np.zeros((3, 5), ctx=other)
@@ -71,10 +57,19 @@ def test_only_explicit_copies_between_devices_are_recorded():
             x.copyto(target),
             x.copyto(mx.cpu(0)),
             x.copy(),
+            x[0, :1].copyto(other),
             x[:0].copyto(other),
         )
     )
-    assert copies == [(mx.cpu(0), other, 60)] * 3
+    assert copies == [(mx.cpu(0), other, n) for n in (60, 60, 60, 4)]
+
+
+def test_a_copy_that_is_recorded_is_made():
+    made = []
+    d2lmulti.devices.record_copies(
+        lambda: made.append(np.ones(3).copyto(mx.cpu(1)))
+    )
+    assert made[0].ctx == mx.cpu(1) and (made[0] == 1).all()
 
 
 def copies_of_gluon():
@@ -86,17 +81,6 @@ def copies_of_gluon():
 
 def test_copies_by_gluon_are_recorded():
     assert copies_of_gluon() == [(mx.cpu(0), mx.cpu(1), 24)]
-
-
-def test_copies_by_gluon_that_go_unrecorded_are_caught(monkeypatch):
-    put_in(
-        monkeypatch,
-        d2lmulti.devices.record_copies,
-        'as_in_context=np.ndarray.as_in_ctx',
-        '',
-    )
-    with pytest.raises(AssertionError):
-        test_copies_by_gluon_are_recorded()
 
 
 def test_copying_is_as_before_once_the_record_is_made():
@@ -112,25 +96,32 @@ def test_a_direct_read_is_no_recorded_copy():
     assert d2lmulti.devices.record_copies(lambda: a + b) == []
 
 
-def assert_drains_on_both_sides(monkeypatch):
+def test_the_median_of_the_runs_after_the_first_is_their_time(monkeypatch):
+    lengths = [100.0, 7.0, 1.0, 3.0]  # the first is the warm-up
+    clock = iter([t for n in lengths for t in (50.0, 50.0 + n)])
+    monkeypatch.setattr(devices.time, 'perf_counter', lambda: next(clock))
+    seconds = d2lmulti.devices.median_seconds(lambda: None, num_runs=3)
+    assert seconds == 3.0
+
+
+def assert_drains_on_both_sides(clock, monkeypatch):
     events = []
     monkeypatch.setattr(
         devices.npx, 'waitall', lambda: events.append('waitall')
     )
-    d2lmulti.devices.median_seconds(lambda: events.append('work'), num_runs=2)
+    clock(lambda: events.append('work'), num_runs=2)
     assert events == ['waitall', 'work', 'waitall'] * 3
 
 
 def test_timing_drains_the_engine_on_both_sides(monkeypatch):
-    assert_drains_on_both_sides(monkeypatch)
+    assert_drains_on_both_sides(d2lmulti.devices.median_seconds, monkeypatch)
 
 
-def test_a_clock_that_stops_too_early_is_caught(monkeypatch):
-    put_in(
-        monkeypatch,
-        d2lmulti.devices.median_seconds,
-        'work()\n        npx.waitall()',
-        'work()',
-    )
+def test_a_clock_that_stops_too_early_is_noticed(monkeypatch):
+    def impatient(work, num_runs):
+        for _ in range(num_runs + 1):
+            devices.npx.waitall()
+            work()  # queues it, no more
+
     with pytest.raises(AssertionError):
-        assert_drains_on_both_sides(monkeypatch)
+        assert_drains_on_both_sides(impatient, monkeypatch)

@@ -6,7 +6,7 @@ import math
 import mxnet as mx
 import numpy as onp
 import pytest
-from helpers import put_in, roundings
+from helpers import roundings
 from mxnet import autograd, np, npx
 from test_update_rules import RULES, forgets_to_move
 
@@ -403,20 +403,24 @@ def test_norms_are_those_of_whole_parameters(lengths):
     assert_steps_equal_one_device(lengths, rule=lars)
 
 
-@pytest.mark.parametrize('max_norm', [1.0, 1e9])
-@pytest.mark.parametrize('lengths', [(1, 1, 1), (2, 2, 2), (1, 3, 3)])
+@pytest.mark.parametrize(
+    'lengths, max_norm',
+    [((1, 1, 1), 1.0), ((2, 2, 2), 1.0), ((1, 3, 3), 1.0), ((2, 2, 2), 1e9)],
+)
 def test_clipped_steps_equal_those_of_one_device(lengths, max_norm):
     """Adam's first steps hardly depend on a factor, momentum's do."""
     assert_steps_equal_one_device(lengths, max_norm=max_norm)
 
 
-@pytest.mark.parametrize('lengths', [(2, 2, 2), (3, 2, 1), (1, 1, 4)])
 @pytest.mark.parametrize(
-    'num_numbers, options',
-    [(1, {'max_norm': 1.0}), (2 * len(start()), {'update': lars})],
+    'num_numbers, options, lengths',
+    [
+        (1, {'max_norm': 1.0}, (2, 2, 2)),
+        (2 * len(start()), {'update': lars}, (3, 2, 1)),
+    ],
 )
 def test_norms_cost_one_number_each_on_every_axis(
-    lengths, num_numbers, options
+    num_numbers, options, lengths
 ):
     def bytes_of(**options):
         mesh, device_params, _ = on_mesh(*lengths)
@@ -465,192 +469,28 @@ def test_a_hierarchical_allreduce_sums(num_nodes, node_size, size):
     assert between == 2 * (num_nodes - 1) * size * 4
 
 
+# Invalid arguments
+
+
 def devices_of(n):
     return [mx.cpu(i) for i in range(n)]
 
 
-# Mutations
-
-LAYER_BUGS = {
-    'b_out on each device, before the sum': (
-        decoder_layer,
-        'h + m + p[5]',
-        'h + m + 2 * p[5]',
-    ),
-    'b2 left out': (decoder_layer, 'h + m + p[11]', 'h + m'),
-    'f without its allreduce': (
-        decoder_layer,
-        'after)\n    parts = record(tape, own_units',
-        'same)\n    parts = record(tape, own_units',
-    ),
-    'g before, f behind': (
-        decoder_layer,
-        'before, after = way',
-        'after, before = way',
-    ),
-    'all heads on each device': (
-        module.own_heads,
-        'own = num_heads * len(b_qkv) // 3 // len(W_out)',
-        'own = num_heads',
-    ),
-    'rows of W_qkv without regard to heads': (
-        layer_part,
-        '(3, num_heads) if j < 4 else (1, len(param))',
-        '(1, len(param))',
-    ),
-    'columns of W_out of other heads': (
-        layer_part,
-        'return whole[:, split_slices(blocks, k)[i]]',
-        'return whole[:, split_slices(blocks, k)[i - 1]]',
-    ),
-    'gradients that replace others': (
-        module.moved,
-        'array.grad[:] += grad',
-        'array.grad[:] += 2 * grad',
-    ),
-}
-STEP_BUGS = {
-    'groups of another axis': (
-        groups,
-        'list(mesh).index(axis), -1',
-        'list(mesh).index(axis) - 1, -1',
-    ),
-    'no sum of the norms': (
-        module.sum_over_mesh,
-        "not (axis == 'tensor' and is_split(j, n))",
-        "axis != 'tensor'",
-    ),
-    'split weights summed over tensor ranks': (
-        module.sum_over_mesh,
-        "not (axis == 'tensor' and is_split(j, n))",
-        'True',
-    ),
-    'the words of the own pipeline': (
-        module.run_pipeline,
-        '1 / num_words',
-        '1 / max(1, (y > 0).sum())',
-    ),
-    'the words of the own micro-batch': (
-        module.run_pipeline,
-        '1 / num_words',
-        '1 / max(1, (y[parts[i]] > 0).sum())',
-    ),
-    'positions that begin at 0 on each device': (
-        module.run_stage,
-        'stage,\n                    places)',
-        'stage,\n                    [own - own[0] for own in places])',
-    ),
-    'a mask without padding': (
-        module.causal_mask,
-        'np.maximum(is_padding, (',
-        'np.maximum(0 * is_padding, (',
-    ),
-    'no causal mask': (
-        module.causal_mask,
-        'place > place[:, None]',
-        'place > place[:, None] + 99',
-    ),
-    'E on the first stage only': (
-        shard_mesh,
-        '[{0, last}, {0},',
-        '[{0}, {0},',
-    ),
-    'a layer of another stage': (
-        shard_mesh,
-        'homes = [{p} for p, own',
-        'homes = [{last - p} for p, own',
-    ),
-    'gradients of one micro-batch': (
-        mesh_gradients,
-        "param.attach_grad('add')",
-        "param.attach_grad('write')",
-    ),
-    'the first pipeline gets all examples': (
-        mesh_gradients,
-        'run_pipeline(X[part], y[part]',
-        'run_pipeline(X, y',
-    ),
-}
+# Bugs that must be noticed
 
 
-NORM_BUGS = {
-    'what pipelines share counts twice': (
-        module.own_squares,
-        'else len(holders)',
-        'else mesh["tensor"]',
-    ),
-    'what tensor ranks share counts on each': (
-        module.own_squares,
-        'else len(holders)',
-        'else 1',
-    ),
-    'heads count only in part': (
-        module.own_squares,
-        '1 if is_split(j, n) else len(holders)',
-        'len(holders)',
-    ),
-    'no sum over one axis': (
-        module.sum_over_ranks,
-        'for axis in mesh',
-        'for axis in [*mesh][:2]',
-    ),
-    'each rank clips by its own norm': (
-        module.clip_parts,
-        'sum_over_ranks(totals, mesh)',
-        'pass',
-    ),
-    'the sum of squares is taken for the norm': (
-        module.clip_parts,
-        'total.item() ** 0.5',
-        'total.item()',
-    ),
-}
-
-
-@pytest.mark.parametrize('bug', NORM_BUGS)
-def test_bug_in_a_norm_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, *NORM_BUGS[bug])
+def test_a_rank_that_clips_by_its_own_norm_is_noticed(monkeypatch):
+    monkeypatch.setattr(module, 'sum_over_ranks', lambda rows, mesh: None)
     with pytest.raises(AssertionError):
-        assert_steps_equal_one_device((2, 2, 2), rule=lars)  # for ratios
         assert_steps_equal_one_device((2, 2, 2), max_norm=1.0)
 
 
-@pytest.mark.parametrize('bug', LAYER_BUGS)
-def test_bug_in_a_layer_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, *LAYER_BUGS[bug])
-    with pytest.raises((AssertionError, mx.MXNetError, ValueError)):
-        assert_layer_equals_one_device(2, WHOLE)
-        assert_layer_equals_one_device(2, POSITIONS)
+def test_a_step_that_sums_over_the_replicas_twice_is_noticed(monkeypatch):
+    right = module.mesh_gradients
 
+    def also_over_data(*arguments, axes):
+        return right(*arguments, axes=('data', *axes))
 
-@pytest.mark.parametrize('bug', STEP_BUGS)
-def test_bug_in_the_step_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, *STEP_BUGS[bug])
-    with pytest.raises(
-        (AssertionError, mx.MXNetError, ValueError, AttributeError)
-    ):
-        assert_equals_one_device((2, 2, 2))
-
-
-def test_a_step_with_the_sum_over_data_twice_is_caught(monkeypatch):
-    put_in(
-        monkeypatch,
-        train_batch_mesh,
-        "axes=('pipeline', 'tensor')",
-        "axes=('data', 'pipeline', 'tensor')",
-    )
+    monkeypatch.setattr(module, 'mesh_gradients', also_over_data)
     with pytest.raises(AssertionError):
         assert_steps_equal_one_device((2, 1, 1))
-
-
-def test_nodes_of_every_other_device_are_caught(monkeypatch):
-    put_in(
-        monkeypatch,
-        hierarchical_allreduce,
-        'data[rank:rank + node_size]\n             for rank in range(0, '
-        'len(data), node_size)',
-        'data[rank::len(data) // node_size]\n             for rank in range('
-        'len(data) // node_size)',
-    )
-    with pytest.raises(AssertionError):
-        test_a_hierarchical_allreduce_sums(2, 4, 24)

@@ -239,9 +239,10 @@ ENDLESS = (
     + """
 devices = [mx.cpu(0), mx.cpu(1)]
 replicas = [d2lmulti.get_params(d2lmulti.init_params(), c) for c in devices]
-train_iter, test_iter = d2lmulti.load_fashion_mnist(256)
+X, y, *_ = d2lmulti.read_fashion_mnist()
+data = d2lmulti.Minibatches(X[:256], y[:256], 64)
 while True:
-    for X, y in train_iter:
+    for X, y in data:
         d2lmulti.train_batch(X, y, replicas, devices, 0.1)
         npx.waitall()
         print('step')
@@ -250,7 +251,7 @@ while True:
 AFTERWARDS = """
 npx.waitall()
 print(all((p.asnumpy() == q.asnumpy()).all() for p, q in zip(*replicas)),
-      0 <= d2lmulti.evaluate_accuracy(replicas, test_iter, devices) <= 1,
+      0 <= d2lmulti.evaluate_accuracy(replicas, data, devices) <= 1,
       train())
 """
 

@@ -9,7 +9,7 @@ import mxnet as mx
 import nbformat
 import numpy as onp
 import pytest
-from helpers import put_in, roundings
+from helpers import roundings
 from mxnet import autograd, np, npx
 
 from d2lmulti.devices import record_copies
@@ -29,11 +29,8 @@ from d2lmulti.model_parallelism.sequences_experts import (
     drop_rows,
     expert_gradients,
     leaves,
-    moved,
     ring_attention,
     ring_backward,
-    run_backward,
-    run_experts,
     sequence_gradients,
     split_plain,
     split_zigzag,
@@ -139,8 +136,8 @@ def assert_equals_formula(k, length, causal, split=split_plain, scale=1.0):
 
 @each_split
 @causal_or_not
-@pytest.mark.parametrize('length', [1, 4, 13])
-@pytest.mark.parametrize('k', [1, 2, 3, 4, 5])
+@pytest.mark.parametrize('length', [1, 13])
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
 def test_ring_attention_equals_the_formula(k, length, causal, split):
     assert_equals_formula(k, length, causal, split)
 
@@ -341,18 +338,6 @@ def test_bytes_are_those_of_the_formula(k, split):
         assert found == formula(k, n, length, num_layers)
 
 
-def test_bytes_sent_twice_are_caught(monkeypatch):
-    put_in(
-        monkeypatch,
-        ring_backward,
-        'blocks = pass_on([block[3 * is_last:] for block in blocks])',
-        'blocks = [b[3 * is_last:] for b in pass_on(blocks)]',
-    )
-    assert_equals_formula(3, 13, False)  # right, but with keys and values
-    with pytest.raises(AssertionError):
-        assert ring_bytes(3, 1, 8, 1) == formula(3, 1, 8, 1)
-
-
 def test_no_array_is_as_large_as_all_weights():
     """A device holds the scores of one block."""
     arrays, is_padding = attention_data(1, 16)
@@ -382,6 +367,7 @@ def test_all_to_all_brings_each_part_to_its_device():
 
 # All-to-all over heads, from the chapter's cells
 
+
 CHAPTER = (
     pathlib.Path(__file__)
     .parents[2]
@@ -390,18 +376,17 @@ CHAPTER = (
 WAYS = {'ulysses': 'to_heads', 'ulysses-attend': 'attend_heads'}
 
 
-def heads_names(old='', new=''):
-    """Return what the cells define, with `old` replaced by `new`."""
+def heads_names():
+    """Return what the cells define."""
     source = '\n'.join(
         cell.source
         for cell in nbformat.read(CHAPTER, 4).cells
         if cell.id in WAYS
     )
     assert all(f'def {name}(' in source for name in WAYS.values())
-    assert not old or source.count(old) == 1
     names = dict(vars(sequences_experts))
     names['attention_weights'] = transformer.attention_weights
-    exec(source.replace(old, new) if old else source, names)
+    exec(source, names)
     return names
 
 
@@ -412,11 +397,13 @@ def assert_heads_equal_one_device(attend, *arguments, **options):
 
 @each_split
 @causal_or_not
-@pytest.mark.parametrize('num_heads', [4, 8])
+@pytest.mark.parametrize('num_heads, lengths', [(4, (13, 2)), (8, (8,))])
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
-def test_heads_on_devices_equal_one_device(k, num_heads, causal, split):
+def test_heads_on_devices_equal_one_device(
+    k, num_heads, lengths, causal, split
+):
     """Also if k divides neither heads nor positions."""
-    for length in (13, 8, 2):
+    for length in lengths:
         assert_heads_equal_one_device(
             heads_names()['attend_heads'],
             *(k, length, causal, split),
@@ -497,54 +484,6 @@ def test_the_way_back_is_that_of_autograd():
     autograd.backward(outputs, grads)
     for array, grad in zip(arrays, names['to_positions'](grads, places)):
         assert array.ctx == grad.ctx and (array.grad == grad).all()
-
-
-HEADS_BUGS = {
-    'nothing comes back': (
-        'return moved(tape, means, back, there)',
-        'return moved(tape, means, back, lambda dOs: [0 * m for m in means])',
-    ),
-    'each device keeps the gradients of its own positions': (
-        'return to_positions(arrays, places)',
-        'found = to_positions(arrays, places)\n'
-        '        ends = [0, *onp.cumsum([a.shape[-3] for a in arrays])]\n'
-        '        own = [onp.zeros((a.shape[-3], 1, 1)) for a in found]\n'
-        '        for i, mask in enumerate(own):\n'
-        '            mask[ends[i]:ends[i + 1]] = 1\n'
-        '        return [a * np.array(mask, dtype=a.dtype, ctx=a.ctx)\n'
-        '                for a, mask in zip(found, own)]',
-    ),
-    'positions in the order of devices': (
-        'onp.concatenate(places).argsort()',
-        'onp.sort(onp.concatenate(places))',
-    ),
-    'heads of another device': ('own in heads]', 'own in heads[::-1]]'),
-    'no padding': ('[[is_padding] * k', '[[0 * is_padding] * k'),
-    'later words are seen': ('ones(2 * hiddens', 'zeros(2 * hiddens'),
-}
-
-
-@pytest.mark.parametrize('bug', HEADS_BUGS)
-def test_bug_in_the_heads_is_caught(bug):
-    attend = heads_names(*HEADS_BUGS[bug])['attend_heads']
-    with pytest.raises((AssertionError, mx.MXNetError, ValueError)):
-        for causal in (False, True):
-            assert_heads_equal_one_device(
-                attend, 3, 13, causal, split_zigzag, num_heads=4
-            )
-
-
-def test_more_numbers_than_needed_are_caught():
-    """Right, but queries, keys and values are sent twice."""
-    attend = heads_names(
-        'return to_heads(arrays, places)',
-        'return to_heads(to_positions(to_heads(arrays, places), places), '
-        'places)',
-    )['attend_heads']
-    assert_heads_equal_one_device(attend, 2, 8, True, num_heads=4)
-    assert attention_numbers(attend, 2, *SHAPES[0]) != heads_formula(
-        2, *SHAPES[0]
-    )
 
 
 # Experts
@@ -663,9 +602,9 @@ def assert_experts_equal_formula(
     return counts
 
 
-@pytest.mark.parametrize('capacity', [None, 1, 3])
+@pytest.mark.parametrize('capacity', [None, 2])
 @pytest.mark.parametrize('num_experts, num_choices', [(1, 1), (3, 2), (6, 1)])
-@pytest.mark.parametrize('k', [1, 2, 3, 4, 5])
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
 def test_experts_equal_the_formula(k, num_experts, num_choices, capacity):
     counts = assert_experts_equal_formula(
         k, 13, num_experts, num_choices, capacity
@@ -747,182 +686,23 @@ def test_bytes_of_the_all_to_alls(k, num_choices):
     assert sent - gradients - tokens == 4 * elsewhere * 8 * WIDTH
 
 
-# Mutations
-
-BUGS = {
-    'the sum is not corrected': (
-        add_block,
-        'old, A = total * np.exp(top - new_top)',
-        'old, A = total',
-    ),
-    'the largest score of the last block': (
-        add_block,
-        'np.maximum(top, S.max(axis=3, keepdims=True))',
-        'S.max(axis=3, keepdims=True) * 1 + 0 * top',
-    ),
-    'blocks that stay': (
-        sequences_experts.pass_on,
-        'blocks[i - 1]',
-        'blocks[i]',
-    ),
-    'the other way around the ring': (
-        sequences_experts.pass_on,
-        'blocks[i - 1]',
-        'blocks[(i + 1) % len(blocks)]',
-    ),
-    'positions of the wrong block': (
-        block_scores,
-        'places[i - step]',
-        'places[i]',
-    ),
-    'no padding mask': (block_scores, '- 1e9 * hidden', '- 0 * hidden'),
-    'a query that does not see itself': (
-        block_scores,
-        'columns] >',
-        'columns] >=',
-    ),
-    'the gradients do not go home': (
-        ring_backward,
-        'is_last:] for block in blocks])',
-        'is_last:] for block in blocks]) if not is_last else '
-        '[block[3:] for block in blocks]',
-    ),
-    'only the own block gets gradients': (
-        ring_backward,
-        'dK, dV = blocks[i][3:]',
-        'dK, dV = blocks[i][3:] if step == 0 else '
-        '[np.zeros_like(a) for a in blocks[i][3:]]',
-    ),
-    'the sum over the block, not over all keys': (
-        ring_backward,
-        '- dot)',
-        '- (A * np.matmul(dO, V.swapaxes(2, 3))).sum(axis=3, keepdims=True))',
-    ),
-    'a gradient without the scale': (
-        ring_backward,
-        'dS = dS / math.sqrt(Q.shape[3])',
-        'pass',
-    ),
-}
-STEP_BUGS = {
-    'the words of the own device': (
-        run_backward,
-        '= 1 / num_words',
-        '= len(losses) / num_words * (array.sum().item() > 0)',
-    ),
-    'a gradient that replaces another': (
-        moved,
-        'array.grad[:] += grad',
-        'array.grad[:] += 2 * grad',
-    ),
-    'positions that start at 0 on each device': (
-        sequences_experts.embed,
-        'np.array(places',
-        'np.array(places - places[0]',
-    ),
-    'gradients of the second graph alone': (
-        sequences_experts.leaves,
-        "attach_grad('add')",
-        "attach_grad('write')",
-    ),
-    'an embedding with the gradient of one use': (
-        sequence_gradients,
-        "param.attach_grad('add')",
-        "param.attach_grad('write')",
-    ),
-    'layers in the wrong order': (
-        run_backward,
-        'reversed(tape)',
-        'tape',
-    ),
-    'no allreduce': (
-        run_backward,
-        'allreduce_gradients(device_params)',
-        'pass',
-    ),
-}
+# Bugs that must be noticed
 
 
-@pytest.mark.parametrize('bug', BUGS)
-def test_bug_in_the_ring_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, *BUGS[bug])
-    with pytest.raises((AssertionError, mx.MXNetError, IndexError)):
-        assert_equals_formula(3, 12, False, scale=3.0)
-        assert_equals_formula(3, 12, True, scale=3.0)
-
-
-@pytest.mark.parametrize('bug', STEP_BUGS)
-def test_bug_in_the_step_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, *STEP_BUGS[bug])
-    with pytest.raises((AssertionError, mx.MXNetError)):
+def test_gradients_of_one_device_alone_are_noticed(monkeypatch):
+    monkeypatch.setattr(
+        sequences_experts, 'allreduce_gradients', lambda device_params: None
+    )
+    with pytest.raises(AssertionError):
         assert_equals_one_device(3, 13, True)
 
 
-def test_a_split_without_balance_is_caught(monkeypatch):
-    put_in(monkeypatch, split_zigzag, 'pieces[-1 - i]', 'pieces[k + i]')
-    with pytest.raises(AssertionError):
-        test_zigzag_gives_every_device_the_same_work(4)
+def test_rows_that_come_back_to_another_device_are_noticed(monkeypatch):
+    right = sequences_experts.from_experts
 
+    def from_the_next(arrays, places, targets):
+        return right(arrays[1:] + arrays[:1], places, targets)
 
-EXPERT_BUGS = {
-    'an expert gradient with the factor k': (
-        run_experts,
-        'outputs, back, there)',
-        'outputs, back, lambda grads: [len(hs) * g for g in there(grads)])',
-    ),
-    'a mean over the own words': (
-        run_backward,
-        '= 1 / num_words',
-        '= 1 / array.size / len(losses)',
-    ),
-    'a router without a gradient': (
-        sequences_experts.mix,
-        'npx.pick(probs,',
-        'npx.pick(probs.detach(),',
-    ),
-    'no factor, so that the router learns nothing': (
-        sequences_experts.mix,
-        'gates[:, :, None] * results',
-        'results',
-    ),
-    'the balance of the own device': (
-        expert_gradients,
-        'alpha * len(experts) / len(X) * used',
-        'alpha * len(experts) / len(X) / len(p) * onp.bincount('
-        'chosen[p.ctx.device_id].ravel(), minlength=len(experts))',
-    ),
-    'a balance loss that does not depend on the choices': (
-        expert_gradients,
-        '/ len(X) * used',
-        '/ len(X) * (0 * used + 1)',
-    ),
-    'capacity without second choices last': (
-        drop_rows,
-        'onp.flatnonzero(joined == e)',
-        'onp.flatnonzero((joined == e).T)',
-    ),
-    'gradients that do not come back': (
-        run_experts,
-        'hs, there, back)',
-        'hs, there, lambda grads: [0 * h for h in hs])',
-    ),
-    'results of another device': (
-        sequences_experts.from_experts,
-        'all_to_all(parts, [target.ctx for target in targets])',
-        'all_to_all(parts, [target.ctx for target in targets])[::-1]',
-    ),
-    'the gradient of the first choice alone': (
-        run_experts,
-        'onp.flatnonzero(own == e)',
-        'onp.flatnonzero(own[:1] == e)',
-    ),
-}
-
-
-@pytest.mark.parametrize('bug', EXPERT_BUGS)
-def test_bug_in_the_experts_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, *EXPERT_BUGS[bug])
+    monkeypatch.setattr(sequences_experts, 'from_experts', from_the_next)
     with pytest.raises((AssertionError, mx.MXNetError, IndexError)):
-        assert_experts_equal_formula(
-            3, 13, 4, 2, 5, drop=sequences_experts.drop_rows
-        )
+        assert_experts_equal_formula(3, 13, 3, 2)

@@ -8,7 +8,7 @@ from unittest import mock
 import mxnet as mx
 import numpy as onp
 import pytest
-from helpers import as_type, assert_ctrl_c_waits, put_in, roundings
+from helpers import as_type, assert_ctrl_c_waits, roundings
 from mxnet import autograd, np
 
 import d2lmulti
@@ -255,12 +255,6 @@ def test_gradients_of_a_layer_are_freed_in_time(stage, monkeypatch):
     assert_frees_gradients(monkeypatch, stage)
 
 
-def test_gradients_that_live_too_long_are_caught(monkeypatch):
-    put_in(monkeypatch, sharding.backward_layers, 'del layer_grads', 'pass')
-    with pytest.raises(AssertionError, match='not freed'):
-        assert_frees_gradients(monkeypatch, 2)
-
-
 def test_parts_may_be_empty_from_the_first_parameter_on():
     """Adam counts its steps even where it has no number to update."""
     devices = [mx.cpu(i) for i in range(3)]
@@ -421,27 +415,10 @@ def test_an_invalid_norm_is_refused(max_norm, error):
         clip_gradients([], [], max_norm)
 
 
-CLIPPING_BUGS = {
-    'replicated numbers that count once per device': (
-        '/ counts[place]',
-        '* 1',
-    ),
-    'a sum of norms': ('** 2', '** 1'),
-    'small gradients that grow': (
-        'max(total.item() ** 0.5, max_norm)',
-        'total.item() ** 0.5',
-    ),
-    'each device by its own norm': ('allreduce(squares)', 'pass'),
-    'gradients that stay': ('grad *=', 'grad ='),
-}
-
-
-@pytest.mark.parametrize('bug', CLIPPING_BUGS)
-def test_bug_in_clipping_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, clip_gradients, *CLIPPING_BUGS[bug])
-    with pytest.raises((AssertionError, ValueError)):
+def test_each_device_that_clips_by_its_own_norm_is_noticed(monkeypatch):
+    monkeypatch.setattr(sharding, 'allreduce', lambda squares: None)
+    with pytest.raises(AssertionError):
         assert_clips_as_one('experts', 3, 0.1)
-        assert_clips_as_one('experts', 3, 1e9)
 
 
 # Another number of devices: the layouts
@@ -642,48 +619,6 @@ def test_a_layout_of_other_devices_is_refused():
         )
 
 
-RESHARD_BUGS = {
-    'the shards in another order': (
-        'numbers = onp.concatenate([',
-        'device_arrays = device_arrays[::-1]; numbers = onp.concatenate([',
-    ),
-    'a shard is dropped': (
-        'row[places] = numbers',
-        'row[places] = numbers; row[old[-1][0]] = 0',
-    ),
-    "Adam's count starts over": (
-        'np.array(to_numpy(array), ctx=device)',
-        'np.array(0 * to_numpy(array), ctx=device)',
-    ),
-    'the means are taken for the squares': (
-        'arrays[kind * len(own):(kind + 1) * len(own)]',
-        'arrays[:len(own)]',
-    ),
-}
-
-
-@pytest.mark.parametrize('bug', RESHARD_BUGS)
-def test_bug_in_resharding_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, reshard, *RESHARD_BUGS[bug])
-    with pytest.raises(AssertionError):
-        assert_resharded(('shards', 4), ('replicated', 2))
-    with pytest.raises((AssertionError, ValueError)):
-        assert_goes_on(adam, (3, 3), (4, 2))
-
-
-@pytest.mark.parametrize(
-    'old, new',
-    [
-        ('zip(ends, ends[1:], shapes)', 'zip([0] * 9, ends[1:], shapes)'),
-        ('[0, *onp', '[1, *onp'),
-    ],
-)
-def test_bug_in_the_places_is_caught(old, new, monkeypatch):
-    put_in(monkeypatch, find_places, old, new)
-    with pytest.raises((AssertionError, ValueError, mx.MXNetError)):
-        assert_resharded(('shards', 4), ('replicated', 2))
-
-
 # Recomputation
 
 
@@ -840,112 +775,10 @@ def test_a_step_that_an_interrupt_cuts_short_is_caught(step):
         assert_interrupt_waits(step.__wrapped__)
 
 
-# With a real bug put in, the test of its property must fail.
-
-BUGS = {
-    "divided by the shard's examples": (
-        sharding.mean_over,
-        '/ num_examples',
-        '/ len(y)',
-        1,
-    ),
-    'a shard updated twice': (
-        sharding.update_shards,
-        'update(*own, lr, **extra)',
-        'update(*own, lr); update(*own, lr)',
-        1,
-    ),
-    'the part of another device': (
-        sharding.update_parts,
-        'split_views(param, k)[j]',
-        'split_views(param, k)[j - 1]',
-        1,
-    ),
-    'a gather of the parts before the update': (
-        sharding.update_shards,
-        'update(*own,',
-        'update([part.copy() for part in own[0]], *own[1:],',
-        1,
-    ),
-    'the state of another shard, in every second step': (
-        sharding.update_parts,
-        'k = len(device_params)',
-        'k = len(device_params); states.reverse()',
-        1,
-    ),
-    'no gather after the update': (
-        sharding.update_parts,
-        'all_gather(parts, params)',
-        'pass',
-        2,
-    ),
-    'the mean of a shard, layer by layer': (
-        sharding.forward_layers,
-        '/ len(X)',
-        '/ len(y_shard)',
-        2,
-    ),
-    'gradients of layers in the wrong order': (
-        sharding.backward_layers,
-        '[*first, *grads]',
-        '[*grads, *first]',
-        2,
-    ),
-    'a layer that is not gathered again': (
-        sharding.backward_layers,
-        'gather(i)',
-        'pass',
-        3,
-    ),
-    'a layer of another number': (
-        sharding.train_batch_zero3,
-        '(2 * i, 2 * i + 1)',
-        '(2 * i, 1)',
-        3,
-    ),
-}
-
-
-@pytest.mark.parametrize('bug', BUGS)
-def test_bug_in_a_stage_is_caught(bug, monkeypatch):
-    function, old, new, stage = BUGS[bug]
-    put_in(monkeypatch, function, old, new)
-    with pytest.raises((AssertionError, ValueError)):
-        assert_takes_the_step_of_one(stage, sgd_momentum, 13, 3)
+# Bugs that must be noticed
 
 
 @pytest.mark.parametrize('stage', [1, 2, 3])
 def test_a_state_that_is_lost_is_caught(stage):
     with pytest.raises(AssertionError):
         assert_takes_the_step_of_one(stage, sgd_momentum, 13, 3, forget=1)
-
-
-def test_bytes_that_are_sent_twice_are_caught(monkeypatch):
-    put_in(
-        monkeypatch,
-        sharding.update_parts,
-        'all_gather(parts, params)',
-        'all_gather(parts, params); all_gather(parts, params)',
-    )
-    with pytest.raises(AssertionError):
-        assert_sends(1, 3)
-
-
-RECOMPUTATION_BUGS = {
-    'the loss in every segment': (
-        'if segment == segments[-1]:',
-        'if True:',
-    ),
-    'the gradient of another segment': (
-        'output_grad = h.grad',
-        'output_grad = output_grad or h.grad',
-    ),
-    'a segment left out': ('reversed(segments)', 'reversed(segments[1:])'),
-}
-
-
-@pytest.mark.parametrize('bug', RECOMPUTATION_BUGS)
-def test_bug_in_recomputation_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, backward_recomputed, *RECOMPUTATION_BUGS[bug])
-    with pytest.raises((AssertionError, mx.MXNetError, ValueError)):
-        assert_recomputed(3)

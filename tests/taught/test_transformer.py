@@ -6,7 +6,7 @@ from itertools import chain
 import mxnet as mx
 import numpy as onp
 import pytest
-from helpers import as_type, put_in, roundings
+from helpers import as_type, roundings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mxnet import autograd, np, npx
@@ -111,18 +111,6 @@ def test_each_sentence_loses_its_fraction_of_words(n, seed, fraction):
     assert_masks_are_right(n, seed, fraction)
 
 
-def test_chosen_padding_is_caught(monkeypatch):
-    put_in(
-        monkeypatch,
-        mask_words,
-        'onp.where(is_word, rng.uniform(size=tokens.shape), 2)',
-        'rng.uniform(size=tokens.shape)',
-    )
-    with pytest.raises(AssertionError):
-        for seed in range(9):
-            assert_masks_are_right(20, seed, 0.15)
-
-
 def test_chosen_words_become_the_mask_or_another_word_or_stay():
     tokens = onp.random.RandomState(0).randint(3, 1000, (2000, 20))
     X, y = mask_words(tokens, 0, 1000, 0.5)
@@ -193,19 +181,6 @@ def test_gradients_are_those_of_finite_differences():
     assert_gradients_are_right()
 
 
-@pytest.mark.skipif(not mx.__version__.startswith('1.9'), reason='of 1.9.1')
-def test_the_wrong_gradient_of_where_is_caught(monkeypatch):
-    """If the condition is broadcast."""
-    put_in(
-        monkeypatch,
-        attention_weights,
-        'scores - 1e9 * is_hidden',
-        'np.where(is_hidden > 0, -1e9, scores)',
-    )
-    with pytest.raises(AssertionError):
-        assert_gradients_are_right()
-
-
 def assert_padding_changes_nothing():
     tokens = sentences(12, longest=5)
     padded = onp.pad(tokens, ((0, 0), (0, 4)))
@@ -218,12 +193,6 @@ def assert_padding_changes_nothing():
 
 def test_padding_changes_no_score():
     assert_padding_changes_nothing()
-
-
-def test_an_ignored_padding_mask_is_caught(monkeypatch):
-    put_in(monkeypatch, attention_weights, '- 1e9 * is_hidden', '')
-    with pytest.raises(AssertionError):
-        assert_padding_changes_nothing()
 
 
 @pytest.mark.parametrize('num_heads', [1, 2, 4])
@@ -342,6 +311,17 @@ def test_without_synchronization_every_replica_differs(k):
     assert min(distances(13, k, allreduce=lambda data: None)) > 100
 
 
+@pytest.mark.parametrize(
+    'count',
+    [len, lambda y: y.size],
+    ids=['sentences', 'padding, too'],
+)
+def test_a_wrong_count_of_words_is_noticed(monkeypatch, count):
+    monkeypatch.setitem(globals(), 'count_tokens', count)
+    with pytest.raises(AssertionError):
+        assert_one_step(13, 2, None)
+
+
 @pytest.mark.parametrize('k', [2, 3, 4])
 @pytest.mark.parametrize('n', [8, 13])
 def test_weights_by_examples_are_wrong_on_several_devices(n, k):
@@ -354,25 +334,6 @@ def test_weights_by_examples_are_wrong_on_several_devices(n, k):
     several = distances(n, k, weight=n, lr=1, loss=loss)
     assert max(one) <= 1
     assert min(several) > 100
-
-
-@pytest.mark.parametrize('n, k, shares', CASES[1:3])
-@pytest.mark.parametrize(
-    'function, old, new',
-    [
-        (count_tokens, '(y != PADDING).sum()', 'len(y)'),
-        (count_tokens, '(y != PADDING).sum()', 'y.size'),
-        (token_loss, ' * (y != PADDING)', ''),
-        (token_loss, '.sum(axis=1)', '.mean(axis=1)'),
-    ],
-    ids=['by example', 'padding counted', 'padding learned', 'mean'],
-)
-def test_wrong_weights_are_caught(
-    monkeypatch, function, old, new, n, k, shares
-):
-    put_in(monkeypatch, function, old, new)
-    with pytest.raises(AssertionError):
-        assert_one_step(n, k, shares)
 
 
 def test_training_on_two_devices_learns():
@@ -424,21 +385,6 @@ def assert_later_words_change_nothing():
 
 def test_a_decoder_sees_no_later_word():
     assert_later_words_change_nothing()
-
-
-@pytest.mark.parametrize(
-    'old, new',
-    [
-        ('place > place', 'place > 1 + place'),
-        ('place > place', 'place < place'),
-        ('np.maximum(is_hidden, is_later', 'np.minimum(is_hidden, is_later'),
-    ],
-    ids=['the answer seen', 'the past hidden', 'not hidden'],
-)
-def test_a_decoder_that_sees_the_answer_is_caught(monkeypatch, old, new):
-    put_in(monkeypatch, transformer_scores, old, new)
-    with pytest.raises(AssertionError):
-        assert_later_words_change_nothing()
 
 
 def test_a_decoder_without_its_mask_equals_the_encoder_at_the_last_word():
@@ -538,17 +484,6 @@ def assert_heads_add_up(num_heads, groups, size=3):
 )
 def test_the_output_is_the_sum_over_any_groups_of_heads(num_heads, groups):
     assert_heads_add_up(num_heads, groups)
-
-
-def test_heads_scaled_by_all_of_the_width_are_caught(monkeypatch):
-    put_in(
-        monkeypatch,
-        attention_weights,
-        'math.sqrt(Q.shape[3])',
-        'math.sqrt(Q.shape[1] * Q.shape[3])',
-    )
-    with pytest.raises(AssertionError):
-        assert_heads_add_up(4, 2)
 
 
 @pytest.mark.skipif(not mx.__version__.startswith('1.9'), reason='of 1.9.1')

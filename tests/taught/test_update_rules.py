@@ -6,7 +6,7 @@ import types
 import mxnet as mx
 import numpy as onp
 import pytest
-from helpers import as_type, put_in
+from helpers import as_type
 from mxnet import np
 
 import d2lmulti
@@ -291,12 +291,7 @@ def test_a_rule_that_moves_nothing_is_refused_at_once(place):
 
 
 def test_a_job_without_the_check_would_train_nothing(monkeypatch):
-    put_in(
-        monkeypatch,
-        cluster.train_job,
-        'check_rule(update, update and states, replicas)',
-        'pass',
-    )
+    monkeypatch.setattr(cluster, 'check_rule', lambda *arguments: None)
     for params in job_on_cluster(forgets_to_move, 2):
         for param, start in zip(params, problem('float32')[0]):
             assert (param == start).all()
@@ -436,63 +431,3 @@ def test_a_decay_that_needs_whole_parameters_is_refused_parts():
     rule = functools.partial(d2lmulti.decay_weights, update=d2lmulti.lars)
     with pytest.raises(ValueError, match='decay_weights does not treat each'):
         zero1(rule, 2)
-
-
-DECAY_BUGS = {
-    'without the rate': ('param *= 1 - lr', 'param *= 1 - 1'),
-    'growth': ('param *= 1 - lr', 'param *= 1 + lr'),
-    'L2 of the wrong sign': ('grad + weight_decay', 'grad - weight_decay'),
-    'L2 with the rate': ('grad + weight_decay', 'grad + lr * weight_decay'),
-    'the other decay': ('if l2', 'if not l2'),
-    'both': ('else:', 'if True:'),
-    'the last gradient forgotten': ('zip(params, grads)', 'zip(params, [])'),
-}
-
-
-@pytest.mark.parametrize('bug', DECAY_BUGS)
-def test_bug_in_weight_decay_is_caught(bug, monkeypatch):
-    put_in(monkeypatch, large_batch.decay_weights, *DECAY_BUGS[bug])
-    with pytest.raises((AssertionError, ValueError)):
-        for l2 in (False, True):
-            assert_decays_by_the_formula('adam', l2)
-
-
-BUGS = {
-    'a state that is not kept': (
-        d2lmulti.lars,
-        'state += [',
-        'state = [',
-        replicated,
-        'lars',
-    ),
-    'the norms of the parts': (
-        sharding.whole_norms,
-        'allreduce(sums)',
-        'pass',
-        zero1,
-        'lars',
-    ),
-    'no norms': (
-        sharding.update_shards,
-        "if 'norms' in",
-        "if 'nothing' in",
-        zero3,
-        'lars',
-    ),
-    'the sum of the gradients': (
-        large_batch.update_replicas,
-        'param.grad / batch_size',
-        'param.grad / 1',
-        accumulated,
-        'sgd_momentum',
-    ),
-}
-
-
-@pytest.mark.parametrize('bug', BUGS)
-def test_bug_in_an_update_is_caught(bug, monkeypatch):
-    *mutation, place, name = BUGS[bug]
-    right = getattr(large_batch, name)
-    put_in(monkeypatch, *mutation)
-    with pytest.raises(AssertionError):
-        assert_equals_numpy(place, getattr(large_batch, name), 3, right)

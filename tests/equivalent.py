@@ -1,8 +1,9 @@
-"""Mutants of solutions that are as right as ours, and why."""
+"""Mutants that are as right as the original, and why."""
 
 import collections
 
-EQUIVALENT = collections.defaultdict(
+# Of the exercises' solutions.
+SOLUTIONS = collections.defaultdict(
     dict,
     {
         '01_devices 1': dict.fromkeys(
@@ -106,3 +107,67 @@ EQUIVALENT = collections.defaultdict(
         },
     },
 )
+
+# Of the functions of modules.
+ANY_NUMBER = 'any number will do: it is what was chosen'
+FUNCTIONS = {
+    'replicas.allreduce': {
+        'total += array.copyto(total.ctx) -> '
+        'total += array.as_in_ctx(total.ctx)': (
+            'of two arrays on one device, none is written to'
+        ),
+        'total.copyto(array) -> total.as_in_ctx(array)': (
+            'an array is no device, so it is copied to'
+        ),
+        **dict.fromkeys(
+            (
+                'for array in data[1:]: -> for array in data:',
+                'for array in data[1:]: -> for array in data[0:]:',
+            ),
+            'the second loop may copy the sum onto itself',
+        ),
+    },
+    'devices.median_seconds': dict.fromkeys(
+        (
+            'def median_seconds(work, num_runs=5): -> '
+            f'def median_seconds(work, num_runs={n}):'
+            for n in (4, 6, 10)
+        ),
+        ANY_NUMBER,
+    ),
+    'devices.record_copies': {
+        'itemsize = onp.dtype(array.dtype).itemsize -> '
+        'itemsize = array.dtype.itemsize': "MXNet's dtypes are NumPy's"
+    },
+    'network.init_params': {
+        **dict.fromkeys(
+            (
+                "return [np.array(W, dtype='float32', ctx=mx.cpu()), "
+                "np.zeros(num_outputs, dtype='float32', ctx=mx.cpu())] -> "
+                + rest
+                for rest in (
+                    'return [np.array(W, ctx=mx.cpu()), '
+                    "np.zeros(num_outputs, dtype='float32', ctx=mx.cpu())]",
+                    "return [np.array(W, dtype='float32', ctx=mx.cpu()), "
+                    'np.zeros(num_outputs, ctx=mx.cpu())]',
+                )
+            ),
+            "float32 is MXNet's default",
+        ),
+    },
+    'network.rounding_ratio': dict.fromkeys(
+        (
+            'spreads = [abs(other - right).max(initial=0) for other in '
+            'others] -> spreads = [abs(other - right).max(initial=-1) for '
+            'other in others]',
+            'spreads = [abs(other - right).max(initial=0) for other in '
+            'others] -> spreads = [abs(right - other).max(initial=0) for '
+            'other in others]',
+            'ratios.append(abs(array - right).max(initial=0) / spread if '
+            'onp.isfinite(spread) else onp.nan) -> ratios.append(abs(right - '
+            'array).max(initial=0) / spread if onp.isfinite(spread) else '
+            'onp.nan)',
+        ),
+        'a spread is an absolute value, and the floor is at least as large',
+    ),
+}
