@@ -14,6 +14,7 @@ from .data import Minibatches, read_fashion_mnist, split_batch
 from .devices import try_devices
 from .network import init_params, lenet, loss
 from .plots import show_progress
+from .prepare.interrupts import stoppable
 from .replicas import allreduce, allreduce_gradients, get_params
 
 # %% ../notebooks/05_training.ipynb #sgd
@@ -61,7 +62,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
         sgd(params, lr, len(X))
 
 # %% ../notebooks/05_training.ipynb #uninterrupted
-from .prepare.interrupts import stoppable, uninterrupted
+from .prepare.interrupts import uninterrupted
 
 train_batch = uninterrupted()(train_batch)
 
