@@ -35,31 +35,65 @@ ATTRIBUTES = {
 
 def changes(node):
     """Yield nodes to put in the place of one."""
+    yield from plain_changes(node)
+    yield from more_changes(node)
+
+
+def plain_changes(node):
+    """Yield what is most often wrong in an answer: another number, comparison
+    or operator, the order of operands, a loop's first turn alone, no line."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         for value in {node.value + 1, node.value - 1, 2 * node.value}:
             if value != node.value:
                 yield ast.Constant(value)
-    elif isinstance(node, ast.Constant) and type(node.value) is bool:
-        yield ast.Constant(not node.value)
     elif isinstance(node, ast.Compare):
         if type(node.ops[0]) in OTHER:
             other = OTHER[type(node.ops[0])]()
             rest = node.ops[1:]
             yield ast.Compare(node.left, [other, *rest], node.comparators)
-        yield from (ast.Constant(True), ast.Constant(False))
     elif isinstance(node, ast.BoolOp):
         yield ast.BoolOp(OTHER[type(node.op)](), node.values)
-        for left_out in node.values:
-            values = [value for value in node.values if value is not left_out]
-            yield ast.BoolOp(node.op, values) if values[1:] else values[0]
-    elif isinstance(node, (ast.BinOp, ast.AugAssign)):
-        yield from changes_of_operators(node)
+    elif isinstance(node, ast.BinOp):
+        if type(node.op) in OTHER:
+            yield ast.BinOp(node.left, OTHER[type(node.op)](), node.right)
+        if not isinstance(node.op, (ast.Add, ast.Mult)):
+            yield ast.BinOp(node.right, node.op, node.left)
+        yield node.left
     elif isinstance(node, ast.UnaryOp):
         yield node.operand
     elif isinstance(node, ast.IfExp):
         yield from (node.body, node.orelse)
     elif isinstance(node, ast.Name) and node.id in NAMES:
         yield ast.Name(NAMES[node.id])
+    elif isinstance(node, (ast.For, ast.comprehension)):
+        yield partly(node, '[:1]')
+    if isinstance(node, ast.comprehension) and node.ifs:
+        yield ast.comprehension(node.target, node.iter, [], 0)
+    dropped = (ast.Assign, ast.AugAssign, ast.Expr, ast.For, ast.If, ast.While)
+    is_docstring = isinstance(getattr(node, 'value', None), ast.Constant)
+    if isinstance(node, dropped) and not (
+        isinstance(node, ast.Expr) and is_docstring
+    ):
+        yield ast.Pass()
+
+
+def more_changes(node):
+    """Yield what people write more seldom: for functions of the package."""
+    if isinstance(node, ast.Constant) and type(node.value) is bool:
+        yield ast.Constant(not node.value)
+    elif isinstance(node, ast.Compare):
+        yield from (ast.Constant(True), ast.Constant(False))
+    elif isinstance(node, ast.BoolOp):
+        for left_out in node.values:
+            values = [value for value in node.values if value is not left_out]
+            yield ast.BoolOp(node.op, values) if values[1:] else values[0]
+    elif isinstance(node, ast.BinOp):
+        yield node.right
+    elif isinstance(node, ast.AugAssign):
+        if type(node.op) in OTHER:
+            other = OTHER[type(node.op)]()
+            yield ast.AugAssign(node.target, other, node.value)
+        yield ast.Assign([node.target], node.value)  # it rebinds the name
     elif isinstance(node, ast.Attribute) and node.attr in ATTRIBUTES:
         yield ast.Attribute(node.value, ATTRIBUTES[node.attr])
     elif isinstance(node, ast.Call):
@@ -67,30 +101,23 @@ def changes(node):
     elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         yield node.value
     elif isinstance(node, (ast.For, ast.comprehension)):
-        for part in ('[:1]', '[1:]'):
-            partial = copy.copy(node)
-            text = f'list({ast.unparse(node.iter)}){part}'
-            partial.iter = ast.parse(text, mode='eval').body
-            yield partial
-    if isinstance(node, ast.comprehension) and node.ifs:
-        yield ast.comprehension(node.target, node.iter, [], 0)
-    yield from changes_of_lines(node)
+        yield partly(node, '[1:]')
+    elif isinstance(node, (ast.If, ast.While)):
+        for met in (True, False):
+            if not (met and isinstance(node, ast.While)):  # it never ends
+                always = copy.copy(node)
+                always.test = ast.Constant(met)
+                yield always
+    elif isinstance(node, ast.Raise):
+        yield ast.Pass()
 
 
-def changes_of_operators(node):
-    """Yield other operators, operands in the other order, and one operand."""
-    other = OTHER.get(type(node.op))
-    if isinstance(node, ast.AugAssign):
-        if other:
-            yield ast.AugAssign(node.target, other(), node.value)
-        yield ast.Assign([node.target], node.value)  # it rebinds the name
-        return
-    if other:
-        yield ast.BinOp(node.left, other(), node.right)
-    if not isinstance(node.op, (ast.Add, ast.Mult)):
-        yield ast.BinOp(node.right, node.op, node.left)
-    yield node.left
-    yield node.right
+def partly(loop, part):
+    """Return a loop over a part of what it is over."""
+    partial = copy.copy(loop)
+    text = f'list({ast.unparse(loop.iter)}){part}'
+    partial.iter = ast.parse(text, mode='eval').body
+    return partial
 
 
 def changes_of_calls(node):
@@ -110,23 +137,6 @@ def changes_of_calls(node):
         yield called.value
 
 
-def changes_of_lines(node):
-    """Yield nothing in the place of a line, and a condition that is met
-    always, or never."""
-    if isinstance(node, (ast.If, ast.While)):
-        for met in (True, False):
-            if not (met and isinstance(node, ast.While)):  # it never ends
-                always = copy.copy(node)
-                always.test = ast.Constant(met)
-                yield always
-    dropped = (ast.Assign, ast.AugAssign, ast.Expr, ast.For, ast.Raise)
-    is_docstring = isinstance(getattr(node, 'value', None), ast.Constant)
-    if isinstance(node, dropped) and not (
-        isinstance(node, ast.Expr) and is_docstring
-    ):
-        yield ast.Pass()
-
-
 def replaced(tree, old, new):
     """Return a copy of a tree with one node in the place of another."""
 
@@ -139,7 +149,7 @@ def replaced(tree, old, new):
     return ast.fix_missing_locations(Replace().visit(with_new))
 
 
-def mutants(tree):
+def mutants(tree, changes=changes):
     """Yield (what was changed, tree) for each mutant of a tree."""
     seen = {ast.unparse(tree)}
     for node in ast.walk(tree):
