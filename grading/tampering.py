@@ -67,7 +67,7 @@ PRYING = re.compile(
 # Code that looks at its caller, and gives nothing of it away.
 HARMLESS = re.compile(
     r'(^|/)(collections/__init__|typing|enum|dataclasses|warnings|abc)\.py$'
-    r'|/(site-packages|dist-packages|d2lmulti|d2lrun)/'
+    r'|/(site-packages|dist-packages|d2lbase|d2lmulti|d2lrun|samestep)/'
 )
 # What every check relies on; compared around each call of an answer.
 OFTEN = re.compile(
@@ -81,7 +81,8 @@ ALWAYS = re.compile(
     r'(builtins|math|cmath|time|json(\.\w+)?|random|re|copy|sys|os|types'
     r'|operator|functools|itertools|collections(\.\w+)?|contextlib|statistics'
     r'|fractions|decimal|unittest\.mock|signal|traceback|weakref|numpy(\.\w+)*|mxnet(\.\w+)*'
-    r'|d2lmulti(\.\w+)*|d2lrun(\.\w+)*|torch|torch\.(autograd|distributed'
+    r'|d2lbase(\.\w+)*|d2lmulti(\.\w+)*|d2lrun(\.\w+)*|samestep(\.\w+)*'
+    r'|torch|torch\.(autograd|distributed'
     r'|functional|_tensor)|tensorflow)$'
 )
 # Methods with which an object compares, or acts, as it likes.

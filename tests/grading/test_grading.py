@@ -815,7 +815,7 @@ def test_a_notebook_that_can_be_read_is_not_damaged(name):
 
 @pytest.mark.parametrize('end', ['\r\n', '\r'])
 def test_the_ends_of_lines_of_another_system_are_no_answer(end):
-    def match(*answers):
+    def matched(*answers):
         notebook = handed_in(*answers)
         for cell in notebook.cells:
             cell.source = cell.source.replace('\n', end)
@@ -823,8 +823,8 @@ def test_the_ends_of_lines_of_another_system_are_no_answer(end):
         read = submissions.read_notebook(file)
         return match(read, [small_chapter()])[1]
 
-    assert [one.is_changed() for one in match(*STUBS)] == [False] * 2
-    assert [one.own for one in match()] == SOLUTIONS
+    assert [one.is_changed() for one in matched(*STUBS)] == [False] * 2
+    assert [one.own for one in matched()] == SOLUTIONS
 
 
 def small_chapter():

@@ -47,7 +47,7 @@ WRONG = [
             'min(p - s, m)',
             'too many on stage 0: 2',
         ),
-        ('min(p - s - 1, m)', 'p - s - 1', 'there are .forward. and'),
+        ('min(p - s - 1, m)', 'p - s - 1', 'must have .forward. and'),
         ('min(p - s - 1, m)', 'max(0, min(p - s - 2, m))', 'long enough'),
         ('min(p - s - 1, m)', '0', 'never ends|long enough'),
         ('min(p - s - 1, m)', 'm', 'a live micro-batch too many'),
@@ -60,21 +60,21 @@ WRONG = [
         (
             'range(m - warmup, m)',
             'range(m - warmup)',
-            'each must be there once',
+            'once for each stage, and nothing else',
         ),
         ('range(m - warmup, m)', 'range(m - warmup, m)[::-1]', 'in order'),
         (
             "return order + [('backward', i) for i in range(m - warmup, m)]",
             'return order',
-            'each must be there once',
+            'once for each stage, and nothing else',
         ),
         ("('backward', i)]", "('back', i)]", "instruction .'back', 0"),
         (
             "('forward', warmup + i), ('backward', i)]",
             "('forward', warmup + i), ('send', i), ('backward', i)]",
-            'there are .forward. and',
+            'must have .forward. and',
         ),
-        ('return order +', 'return [] and order +', 'each must be there once'),
+        ('return order +', 'return [] and order +', 'once for each stage, and nothing else'),
         ('    return order', '    order', 'return a list'),
         (
             'def order_1f1b(s, p, m):\n'
