@@ -1056,7 +1056,11 @@ raise SystemExit(5)
         ({'hosts': ['a', 'b']}, TypeError, 'hosts must be a list'),
         ({'hosts': [('a', '2')]}, TypeError, 'slots of a must be an integer'),
         ({'devices': 2}, TypeError, r'devices must be a list such as \[1, 2'),
-        ({'devices': [1]}, ValueError, r'number for each worker .* 2 numbers, not \['),
+        (
+            {'devices': [1]},
+            ValueError,
+            r'number for each worker .* 2 numbers, not \[',
+        ),
         ({'devices': []}, ValueError, 'devices must have a number for each'),
         ({'devices': [1, 0]}, ValueError, r'devices\[1\] must be at least 1'),
         ({'devices': [1, 1.5]}, TypeError, r'devices\[1\] must be an integ'),

@@ -74,7 +74,11 @@ WRONG = [
             "('forward', warmup + i), ('send', i), ('backward', i)]",
             'must have .forward. and',
         ),
-        ('return order +', 'return [] and order +', 'once for each stage, and nothing else'),
+        (
+            'return order +',
+            'return [] and order +',
+            'once for each stage, and nothing else',
+        ),
         ('    return order', '    order', 'return a list'),
         (
             'def order_1f1b(s, p, m):\n'
