@@ -68,7 +68,7 @@ WRONG = [
             'return order',
             'once for each stage, and nothing else',
         ),
-        ("('backward', i)]", "('back', i)]", "instruction .'back', 0"),
+        ("('backward', i)]", "('back', i)]", "has .'back', 0. 1 time"),
         (
             "('forward', warmup + i), ('backward', i)]",
             "('forward', warmup + i), ('send', i), ('backward', i)]",
