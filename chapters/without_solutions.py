@@ -8,6 +8,12 @@ from . import name_of
 from .cells import tags
 
 OF_SOLUTIONS = ' Our solution is in the folded cell after the check.'
+# Nothing is exported in a class, and the cells have no marks.
+OF_EXPORTS = re.compile(r'A cell that begins with `#\| export`.* copies it\.')
+FOR_STUDENTS = (
+    'Later chapters import what this one builds from the package `d2lmulti`; '
+    'if you change a function, the change holds in this notebook only.'
+)
 
 
 def for_students(notebook, stem):
@@ -24,7 +30,9 @@ def for_students(notebook, stem):
             cells.append(cell)
         if cell.cell_type == 'markdown':
             question = cell.source
-            cell.source = cell.source.replace(OF_SOLUTIONS, '')
+            cell.source = OF_EXPORTS.sub(
+                FOR_STUDENTS, cell.source.replace(OF_SOLUTIONS, '')
+            )
         elif 'check' in tags(cell):
             cell.outputs, cell.execution_count = [], None
     notebook.cells = cells

@@ -388,3 +388,11 @@ def test_a_package_left_out_is_noticed(monkeypatch, tmp_path):
     make_student.make_student(tmp_path / 'student')
     with pytest.raises(AssertionError):
         test_it_has_every_package_that_the_project_names(tmp_path / 'student')
+
+
+def test_it_says_nothing_of_exports(edition):
+    """Its cells have no marks, and it cannot write the package."""
+    for name in NAMES:
+        assert '#| export' not in (edition / 'notebooks' / name).read_text()
+    text = (edition / 'notebooks' / '01_devices.ipynb').read_text()
+    assert 'the change holds in this notebook only' in text
