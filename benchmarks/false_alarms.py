@@ -1,6 +1,6 @@
 """Count how often `all_close` would call a right gradient wrong.
 
-    python benchmarks/false_alarms.py [MINUTES]
+    python -m benchmarks.false_alarms [MINUTES]
 
 LeNet's gradients of random minibatches, for parameters of many seeds: with
 the examples in one more order, how many spreads are they from the first?
@@ -28,7 +28,7 @@ from mxnet import autograd, np  # which d2lmulti has prepared
 RESULTS = pathlib.Path(__file__).with_name('results') / 'FALSE_ALARMS.md'
 HEAD = f"""# How often is a right result further away than `all_close` allows?
 
-`python benchmarks/false_alarms.py` computes LeNet's gradients of random
+`python -m benchmarks.false_alarms` computes LeNet's gradients of random
 minibatches of 13, 32 and 61 images, for parameters of many seeds. Each is
 compared with the same gradient in other orders of the examples, as chapters
 compare, in spreads. {SPREADS} are allowed. None above in *n* means, with 95 %

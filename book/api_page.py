@@ -43,26 +43,17 @@ def module_of(package, name):
     """Return the module of a public name, or the package around it."""
     thing = getattr(package, name)
     if not callable(thing):  # a number does not know where it is defined
-        return next(
-            module
-            for module in map(importlib.import_module, modules_of(package))
-            if name in module.__all__
-        )
+        modules = [
+            importlib.import_module(f'd2lmulti.{module}')
+            for module in d2lmulti.MODULES
+        ]
+        return next(module for module in modules if name in module.__all__)
     around = importlib.import_module(
         thing.__module__.rpartition('.')[0] or thing.__module__
     )
     if around is not d2lmulti and hasattr(around, name):
         return around
     return importlib.import_module(thing.__module__)
-
-
-def modules_of(package):
-    """Return the names of the modules whose names a package passes on."""
-    return [
-        f'{package.__name__}.{module}'
-        for modules in package.PARTS.values()
-        for module in modules
-    ]
 
 
 def place_of(item):

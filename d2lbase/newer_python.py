@@ -14,8 +14,8 @@ From NumPy 2 on, MXNet also writes NumPy's numbers as it needs them.
 What is there is never replaced, so on Python 3.11 with NumPy 1.23 nothing
 changes, except that MXNet imports SciPy's statistics when it uses them, not
 before. `import mxnet` before `import d2lmulti` fails where MXNet itself does.
-It is in d2lrun, because the processes of a job need it before, and without,
-d2lmulti: they load this file by its path.
+The processes of a job need it before, and without, d2lmulti: they load this
+file by its path.
 """
 
 import contextlib

@@ -45,34 +45,25 @@ from .judgment.bugs import *
 from . import budgets
 
 # Where the public names are, by part.
-PARTS = {
-    'Two devices': [
-        *('devices', 'network', 'replicas', 'data', 'training', 'causes'),
-        *('datasets.fashion_mnist', 'plots'),
-    ],
-    'Communication': [
-        'communication.collectives',
-        'communication.timeline',
-        'communication.compression',
-    ],
-    'Learning on many devices': [
-        'learning.large_batch',
-        'learning.sync_batch_norm',
-        'learning.heterogeneous',
-        'learning.transformer',
-    ],
-    'Networks that do not fit': [
-        'model_parallelism.model_parallel',
-        'model_parallelism.sharding',
-        'model_parallelism.sequences_experts',
-        'model_parallelism.mesh',
-    ],
-    'Many machines': ['cluster.cluster', 'cluster.hangs', 'checkpoint'],
-    'Judgment': ['judgment.scaling', 'judgment.bugs'],
-}
+MODULES = (
+    *('devices', 'network', 'replicas', 'data', 'training', 'causes'),
+    *('datasets.fashion_mnist', 'plots'),
+    'communication.collectives',
+    'communication.timeline',
+    'communication.compression',
+    'learning.large_batch',
+    'learning.sync_batch_norm',
+    'learning.heterogeneous',
+    'learning.transformer',
+    'model_parallelism.model_parallel',
+    'model_parallelism.sharding',
+    'model_parallelism.sequences_experts',
+    'model_parallelism.mesh',
+    *('cluster.cluster', 'cluster.hangs', 'checkpoint'),
+    *('judgment.scaling', 'judgment.bugs'),
+)
 __all__ = [
     name
-    for modules in PARTS.values()
-    for module in modules
+    for module in MODULES
     for name in importlib.import_module(f'.{module}', __name__).__all__
 ]

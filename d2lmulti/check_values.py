@@ -23,9 +23,12 @@ def check_integers(least: int, most: float, **arrays: Any) -> None:
             raise TypeError(f'{name} must hold integers, not {values.dtype}')
         wrong = values[(values < least) | (values > most)]
         if wrong.size:
-            limits = f'from {least} to {most}' if least < most else least
             if most == math.inf:
                 limits = f'at least {least}'
+            else:
+                limits = (
+                    f'from {least} to {most}' if least < most else f'{least}'
+                )
             raise ValueError(f'{name} must be {limits}, not {wrong[0]}')
 
 
@@ -47,23 +50,15 @@ def check_number(
 check_positive_number = functools.partial(
     check_number, lambda x: 0 < x < math.inf, 'a finite number above 0'
 )
-
-
 check_not_negative = functools.partial(
     check_number, lambda x: 0 <= x < math.inf, 'a finite number of at least 0'
 )
-
-
 check_fraction = functools.partial(
     check_number, lambda x: 0 <= x < 1, 'at least 0 and below 1'
 )
-
-
 check_share = functools.partial(
     check_number, lambda x: 0 < x <= 1, 'above 0 and at most 1'
 )
-
-
 check_at_least_one = functools.partial(
     check_number, lambda x: x >= 1, 'at least 1'
 )

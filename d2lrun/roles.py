@@ -268,10 +268,15 @@ def devices_of_hosts(hosts: Hosts) -> list[int | None]:
     ]
 
 
+def path_with_hook() -> str:
+    """Return a PYTHONPATH on which the hook comes first."""
+    path = [str(EXIT_HOOK), os.environ.get('PYTHONPATH')]
+    return os.pathsep.join(filter(None, path))
+
+
 def worker_variables(devices: int | None) -> dict[str, str]:
     """Return the variables of a worker that depend on where it runs."""
-    path = [str(EXIT_HOOK), os.environ.get('PYTHONPATH')]
-    variables = {'PYTHONPATH': os.pathsep.join(filter(None, path))}
+    variables = {'PYTHONPATH': path_with_hook()}
     if devices:
         variables['D2LMULTI_NUM_DEVICES'] = str(devices)
     return variables

@@ -64,10 +64,11 @@ PRYING = re.compile(
     r'/(IPython|ipykernel|debugpy|fastcore|stack_data|executing|pure_eval'
     r'|pandas/core/computation|numexpr|sqlalchemy|lxml|playwright)/'
 )
+PACKAGES = 'd2lbase|d2lmulti|d2lrun|samestep'
 # Code that looks at its caller, and gives nothing of it away.
 HARMLESS = re.compile(
     r'(^|/)(collections/__init__|typing|enum|dataclasses|warnings|abc)\.py$'
-    r'|/(site-packages|dist-packages|d2lbase|d2lmulti|d2lrun|samestep)/'
+    rf'|/(site-packages|dist-packages|{PACKAGES})/'
 )
 # What every check relies on; compared around each call of an answer.
 OFTEN = re.compile(
@@ -81,7 +82,7 @@ ALWAYS = re.compile(
     r'(builtins|math|cmath|time|json(\.\w+)?|random|re|copy|sys|os|types'
     r'|operator|functools|itertools|collections(\.\w+)?|contextlib|statistics'
     r'|fractions|decimal|unittest\.mock|signal|traceback|weakref|numpy(\.\w+)*|mxnet(\.\w+)*'
-    r'|d2lbase(\.\w+)*|d2lmulti(\.\w+)*|d2lrun(\.\w+)*|samestep(\.\w+)*'
+    rf'|({PACKAGES})(\.\w+)*'
     r'|torch|torch\.(autograd|distributed'
     r'|functional|_tensor)|tensorflow)$'
 )

@@ -74,12 +74,11 @@ def unprepared_env() -> Dict[str, str]:
     None of our settings is in it. With the launcher's hook on the path,
     `import mxnet` works there on newer Pythons too (see `newer_python`).
     """
-    from d2lrun.roles import EXIT_HOOK  # which few processes need
+    from d2lrun.roles import path_with_hook  # which few processes need
 
-    path = [str(EXIT_HOOK), os.environ.get('PYTHONPATH')]
     return {
         **{k: v for k, v in os.environ.items() if k not in SETTINGS},
-        'PYTHONPATH': os.pathsep.join(filter(None, path)),
+        'PYTHONPATH': path_with_hook(),
     }
 
 

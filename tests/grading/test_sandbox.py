@@ -186,11 +186,14 @@ def keep_what_is_not_there(patch, folder):
     return f'mount {folder}'
 
 
-def break_the_guard(patch, folder):
-    for name in ('runner.py', 'tampering.py'):
-        shutil.copy(sandbox.HERE / name, folder)
-    (folder / 'tampering.py').write_text('raise OSError("no guard")')
+def put_in_place_of_the_guard(patch, folder, source):
+    shutil.copy(sandbox.HERE / 'runner.py', folder)
+    (folder / 'tampering.py').write_text(source)
     patch.setattr(sandbox, 'HERE', folder)
+
+
+def break_the_guard(patch, folder):
+    put_in_place_of_the_guard(patch, folder, 'raise OSError("no guard")')
     return 'OSError: no guard'
 
 
@@ -202,10 +205,7 @@ def break_the_runner(patch, folder):
 
 
 def end_before_the_answer(patch, folder):
-    for name in ('runner.py', 'tampering.py'):
-        shutil.copy(sandbox.HERE / name, folder)
-    (folder / 'tampering.py').write_text('import os\nos._exit(3)')
-    patch.setattr(sandbox, 'HERE', folder)
+    put_in_place_of_the_guard(patch, folder, 'import os\nos._exit(3)')
     return 'only the process of the answer'
 
 
