@@ -449,17 +449,6 @@ def without_float64(data) -> onp.ndarray:
     return data.astype('float32') if data.dtype == 'float64' else data
 
 
-def as_floats(X) -> Any:
-    """Return X as float32; raise TypeError unless it holds bytes."""
-    check_arrays(X=X)
-    if X.dtype != onp.uint8:
-        raise TypeError(
-            f'X must hold uint8, not {onp.dtype(X.dtype)}: on_bytes divides '
-            'by 255, so give floats to the network itself'
-        )
-    return X.astype('float32')
-
-
 def first_index(found) -> int:
     """Return the first row in which `found` is true anywhere."""
     return int(onp.argwhere(found)[0][0])

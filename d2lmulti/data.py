@@ -7,8 +7,7 @@ __all__ = ['split_and_load', 'split_batch', 'Minibatches', 'load_fashion_mnist']
 import mxnet as mx
 import numpy as onp
 from mxnet import np
-from .checks import (as_examples, as_floats, check_minibatch,
-                             check_split)
+from .checks import as_examples, check_minibatch, check_split
 from .devices import split_slices
 from .datasets.fashion_mnist import read_fashion_mnist
 
@@ -88,9 +87,3 @@ def load_fashion_mnist(batch_size, full=False, folder=None, seed=0):
     X_train, y_train, X_test, y_test = read_fashion_mnist(full, folder)
     return (Minibatches(X_train, y_train, batch_size, seed),
             Minibatches(X_test, y_test, batch_size))
-
-# %% ../notebooks/04_data.ipynb #on-bytes
-def on_bytes(net):
-    """Return a network for pixels as uint8 (else TypeError): it converts
-    `X` to floats from 0 to 1, on the device of `X`, and calls `net`."""
-    return lambda X, params: net(as_floats(X) / 255, params)

@@ -15,7 +15,7 @@ from .prepare.gpus import find_gpus
 def median_seconds(work, num_runs=5):
     """Return how many seconds `work()` takes: the median of `num_runs`.
 
-    One run before them warms up. The engine is drained on both sides of
+    One run before them warms up. Waits for the devices on both sides of
     the clock.
     """
     seconds = []

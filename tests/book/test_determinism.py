@@ -1,25 +1,8 @@
-"""The page on repeating a run: its script prints what the page says."""
-
-import pathlib
-import re
+"""Two runs of the same training are bit-identical."""
 
 import pytest
 
 import d2lmulti
-
-ROOT = pathlib.Path(__file__).parents[2]
-PAGE = (ROOT / 'book/determinism.md').read_text()
-(SCRIPT,) = re.findall(r'```python\n# differs.py\n(.*?)```', PAGE, re.DOTALL)
-(PRINTED,) = re.findall(r'It prints:\n\n```\n(.*?)```', PAGE, re.DOTALL)
-
-
-def printed_by(script, capsys):
-    exec(compile(script, 'differs.py', 'exec'), {'__name__': 'differs'})
-    return capsys.readouterr().out
-
-
-def test_each_cause_alone_does_what_the_page_says(capsys):
-    assert printed_by(SCRIPT, capsys) == PRINTED
 
 
 @pytest.mark.parametrize('k', [1, 2, 3, 4])

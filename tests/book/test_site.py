@@ -38,6 +38,7 @@ PAGES = [
     'running',
     'verify',
     'data',
+    'rounding',
     'determinism',
     'figures',
     'hetseq',

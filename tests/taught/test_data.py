@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from mxnet import np
 
 import d2lmulti
-from d2lmulti.data import on_bytes
 
 CPUS = [mx.cpu(0), mx.cpu(1)]
 few = settings(max_examples=60)
@@ -239,38 +238,10 @@ def test_double_precision_becomes_single():
 # Bytes
 
 
-def steps_on(images, k, net):
-    """Return parameters after three ragged steps on k devices."""
-    devices = [mx.cpu(i) for i in range(k)]
-    params = d2lmulti.init_params(seed=3)
-    replicas = [d2lmulti.get_params(params, device) for device in devices]
-    labels = onp.arange(len(images)) % 10
-    for X, y in d2lmulti.Minibatches(images, labels, 5, seed=0):
-        d2lmulti.train_batch(X, y, replicas, devices, 0.1, net=net)
-    return replicas[-1]
-
-
 def pixels(n=14):
     return onp.random.RandomState(0).randint(
         0, 256, (n, 1, 28, 28), dtype='uint8'
     )
-
-
-@pytest.mark.parametrize('k', [1, 2, 3, 4])
-def test_training_on_bytes_is_bit_identical(k):
-    images = pixels()
-    floats = steps_on(images.astype('float32') / 255, k, d2lmulti.lenet)
-    found = steps_on(images, k, on_bytes(d2lmulti.lenet))
-    assert d2lmulti.training.max_difference(floats, found) == 0
-
-
-def test_every_byte_becomes_the_float_of_the_data_set():
-    every = onp.arange(256, dtype='uint8')
-    found = on_bytes(lambda X, params: X)(np.array(every, dtype='uint8'), None)
-    assert found.dtype == onp.float32
-    assert (found.asnumpy() == every.astype('float32') / 255).all()
-    X, _, _, _ = d2lmulti.read_fashion_mnist()
-    assert onp.isin(X[:200], found.asnumpy()).all()
 
 
 def bytes_sent(images):

@@ -148,14 +148,6 @@ allreduce([arrays[0], arrays[1].astype('float64')])
 allreduce([array > 0 for array in arrays])
     TypeError: a sum of bool arrays would be bool again, not a count: convert
     them with astype('int32')
-on_bytes(lenet)(X, params)
-    TypeError: X must hold uint8, not float32: on_bytes divides by 255, so
-    give floats to the network itself
-on_bytes(lenet)(X.astype('int32'), params)
-    TypeError: X must hold uint8, not int32: on_bytes divides by 255, so give
-    floats to the network itself
-on_bytes(lenet)(X.tolist(), params)
-    TypeError: X is a list, but an MXNet array is needed: mx.np.array(X)
 Minibatches(images, labels, 0)
     ValueError: batch_size must be at least 1, not 0
 Minibatches(images, labels, 2, None, 0)

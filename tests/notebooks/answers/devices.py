@@ -30,7 +30,7 @@ WRONG = [
             + '    for _ in range(9):\n'
             + '        [twenty_layers(*arg) for arg in args]\n'
             + '    return (time.perf_counter() - start) / 9',
-            'is the engine drained',
+            'does the clock wait',
         ),
         (MEASURED, f'str({MEASURED})', 'return seconds'),
         (MEASURED, f'{MEASURED} / k', 'but a round took'),
@@ -78,7 +78,7 @@ WRONG = [
             + CLOCK
             + '    [twenty_layers(*arg) for arg in args]\n'
             + '    return time.perf_counter() - start',
-            'drained|waits for another|round took',
+            'clock wait|waits for another|round took',
         ),
         (
             HEAD
@@ -87,7 +87,7 @@ WRONG = [
             + '    results = [twenty_layers(*arg) for arg in args]\n'
             + '    results[-1].wait_to_read()\n'
             + '    return time.perf_counter() - start',
-            'is the engine drained',
+            'does the clock wait',
         ),
     ],
     [

@@ -14,6 +14,7 @@ WRONG = [
         (SIZES, f'sorted({SIZES})', 'not layers'),
         (SIZES, f'{SIZES}[::-1]', 'not layers'),
         (SIZES, f'sum({SIZES})', 'return a list'),
+        (SIZES, f'dict(zip("abcd", {SIZES}))', 'numbers of bytes|not 4|2 l'),
         (SIZES, f'[0] * (len(params) // 2 - 1) + [sum({SIZES})]', 'not layer'),
     ],
     [

@@ -21,7 +21,12 @@ SENTINEL = """kept, before = a.copy(), b.asnumpy().tobytes()
 """
 WRONG = [
     [
-        ('array /= len(data)', 'pass', 'array 0 of 2 .* not the mean'),
+        ('array /= len(data)', 'pass', 'array 0 of 2 .* the sum: divide'),
+        (
+            'array /= len(data)',
+            'array = array / len(data)',
+            'the sum: divide in place',
+        ),
         ('/= len(data)', '/= 2', 'array 1 of 1|array 0 of 1|array 0 of 3'),
         (
             SUM,
