@@ -2,9 +2,10 @@
 
 import importlib
 
-from .prepare import runtime
+from .prepare import jupyter, runtime
 
 runtime.prepare()  # before the first import of MXNet
+jupyter.explain_missing_names()
 
 # I. Two devices
 from .datasets.fashion_mnist import *
