@@ -126,6 +126,12 @@ RIGHT = [
         ),
         (REST, 'rest = onp.max(onp.abs(found - right * factor))'),
         (LIMIT, 'return None if 1000 * rest > abs(found).max() else factor'),
+        (
+            'return factor if rest <= abs(found).max() / 1000 else None',
+            'from fractions import Fraction\n'
+            '    close = rest <= abs(found).max() / 1000\n'
+            '    return Fraction(float(factor)) if close else None',
+        ),
     ],
     [
         (

@@ -31,6 +31,11 @@ WRONG = [
             '(rate / min(rates), rate / min(rates) *',
             'speedup',
         ),
+        (
+            'def speedups(devices, examples, seconds):\n'
+            '    return ((1, 1) for _ in devices)\n',
+            'a list of pairs',
+        ),
     ],
     [
         ('max(0, 1 - visible / exchange)', '1 - visible / exchange', 'right'),

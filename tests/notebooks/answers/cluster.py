@@ -19,6 +19,7 @@ WRONG = [
         (BOTH, 'return B, None', 'two numbers'),
         (BOTH, 'return str(B), str(m * B / n)', 'two numbers'),
         ('m * B / n', 'B * max(m / n, 0.5)', 'who pushes'),
+        ('B, m * B / n', '(size for size in (B, m * B / n))', 'two numbers'),
     ],
     [
         ('sorted(arrivals)', 'arrivals', 'in which order'),
@@ -74,6 +75,11 @@ WRONG = [
         (RING, '2 * m / (m + 1) * B * beta', 'how many'),
         (RING, 'None', 'two numbers'),
         (RING, f'str({RING})', 'two numbers'),
+        (
+            'def step_seconds(m, n, B, beta):\n'
+            '    return (seconds for seconds in (1, 2))\n',
+            'two numbers',
+        ),
     ],
 ]
 

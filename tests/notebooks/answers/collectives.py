@@ -5,7 +5,7 @@ WRONG = [
         (  # cpu(i) instead of the device of data[i]
             'copyto(data[(i + 1) % k].ctx)',
             'copyto(mx.cpu((i + 1) % k))',
-            r'on \[cpu\(2\), cpu\(0\), cpu\(1\)\]: 2 copies',
+            r'on \[cpu\(2\), cpu\(0\), cpu\(1\)\]: copies from',
         ),
         (
             'return [slices[i][i] for i in range(k)]',
@@ -47,7 +47,7 @@ WRONG = [
             'range(k)',
             'which slice is complete',
         ),
-        ('range(k - 1)', 'range(k - 2)', 'copies leave each device'),
+        ('range(k - 1)', 'range(k - 2)', 'copies from each device'),
         ('[slices[i][i] for i', '[slices[0][i] for i', 'return 2 arrays'),
         ('return [slices[i][i]', 'return [data[i]', 'not all of'),
         (
@@ -68,7 +68,10 @@ WRONG = [
 """,
             'are they whole arrays',
         ),
-        ('def ring_reduce_scatter(data):\n    return data\n', 'leave each'),
+        (
+            'def ring_reduce_scatter(data):\n    return data\n',
+            'copies from each',
+        ),
         (
             'slices[(i + 1) % k][(i - 1 - step) % k] += sent[i]',
             'slices[(i + 1) % k][(i - 1 - step) % k] = sent[i]',

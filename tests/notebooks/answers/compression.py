@@ -197,6 +197,11 @@ def compress(gradient, residual, threshold):
         '    while factor * (rank + 1) * (m + n) <= m * n:\n'
         '        rank += 1\n'
         '    return rank\n',
+        (
+            'def largest_rank(m, n, factor):\n'
+            '    from fractions import Fraction\n'
+            '    return Fraction(m * n // (factor * (m + n)))\n'
+        ),
     ],
     [
         ('velocity), velocity', 'velocity), velocity.copy()'),

@@ -127,6 +127,10 @@ def shares(rates, n):
             '    return [b - a for a, b in zip(ends, ends[1:])]\n',
             'should take about 1.0',
         ),
+        (  # a generator is no list
+            '\ndef shares(rates, n):\n    return (n for _ in rates)\n',
+            'a list of',
+        ),
     ],
     [
         ('max_norm * len(X) /', 'max_norm /', 'the mean gradient must stay'),

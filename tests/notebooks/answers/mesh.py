@@ -108,6 +108,11 @@ RIGHT = [
         '            if g is not None:\n'
         '                squares[j, part] = onp.vdot(g, g)\n'
         '    return onp.sqrt(sum(squares.values()))\n',
+        (
+            'return math.sqrt(total)',
+            'from fractions import Fraction\n'
+            '    return Fraction(math.sqrt(total))',
+        ),
     ],
     [
         (LINKS, 'sum(a != b for a, b in zip(nodes, nodes[1:] + nodes[:1]))'),
@@ -119,6 +124,11 @@ RIGHT = [
             '        if a // node_size != b // node_size:\n'
             '            total += 2 * num_bytes * (1 - 1 / len(order))\n'
             '    return onp.float64(total)\n',
+        ),
+        (
+            '2 * (len(order) - 1) / len(order) * num_bytes',
+            '__import__("fractions").Fraction(\n'
+            '        2 * (len(order) - 1) * num_bytes, len(order))',
         ),
     ],
 ]

@@ -85,6 +85,11 @@ WRONG = [
             "    return ['forward', 'backward'] * m\n",
             'return a list',
         ),
+        (
+            'def order_1f1b(s, p, m):\n'
+            '    return iter(d2lmulti.one_f_one_b_schedule(p, m)[s])\n',
+            'return a list, not',
+        ),
     ],
     [
         (

@@ -87,6 +87,11 @@ WRONG = [
             'missing or repeated',
         ),
         (SEEN + "    return ['1'] * n\n", 'a list of'),
+        (
+            'def times_seen(n, k, drop_last=False):\n'
+            '    return (1 for _ in range(n))\n',
+            'a list of',
+        ),
     ],
     [
         ('len(lengths) / sum(lengths)', '1 / sum(lengths)', 'DDP finds'),

@@ -69,6 +69,11 @@ WRONG = [
             '    capacity = -(-capacity // len(choices))\n    counts, kept',
             'are computed',
         ),
+        (
+            'def kept_words(choices, capacity):\n'
+            '    return [(False for _ in own) for own in choices]\n',
+            'a list for each device',
+        ),
     ],
 ]
 
@@ -110,6 +115,17 @@ RIGHT = [
             '        time += max(s.any(1).sum() * s.any(0).sum() '
             'for s in seen)\n'
             '    return time\n',
+        ),
+        (
+            'def ring_time(places):\n'
+            '    from fractions import Fraction\n'
+            '    time = Fraction(0)\n'
+            '    for step in range(len(places)):\n'
+            '        seen = [q[:, None] >= places[i - step]\n'
+            '                for i, q in enumerate(places)]\n'
+            '        time += max(int(s.any(1).sum() * s.any(0).sum())\n'
+            '                    for s in seen)\n'
+            '    return time\n'
         ),
     ],
     [

@@ -250,6 +250,14 @@ RIGHT = [
         '        held = 16 - [0, 8, 12, 16][stage] * Fraction(k - 1, k)\n'
         '        if num_params * held <= room:\n'
         '            return k\n',
+        (
+            'def devices_needed(num_params, stage, room):\n'
+            '    from fractions import Fraction\n'
+            '    for k in range(1, 10**5):\n'
+            '        share = [0, 8, 12, 16][stage] * Fraction(k - 1, k)\n'
+            '        if num_params * (16 - share) <= room:\n'
+            '            return Fraction(k)\n'
+        ),
     ],
     [
         (

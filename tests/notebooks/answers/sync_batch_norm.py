@@ -75,6 +75,11 @@ WRONG = [
             'return round(mean, 3), 1 * sum(',
             'the mean is',
         ),
+        (
+            'def join(counts, means, variances):\n'
+            '    return (mean for mean in (1, 2))\n',
+            'should return a mean and a variance',
+        ),
     ],
     [
         (' - mean * mean', '', 'look at the formula'),

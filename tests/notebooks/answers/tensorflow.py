@@ -29,6 +29,11 @@ WRONG = [
         ('return batch_size,', 'return float(batch_size),', 'a whole number'),
         ('per_device * k', 'per_device * k / 1', 'a whole number'),
         (NUMBERS + '    return per_device * k, 8, 1\n', 'not'),
+        (
+            'def fit_numbers(num_images, per_device, k):\n'
+            '    return (n for n in (per_device * k, 8))\n',
+            'two numbers',
+        ),
     ],
     [
         ("'worker': hosts", "'worker': [hosts[index]]", 'all workers'),
