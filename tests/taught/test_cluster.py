@@ -4,6 +4,7 @@ import contextlib
 import copy
 import functools
 import inspect
+import json
 import math
 import os
 import pathlib
@@ -22,6 +23,9 @@ from helpers import (
     descend,
     float32_results,
     left_behind,
+    minibatch,
+    replicas_on,
+    roundings,
     send_garbage,
     small_training,
     smooth_lenet,
@@ -42,6 +46,7 @@ from d2lmulti.checkpoint import (
     save_checkpoint,
 )
 from d2lmulti.cluster import cluster
+from d2lmulti.communication.compression import average_params
 from d2lrun import JobFailed, Limits, launch
 
 TESTS = str(pathlib.Path(__file__).parents[1])  # for helpers
@@ -1469,4 +1474,56 @@ def test_a_second_job_in_a_folder_is_refused(tmp_path):
     os.close(entry)
     assert train_little(tmp_path, num_epochs=1) == train_little(
         tmp_path, num_epochs=1
+    )
+
+
+# Rounds of local steps
+
+
+def cell_source(name):
+    """Return the source of a cell of the chapter."""
+    path = pathlib.Path(__file__).parents[2] / 'notebooks' / '19_cluster.ipynb'
+    (cell,) = [
+        cell
+        for cell in json.loads(path.read_text())['cells']
+        if cell.get('id') == name
+    ]
+    return ''.join(cell['source'])
+
+
+def assert_unequal_workers(source, shards):
+    """Each descends alone; the mean is weighted by examples."""
+    names = {
+        'train_batch': d2lmulti.train_batch,
+        'average_params': average_params,
+        'smooth': smooth_lenet,
+    }
+    exec(source, names)
+    replicas = replicas_on([mx.cpu(i) for i in range(len(shards))], 'float64')
+    start = [param.copy() for param in replicas[0]]
+    names['train_round_unequal'](shards, replicas, 0.1)
+    ends = [descend(start, own, 0.1, smooth_lenet) for own in shards]
+    weights = [sum(len(y) for _, y in own) for own in shards]
+    right = [
+        onp.average(params, axis=0, weights=weights) for params in zip(*ends)
+    ]
+    for params in replicas:
+        assert roundings(params, right) <= 1
+
+
+def unequal_shards(*sizes):
+    """Return minibatches of these sizes for each worker."""
+    return [
+        [minibatch(n, 10 * i + j, 'float64') for j, n in enumerate(own)]
+        for i, own in enumerate(sizes)
+    ]
+
+
+UNEQUAL = [(5, 3, 4), (), (9,)]
+
+
+@pytest.mark.parametrize('sizes', [UNEQUAL, [(4,), (1,), (6,)], [(2, 2), ()]])
+def test_unequal_workers_count_by_their_examples(sizes):
+    assert_unequal_workers(
+        cell_source('rounds-unequal'), unequal_shards(*sizes)
     )

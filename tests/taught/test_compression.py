@@ -10,7 +10,6 @@ import pytest
 from helpers import (
     as_type,
     assert_ctrl_c_waits,
-    descend,
     minibatch,
     replicas_on,
     roundings,
@@ -19,7 +18,6 @@ from helpers import (
 from mxnet import autograd, np
 
 import d2lmulti
-from d2lmulti.communication import compression
 from d2lmulti.communication.compression import (
     exchange_compressed,
     one_bit,
@@ -468,53 +466,6 @@ def test_diloco_is_that_of_the_paper(schedule):
 @pytest.mark.parametrize('schedule', [EVERYONE, LEAVING])
 def test_local_sgd_is_the_mean_of_local_steps(schedule):
     assert_local_sgd(schedule)
-
-
-def cell_source(name):
-    """Return the source of a cell of the chapter."""
-    path = ROOT / 'notebooks' / '10_compression.ipynb'
-    (cell,) = [
-        cell
-        for cell in json.loads(path.read_text())['cells']
-        if cell.get('id') == name
-    ]
-    return ''.join(cell['source'])
-
-
-def assert_unequal_workers(source, shards):
-    """Each descends alone; the mean is weighted by examples."""
-    names = {
-        'train_batch': d2lmulti.train_batch,
-        'average_params': compression.average_params,
-        'smooth': smooth_lenet,
-    }
-    exec(source, names)
-    replicas = replicas_on(DEVICES[: len(shards)], 'float64')
-    start = [param.copy() for param in replicas[0]]
-    names['train_round_unequal'](shards, replicas, 0.1)
-    ends = [descend(start, own, 0.1, smooth_lenet) for own in shards]
-    weights = [sum(len(y) for _, y in own) for own in shards]
-    right = [
-        onp.average(params, axis=0, weights=weights) for params in zip(*ends)
-    ]
-    for params in replicas:
-        assert roundings(params, right) <= 1
-
-
-def unequal_shards(*sizes):
-    """Return minibatches of these sizes for each worker."""
-    return [
-        [minibatch(n, 10 * i + j, 'float64') for j, n in enumerate(own)]
-        for i, own in enumerate(sizes)
-    ]
-
-
-UNEQUAL = [(5, 3, 4), (), (9,)]
-
-
-@pytest.mark.parametrize('sizes', [UNEQUAL, [(4,), (1,), (6,)], [(2, 2), ()]])
-def test_unequal_workers_count_by_their_examples(sizes):
-    assert_unequal_workers(cell_source('unequal'), unequal_shards(*sizes))
 
 
 def one_minibatch(step, size, k, *more, **options):
