@@ -13,12 +13,6 @@ def cast(arrays, dtype):
     return [a.astype(dtype) if a.dtype.kind == 'f' else a for a in arrays]
 
 
-def replicas_of(result):
-    """Return a step's result as a list of replicas."""
-    alone = not isinstance(result[0], (list, tuple))
-    return [result] if alone else result
-
-
 def distance(found, right):
     """Return the largest difference of two arrays, in float64."""
     return float(
@@ -31,15 +25,14 @@ def moves_of(reference, starts, batches, n, gradients, k):
     first the right way, then with known bugs. A gradient starts at 0."""
 
     def move(part, n=n, turn=0, before=0, larger=None):
-        X, y = cast(batches[n], 'float64')
+        batch = batches[n].cast('float64')
+        batch = batch.turn_labels(turn) if turn else batch
         start = starts[0 if gradients else n - before]
         start = [k * a if j == larger else a for j, a in enumerate(start)]
-        y = np.roll(y, turn, axis=0)
-        result = replicas_of(reference(start, X[part], y[part]))
-        arrays = cast(result[0], 'float64')
+        arrays = cast(reference(start, batch.take(part)), 'float64')
         return arrays if gradients else [a - s for a, s in zip(arrays, start)]
 
-    rows = np.arange(len(batches[n][0]))
+    rows = np.arange(batches[n].rows)
     moves = [('the right one', move(rows))]
 
     def add(words, *arguments):
@@ -88,9 +81,9 @@ def splits_of(rows, k):
     return [split for split in splits if len(split) > 1]
 
 
-def likely_cause(move, moves, bound, k, n, start=None):
-    """Return in words what an array's wrong move is, or ''. `n`: examples;
-    `start`: the array before the step."""
+def likely_cause(move, moves, bound, k, batch, start=None):
+    """Return in words what an array's wrong move is, or ''. `start`: the
+    array before the step."""
     right = moves[0][1]
     if not np.isfinite(move).all():
         return 'It has numbers that are not finite.'
@@ -99,9 +92,12 @@ def likely_cause(move, moves, bound, k, n, start=None):
     for what, known in moves:
         scale = (move * known).sum() / max((known * known).sum(), 1e-300)
         rest = abs(move - scale * known).max()
-        differs = known is right or abs(known - right).max() > bound
+        # Else Adam's moves, nearly all of one size, would fit anything.
+        differs = known is right or abs(known - right).max() > 4 * max(
+            bound, rest
+        )
         if differs and rest <= max(bound, abs(move).max() / 1e4):
-            words = f'The move is {what}{times(scale, k, n)}.'
+            words = f'The move is {what}{times(scale, k, batch)}.'
             return words.replace('?.', '?')
     if distance(np.sort(move, None), np.sort(right, None)) <= bound:
         return 'The move has the right numbers in another order.'
@@ -123,7 +119,7 @@ def likely_cause(move, moves, bound, k, n, start=None):
     if wrong.sum() < 0.8 * wrong.size:
         first = tuple(int(i[0]) for i in np.nonzero(wrong))
         parts = [(what, known[wrong]) for what, known in moves]
-        cause = likely_cause(move[wrong], parts, bound, k, n)
+        cause = likely_cause(move[wrong], parts, bound, k, batch)
         return (
             f'Wrong are {wrong.sum()} of {wrong.size} numbers, the first at '
             f'{first}. {cause if wrong.sum() > 1 else ""}'
@@ -140,7 +136,9 @@ def bits_of(off, moves, bound):
     ratios = abs(off) / np.maximum(size, 1e-300)
     beyond = np.maximum(abs(off) - bound, 0) / np.maximum(size, 1e-300)
     worst, sure = beyond.max(), abs(off) > bound
-    signs = abs(np.sign(off).sum()) / np.sqrt(off.size)
+    signs = max(  # rounding is up and down, and both in either sign
+        abs(np.sign(off).sum()), abs(np.sign(off * moves[0][1]).sum())
+    ) / np.sqrt(off.size)
     if off.size < 16 or worst == 0 or signs > 4:
         return 0
     if not sure.any() or np.median(ratios) < worst / 32:
@@ -148,9 +146,10 @@ def bits_of(off, moves, bound):
     return -np.log2(worst)
 
 
-def times(scale, k, n):
-    """Return a factor in words, for n examples on k devices."""
-    shard = -(-n // k)  # the longest
+def times(scale, k, batch):
+    """Return a factor in words, for a minibatch on k devices."""
+    n = batch.rows
+    shard, root = -(-n // k), np.sqrt(k)  # the longest shard
     for factor, words in (
         (k, f', times the {k} devices: a sum where a mean is due?'),
         (1 / k, f', divided by the {k} devices: a mean where a sum is due?'),
@@ -158,11 +157,24 @@ def times(scale, k, n):
         (1 / n, f', divided by the {n} examples: divided again?'),
         (2, ', twice: added to what was there?'),
         (-1, ', backward'),
+        (root, f', times the square root of the {k} devices: a norm of one?'),
+        (
+            1 / root,
+            f', divided by the square root of the {k} devices: squares '
+            f'counted {k} times in a norm?',
+        ),
         (n / shard, f', times {n} / {shard}: divided by a shard of rows?'),
         (n / shard / k, f', times {n} / {shard * k}: padding counted?'),
     ):
         if abs(factor - 1) > 1e-3 > 10 * abs(scale - factor):
             return words
+    for right, due in batch.counts().items():
+        for wrong, taken in batch.counts().items():
+            if due != taken and abs(scale * taken / due - 1) < 2e-5:
+                return (
+                    f', times {due} / {taken}: divided by the {wrong}, where '
+                    f'the {right} are due?'
+                )
     power = round(np.log2(abs(scale) + 1e-300))
     if abs(power) > 4 and abs(scale / 2.0**power - 1) < 1e-3:
         return f', times 2 to the power of {power}: a scale of the loss?'

@@ -1,7 +1,9 @@
 """What `same_step` found, and how it reads."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from .trees import said_together
 
 
 class Difference(NamedTuple):
@@ -13,13 +15,24 @@ class Difference(NamedTuple):
     error: float  # the largest difference from the reference in float64
     bound: float  # the largest that rounding explains
     cause: str = ''  # a likely one
+    name: str = ''  # of the array
+    of: str = ''  # 'gradient' or 'update', if they were judged apart
 
     def __str__(self):
-        return (
-            f'step {self.step}, replica {self.replica}, array {self.array}: '
-            f'off by {self.error:.2g}, {self.error / self.bound:.3g} times '
-            f'the bound. {self.cause}'
-        ).rstrip()
+        return said_of([self], [self.name])
+
+
+def said_of(alike, names):
+    """Return what is said of differences with one cause, the worst first."""
+    worst = alike[0]
+    what = said_together({d.name for d in alike}, names)
+    about = f'{worst.of} of {what}' if worst.of else what
+    most = 'up to ' if len(alike) > 1 else ''
+    return (
+        f'step {worst.step}, replica {worst.replica}, {about}: off by {most}'
+        f'{worst.error:.2g}, {most}{worst.error / worst.bound:.3g} times the '
+        f'bound. {worst.cause}'
+    ).rstrip()
 
 
 @dataclass(frozen=True)
@@ -28,10 +41,12 @@ class Comparison:
 
     `differences`: those of the first step that is wrong, or of the last.
     `growth`: how many times the bound has grown since the first step.
+    `notes`: what was not judged, or not sharply.
     """
 
     differences: list
-    growth: float
+    growth: float = 1
+    notes: list = field(default_factory=list)
 
     def __bool__(self):
         return not self.failures()
@@ -43,13 +58,26 @@ class Comparison:
 
     def __str__(self):
         failures = self.failures()
-        lines = [*map(str, failures[:6])] or ['equal up to rounding']
-        if len(failures) > 6:
-            lines.append(f'and {len(failures) - 6} more')
+        names = list(dict.fromkeys(d.name for d in self.differences))
+        groups = {}
+        for d in failures:  # numbered arrays have a line each
+            alone = d.array if d.name == f'array {d.array}' else ''
+            groups.setdefault((d.replica, d.of, d.cause, alone), []).append(d)
+        lines = [said_of(alike, names) for alike in groups.values()]
+        if len(lines) > 6:
+            lines[6:] = [f'and {len(lines) - 6} more']
+        lines = lines or ['equal up to rounding']
         for what in ('replica', 'array') if failures else ():
             wrong = {getattr(d, what) for d in failures}
+            if what == 'array' and not failures[0].name.startswith('array '):
+                continue  # said with their names
             if wrong != {getattr(d, what) for d in self.differences}:
                 lines.append(f'Only some {what}s are wrong: {sorted(wrong)}.')
+        if failures and failures[0].of == 'update':
+            lines.append(
+                'The gradients are right: the update made of them is not.'
+            )
+        lines += self.notes
         if self.growth > 1000:
             lines.append(
                 f'Rounding has grown {self.growth:.0f} times since the first '

@@ -1,10 +1,11 @@
 """Add likely causes to what is wrong."""
 
 import contextlib
+import re
 
 import numpy as np
 
-from .causes import cast, likely_cause, moves_of
+from .causes import likely_cause, moves_of
 from .comparison import Comparison
 from .examples import MOST_EXAMPLES, example_counts
 from .joint import numbers_cause, starts_cause
@@ -14,9 +15,9 @@ def explain(comparison, replicas, reference, starts, batches, gradients, k):
     """Return the comparison with likely causes. `starts`: the right arrays
     before each step; the last is the wrong one."""
     n = len(starts) - 1
-    rows = len(batches[n][0])
     moves = moves_of(reference, starts, batches, n, gradients, k)
-    start = [0 * a if gradients else a for a in starts[n]]
+    right = moves[0][1]
+    start = [0 * a for a in right] if gradients else starts[n]
     replicas = [[a - s for a, s in zip(own, start)] for own in replicas]
     found = [
         d
@@ -27,7 +28,7 @@ def explain(comparison, replicas, reference, starts, batches, gradients, k):
                 moves_of_array(moves, d.array),
                 d.bound,
                 k,
-                rows,
+                batches[n],
                 start[d.array],
             )
         )
@@ -37,7 +38,14 @@ def explain(comparison, replicas, reference, starts, batches, gradients, k):
         with contextlib.suppress(Exception):  # the reference may want more
             batch = (reference, starts[n], batches[n], gradients, k)
             found = fill(found, replicas, moves[0][1], *batch)
-    return Comparison(found, comparison.growth)
+    labels = [d.name for d in found if d.replica == found[0].replica]
+    found = [d._replace(cause=with_names(d.cause, labels)) for d in found]
+    return Comparison(found, comparison.growth, comparison.notes)
+
+
+def with_names(cause, labels):
+    """Return a cause with the names of the arrays for their numbers."""
+    return re.sub(r'\barray (\d+)', lambda m: labels[int(m[1])], cause)
 
 
 def is_open(difference):
@@ -69,7 +77,7 @@ def fill_numbers(found, replicas, right, *_):
 
 def fill_counts(found, replicas, right, reference, start, batch, gradients, k):
     """Return them with how often each example is counted."""
-    rows, alone = len(batch[0]), None
+    rows, alone = batch.rows, None
     for i in sorted({d.replica for d in found if is_open(d)}):
         if rows <= MOST_EXAMPLES:
             alone = alone or moves_alone(reference, start, batch, gradients)
@@ -92,10 +100,9 @@ def moves_of_array(moves, j):
 
 def moves_alone(reference, start, batch, gradients):
     """Return the moves of all arrays for each example alone."""
-    X, y = cast(batch, 'float64')
-    alone = []
-    for i in range(len(X)):
-        arrays = reference(start, X[i : i + 1], y[i : i + 1])
+    batch, alone = batch.cast('float64'), []
+    for i in range(batch.rows):
+        arrays = reference(start, batch.take(slice(i, i + 1)))
         alone.append(
             [a - (0 if gradients else s) for a, s in zip(arrays, start)]
         )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .causes import cast, distance, replicas_of, splits_of
+from .causes import distance, splits_of
 
 
 def numbers_cause(move, rights, bound):
@@ -48,13 +48,13 @@ def starts_cause(replicas, reference, start, batch, bounds):
     ]
     if not any(gap > bound for gap, bound in zip(gaps, bounds)):
         return ''
-    X, y = cast(batch, 'float64')
-    for shards in splits_of(np.arange(len(X)), len(replicas)):
+    batch = batch.cast('float64')
+    for shards in splits_of(np.arange(batch.rows), len(replicas)):
         step = [0] * len(start)
         for rows, gap in zip(shards, apart):
             own = [s + g for s, g in zip(start, gap)]
-            (new, *_) = replicas_of(reference(own, X[rows], y[rows]))
-            part = len(rows) / len(X)
+            new = reference(own, batch.take(rows))
+            part = len(rows) / batch.rows
             step = [t + part * (n - o) for t, n, o in zip(step, new, own)]
         off = [distance(a, b) for a, b in zip(first, step)]
         if all(o <= 2 * bound for o, bound in zip(off, bounds)):

@@ -1,0 +1,103 @@
+"""What a user gives, as functions of lists of arrays."""
+
+from typing import Any, NamedTuple
+
+from .trees import (
+    in_order,
+    is_list_of_trees,
+    labels_of,
+    named_arrays,
+    rebuild,
+    replicas_in,
+)
+
+
+class Taken(NamedTuple):
+    """A step that was taken: its gradients, before they were clipped, and
+    the arrays after it."""
+
+    gradients: Any
+    params: Any
+
+
+class Functions:
+    """The step, the reference and the update, each of lists of arrays."""
+
+    def __init__(self, step, reference, low, update, params):
+        self._step, self._reference, self._low = step, reference, low
+        self._update, self._params = update, params
+        found = named_arrays(params)
+        self.names, self.start = [*found], [*found.values()]
+        self._form = self.result_names = None  # of the reference's results
+
+    @property
+    def labels(self):
+        """How the arrays are called that the reference returns."""
+        return labels_of(self.result_names)
+
+    def reference(self, arrays, batch):
+        """Return what the reference makes of a minibatch."""
+        return self._one(self._reference, arrays, batch)
+
+    def low(self, arrays, batch):
+        """Return what it makes in the precision of the step."""
+        return self._one(self._low or self._reference, arrays, batch)
+
+    def low_step(self, arrays, batch):
+        """Return (gradients, new arrays) of the step in low precision, or
+        None if it does not say both."""
+        result = self._low and self._low(*self._arguments(arrays, batch))
+        return self._taken(result) if isinstance(result, Taken) else None
+
+    def step(self, arrays, batch):
+        """Return for each replica (gradients, new arrays); a step that says
+        one of the two alone has None for the gradients."""
+        result = self._step(*self._arguments(arrays, batch))
+        if isinstance(result, Taken):
+            return [self._taken(result)]
+        if isinstance(result, (list, tuple)) and any(
+            isinstance(part, Taken) for part in result
+        ):
+            return [self._taken(part) for part in result]
+        names = self.names if self._update else self.result_names
+        return [(None, own) for own in replicas_in(result, names, 'the step')]
+
+    def update(self, arrays, gradients):
+        """Return what the update makes of these gradients."""
+        result = self._update(
+            rebuild(self._params, iter(arrays)),
+            rebuild(self._form, iter(gradients)),
+        )
+        return in_order(named_arrays(result), self.names, 'what update gives')
+
+    def _arguments(self, arrays, batch):
+        return rebuild(self._params, iter(arrays)), *batch.parts()
+
+    def _taken(self, result):
+        return (
+            in_order(
+                *(named_arrays(result.gradients), self.result_names),
+                'the gradients of the step',
+            ),
+            in_order(
+                *(named_arrays(result.params), self.names),
+                'replica 0 of the step',
+            ),
+        )
+
+    def _one(self, function, arrays, batch):
+        result = function(*self._arguments(arrays, batch))
+        if isinstance(result, Taken):
+            result = result.gradients
+        if self._form is None:
+            if is_list_of_trees(result) and (
+                {*named_arrays(result[0])}
+                == {*self.names}
+                != {*named_arrays(result)}
+            ):
+                result = result[0]  # one of several replicas
+            self._form, own = result, [*named_arrays(result)]
+            same = {*own} == {*self.names}
+            self.result_names = self.names if same else own
+            self._form = self._params if same else result
+        return replicas_in(result, self.result_names, 'the reference')[0]

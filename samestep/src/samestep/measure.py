@@ -1,0 +1,83 @@
+"""How far rounding alone moves an array: its spread."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .causes import distance
+
+
+class Measure(NamedTuple):
+    """With which floats, how many spreads, of how many orders."""
+
+    dtype: str
+    factor: float
+    num_orders: int
+
+    def orders_of(self, batch):
+        """Return the minibatch in several orders of its examples."""
+        return [
+            batch.take(np.random.RandomState(seed).permutation(batch.rows))
+            for seed in range(self.num_orders)
+        ]
+
+    def spreads_of(self, right, others):
+        """Return each array's spread, at least a rounding of its largest."""
+        return [
+            max(
+                self.rounding * float(abs(exact).max(initial=1e-30)),
+                *(distance(other[j], exact) for other in others),
+            )
+            for j, exact in enumerate(right)
+        ]
+
+    @property
+    def rounding(self):
+        """The largest relative error of a rounding, doubled."""
+        return float(np.finfo(self.dtype).eps)
+
+    def nearby(self, arrays, seed):
+        """Return arrays of which each number is off by up to a rounding."""
+        rng = np.random.RandomState(seed)
+        return [
+            a * (1 + self.rounding * rng.uniform(-1, 1, a.shape))
+            if a.dtype.kind == 'f' and not is_count(a)
+            else a
+            for a in arrays
+        ]
+
+
+def is_count(array):
+    """Return whether an array is one whole number, such as that of steps."""
+    return array.size == 1 and float(array.reshape(-1)[0]).is_integer()
+
+
+def check_reference(results, n):
+    """Raise ValueError unless all of the reference's numbers are finite."""
+    if not all(np.isfinite(array).all() for own in results for array in own):
+        raise ValueError(
+            f'the reference itself is not finite in step {n}: take a smaller '
+            'learning rate or fewer steps'
+        )
+
+
+def check_shapes(replicas, right):
+    """Raise ValueError unless each replica has the reference's shapes."""
+    wanted = [array.shape for array in right]
+    for i, replica in enumerate(replicas):
+        shapes = [array.shape for array in replica]
+        if shapes != wanted:
+            raise ValueError(
+                f'replica {i} of the step has arrays of shapes {shapes}, the '
+                f'reference of {wanted}: return the same arrays'
+            )
+
+
+def check_that_it_moves(moved):
+    """Raise ValueError if no array has moved further than rounding hides."""
+    if not moved:
+        raise ValueError(
+            'nothing moves further than its rounding, so nothing can be '
+            'judged: take a learning rate that is not 0, and larger; or '
+            'compare gradients'
+        )

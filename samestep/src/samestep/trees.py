@@ -1,0 +1,164 @@
+"""Nested dicts, lists and tuples of arrays, as lists of arrays with names."""
+
+import numpy as np
+
+
+def named_arrays(tree, name=''):
+    """Return a dict of the arrays of a tree by their names, such as
+    `layers.3.weight`; None has no array."""
+    if isinstance(tree, dict):
+        items = tree.items()
+    elif isinstance(tree, (list, tuple)):
+        items = enumerate(tree)
+    else:
+        return {} if tree is None else {name: np.asarray(tree)}
+    found = {}
+    for key, part in items:
+        found.update(named_arrays(part, f'{name}.{key}' if name else f'{key}'))
+    return found
+
+
+def rebuild(tree, arrays):
+    """Return a tree of this form with the next of an iterator of arrays."""
+    if isinstance(tree, dict):
+        return {key: rebuild(part, arrays) for key, part in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        parts = [rebuild(part, arrays) for part in tree]
+        if hasattr(tree, '_fields'):
+            return type(tree)(*parts)
+        return tuple(parts) if isinstance(tree, tuple) else parts
+    return tree if tree is None else next(arrays)
+
+
+def is_list_of_trees(result):
+    """Return whether it can be a list of replicas."""
+    return (
+        isinstance(result, (list, tuple))
+        and len(result) > 0
+        and all(isinstance(part, (dict, list, tuple)) for part in result)
+    )
+
+
+def replicas_in(result, names, whose):
+    """Return the replicas in a result: lists of arrays in the order of
+    `names`. Raises ValueError if one has other names."""
+    found = named_arrays(result)
+    if {*found} == {*names} or not is_list_of_trees(result):
+        return [in_order(found, names, f'replica 0 of {whose}')]
+    return [
+        in_order(named_arrays(part), names, f'replica {i} of {whose}')
+        for i, part in enumerate(result)
+    ]
+
+
+def in_order(found, names, whose):
+    """Return the arrays in the order of `names`."""
+    if {*found} != {*names}:
+        missing = [name for name in names if name not in found]
+        others = [name for name in found if name not in names]
+        raise ValueError(
+            f'{whose} has arrays other than the reference: without '
+            f'{missing}, with {others}: return the same arrays'
+        )
+    return [found[name] for name in names]
+
+
+def labels_of(names):
+    """Return how arrays are called in sentences: a number is `array 3`."""
+    return [f'array {name}' if name.isdigit() else name for name in names]
+
+
+def said_together(wrong, names):
+    """Return in words which of the names are wrong."""
+    some = [name for name in names if name in wrong]
+    if len(some) == 1:
+        return some[0]
+    if len(some) == len(names):
+        return f'all {len(names)} arrays'
+    ends = {name.rpartition('.')[2] for name in some}
+    for end in ends if len(ends) == 1 else ():
+        alike = [name for name in names if name.rpartition('.')[2] == end]
+        if alike == some:
+            return f'all {len(some)} *.{end}'
+    parts = [name.split('.') for name in some]
+    depth = 0
+    while all(len(p) > depth + 1 for p in parts) and (
+        len({p[depth] for p in parts}) == 1
+    ):
+        depth += 1
+    for n in range(depth, 0, -1):
+        stem = '.'.join(parts[0][:n])
+        if [m for m in names if m.startswith(f'{stem}.')] == some:
+            return f'all {len(some)} {stem}.*'
+    first, last = names.index(some[0]), names.index(some[-1])
+    if last - first + 1 == len(some) and first == 0:
+        return f'all {len(some)} from the first to {some[-1]}'
+    if last - first + 1 == len(some) and last == len(names) - 1:
+        return f'all {len(some)} from {some[0]} to the last'
+    more = f' and {len(some) - 6} more' if len(some) > 6 else ''
+    return f'{", ".join(some[:6])}{more}'
+
+
+class Batch:
+    """A minibatch as a list of arrays with a row for each example."""
+
+    def __init__(self, tree, arrays=None):
+        self.tree = tree
+        found = named_arrays(tree)
+        self.arrays = [*found.values()] if arrays is None else arrays
+        lengths = {len(array) for array in self.arrays if array.ndim}
+        if len(lengths) != 1:
+            shapes = {name: array.shape for name, array in found.items()}
+            raise ValueError(
+                'a minibatch needs arrays with a row for each example, all '
+                f'of as many rows: these have the shapes {shapes}'
+            )
+        (self.rows,) = lengths
+
+    def change(self, function):
+        """Return it with a function of each array."""
+        return Batch(self.tree, [function(array) for array in self.arrays])
+
+    def take(self, rows):
+        """Return some of the examples."""
+        return self.change(lambda a: a[rows] if a.ndim else a)
+
+    def cast(self, dtype):
+        """Return it with floats of this dtype."""
+        return self.change(
+            lambda a: a.astype(dtype) if a.dtype.kind == 'f' else a
+        )
+
+    def turn_labels(self, turn):
+        """Return it with the labels of other rows: of its last part."""
+        top = [name.split('.')[0] for name in named_arrays(self.tree)]
+        labels = {name for name in top if 'label' in name} or {top[-1]}
+        return Batch(
+            self.tree,
+            [
+                np.roll(a, turn, axis=0) if a.ndim and name in labels else a
+                for name, a in zip(top, self.arrays)
+            ],
+        )
+
+    def parts(self):
+        """Return the arguments after the parameters."""
+        tree = rebuild(self.tree, iter(self.arrays))
+        return [*tree] if isinstance(tree, (list, tuple)) else [tree]
+
+    def counts(self):
+        """Return the numbers of things by which a loss may be divided."""
+        found = {f'{self.rows} examples': self.rows}
+        for array in self.arrays:
+            if array.dtype.kind not in 'iu' or array.ndim < 2:
+                continue
+            for what, part in (('', array), (' shifted by one', array[:, 1:])):
+                for which, seen in (
+                    ('numbers', np.ones_like(part, bool)),
+                    ('numbers that are not -100', part >= 0),
+                    ('numbers that are not 0', part > 0),
+                ):
+                    n = int(seen.sum())
+                    if n and n not in found.values():
+                        found[f'{n} {which}{what}'] = n
+        return found

@@ -1,0 +1,178 @@
+"""Whether an update is right, given the gradients that the step had."""
+
+import itertools
+import re
+
+import numpy as np
+
+from .causes import cast, distance, likely_cause, splits_of
+from .trees import said_together
+
+NEARBY = 4  # copies of the arrays, each number off by up to a rounding
+PARTS = -1, -0.5, -0.25, 0.25, 0.5, 1  # of the bound of a gradient
+PLAIN = re.compile(r'the right one times [\d.]+\.$')  # says nothing of why
+MOST_UNSURE = 4  # arrays of which it is not seen by what they are scaled
+MOST_GROUPS = 12  # arrays whose norms are tried, also in pairs
+
+
+def update_spreads(given, how, start, grads, right, low_step):
+    """Return how far rounding alone moves each array of an update."""
+    others = [given.update(cast(start, how.dtype), cast(grads, how.dtype))]
+    for seed in range(NEARBY):
+        arrays = how.nearby([*start, *grads], seed)
+        near = arrays[: len(start)], arrays[len(start) :]
+        others.append(given.update(*near))
+    spreads = how.spreads_of(right, [cast(own, 'float64') for own in others])
+    if low_step:  # it rounds in a way of its own
+        own, new = low_step
+        exact = given.update(start, cast(own, 'float64'))
+        low = how.spreads_of(exact, [new])
+        spreads = [max(pair) for pair in zip(spreads, low)]
+    return spreads
+
+
+def pushed(given, start, grads, bounds, right):
+    """Return for each number of the new arrays how far it may be off if each
+    number of a gradient is off by up to the bound of its array.
+
+    Each number of a gradient is at the same part of its bound at a time: that
+    is enough where an array's update is of its own gradient, number by
+    number, as Adam's is, and a common norm changes little.
+    """
+    far = [np.zeros(a.shape) for a in right]
+    for part in PARTS:
+        off = [g + part * bound for g, bound in zip(grads, bounds)]
+        new = cast(given.update(start, off), 'float64')
+        far = [np.maximum(f, abs(a - r)) for f, a, r in zip(far, new, right)]
+    return far
+
+
+def update_causes(given, start, grads, batch, replica, right, bounds, k):
+    """Return the likely cause of each array's wrong update, or ''."""
+    moves = [a - s for a, s in zip(replica, start)]
+    wanted = [a - s for a, s in zip(right, start)]
+    none = given.update(start, [0 * g for g in grads])
+    known = [('the right one', wanted)]
+    for words, arrays in (
+        (
+            ('that of gradients that are 0', none),
+            (
+                f'that of {k} times the gradients',
+                given.update(start, [k * g for g in grads]),
+            ),
+            (
+                f'that of one {k}-th of the gradients',
+                given.update(start, [g / k for g in grads]),
+            ),
+        )
+        if k > 1
+        else ()
+    ):
+        known.append((words, [a - s for a, s in zip(arrays, start)]))
+    factors = factors_of(moves, wanted, bounds)
+    causes = []
+    for j, move in enumerate(moves):
+        cause = ''
+        if distance(move, wanted[j]) > bounds[j]:
+            cause = likely_cause(
+                *(move, [(words, own[j]) for words, own in known]),
+                *(bounds[j], k, batch, start[j]),
+            )
+            if not cause or PLAIN.search(cause):
+                cause = (
+                    norm_cause(j, factors, given, grads, start, batch, k)
+                    or cause
+                )
+        causes.append(cause)
+    return causes
+
+
+def place_of(name, names):
+    """Return the index of the array whose gradient has this name, or None."""
+    for i, other in enumerate(names):
+        if other == name or other.endswith(f'.{name}'):
+            return i
+    return None
+
+
+def subsets(items, most=None):
+    """Return the subsets of items, the smaller ones first."""
+    most = len(items) if most is None else most
+    return [
+        own
+        for size in range(most + 1)
+        for own in itertools.combinations(items, size)
+    ]
+
+
+def factors_of(moves, wanted, bounds):
+    """Return for each array how many times as far as is right it has moved,
+    and how sure that is; or None where it has not moved alike."""
+    found = []
+    for move, right, bound in zip(moves, wanted, bounds):
+        size = (right * right).sum()
+        scale = (move * right).sum() / size if size else 1
+        sure = bound / max(np.sqrt(size), 1e-300)  # roundings are apart
+        alike = abs(move - scale * right).max(initial=0) <= bound
+        found.append((scale, 4 * sure) if alike and sure < 1e-2 else None)
+    return found
+
+
+def norm_cause(j, factors, given, grads, start, batch, k):
+    """Return in words of what a norm was taken, if clipping by it moves the
+    array as far as it has moved; or ''."""
+    if factors[j] is None or len(grads) != len(given.result_names):
+        return ''
+    alike = [
+        other
+        for other in factors
+        if other
+        and abs(other[0] / factors[j][0] - 1) <= factors[j][1] + other[1]
+    ]
+    scale, sure = min(alike, key=lambda factor: factor[1])
+
+    def fits(value):
+        return value > 0 and abs(value / scale - 1) <= sure + 1e-5
+
+    if sure > 1e-3:
+        return ''
+    where = [place_of(name, given.names) for name in given.result_names]
+    squares = [float((g * g).sum()) for g in grads]
+    whole = sum(squares)
+    near = [
+        None
+        if at is None or factors[at] is None
+        else abs(factors[at][0] / scale - 1) <= sure + factors[at][1]
+        for at in where
+    ]
+    group = [i for i, is_near in enumerate(near) if is_near]
+    unsure = [i for i, is_near in enumerate(near) if is_near is None]
+    words = 'right one, scaled as if clipped by the norm of'
+    for more in subsets(unsure[:MOST_UNSURE]):
+        own = sum(squares[i] for i in [*group, *more])
+        some = len(group) + len(more) < len(grads)
+        if some and own and fits(np.sqrt(whole / own)):
+            some = [given.labels[i] for i in sorted([*group, *more])]
+            what = said_together({*some}, given.labels)
+            return f'The update is the {words} {what} alone.'
+    for shards in splits_of(np.arange(batch.rows), k):
+        for i, rows in enumerate(shards):
+            local = given.reference(start, batch.cast('float64').take(rows))
+            norm = sum(float((g * g).sum()) for g in local)
+            for part, also in ((1, ''), (len(rows) / batch.rows, "'s part")):
+                if norm and fits(np.sqrt(whole / norm) / part):
+                    return f'The update is the {words} shard {i}{also}.'
+    tried = range(min(len(grads), MOST_GROUPS))
+    groups = [{*own} for own in subsets(tried, 2) if own]
+    everything = set(range(len(grads)))
+    for times in sorted({2, k} - {1}):
+        for group in [everything, *groups, *(everything - g for g in groups)]:
+            counted = whole + (times - 1) * sum(squares[i] for i in group)
+            if counted > whole and fits(np.sqrt(whole / counted)):
+                some = {given.labels[i] for i in group}
+                what = said_together(some, given.labels)
+                return (
+                    f'The update is the {words} all, with {what} counted '
+                    f'{times} times.'
+                )
+    return ''

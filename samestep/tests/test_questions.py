@@ -1,0 +1,468 @@
+"""`same_step` asks of the gradients first, then of the update made of them.
+
+The seeds begin at 5000: the bounds were not chosen by looking at them.
+"""
+
+import numpy as np
+import pytest
+from test_samestep import bfloat16, shards_of
+
+from samestep import Taken, same_step
+
+SEEDS = range(5000, 5020)
+EXACT = np.asarray  # rounds as the dtype does
+
+
+def tf32(array):
+    """Return what a tensor core reads of float32: ten bits. Float64 stays."""
+    if array.dtype != np.float32:
+        return array
+    bits = np.ascontiguousarray(array).view('uint32') + np.uint32(0x1000)
+    return (bits & np.uint32(0xFFFFE000)).view('float32')
+
+
+def autocast(array):
+    return bfloat16(array) if array.dtype == np.float32 else array
+
+
+def gradients(params, X, y, read=EXACT):
+    """Return the gradients of the summed loss of a network with a norm;
+    `read` rounds what products read."""
+
+    def product(a, b):
+        return read(a) @ read(b)
+
+    p = params['net']
+    h = np.tanh(product(X, p['first']['weight']) + p['first']['bias'])
+    off = h - h.mean(axis=1, keepdims=True)
+    std = np.sqrt((off * off).mean(axis=1, keepdims=True) + h.dtype.type(1e-5))
+    unit = off / std
+    out = unit * p['norm']['weight'] + p['norm']['bias']
+    scores = product(out, p['last']['weight']) + p['last']['bias']
+    e = np.exp(scores - scores.max(axis=1, initial=-9, keepdims=True))
+    e /= e.sum(axis=1, keepdims=True)
+    e[np.arange(len(y)), y] -= 1
+    back = product(e, p['last']['weight'].T)
+    scaled = back * p['norm']['weight']
+    below = (
+        (
+            scaled
+            - scaled.mean(axis=1, keepdims=True)
+            - unit * (scaled * unit).mean(axis=1, keepdims=True)
+        )
+        / std
+        * (1 - h * h)
+    )
+    return {
+        'first': {'weight': product(X.T, below), 'bias': below.sum(axis=0)},
+        'norm': {
+            'weight': (back * unit).sum(axis=0),
+            'bias': back.sum(axis=0),
+        },
+        'last': {'weight': product(out.T, e), 'bias': e.sum(axis=0)},
+    }
+
+
+def each(function, *trees):
+    """Apply a function to the arrays of dicts of one form."""
+    if isinstance(trees[0], dict):
+        return {
+            key: each(function, *(tree[key] for tree in trees))
+            for key in trees[0]
+        }
+    return function(*trees)
+
+
+def mean_gradients(params, X, y, read=EXACT):
+    n = params['net']['first']['bias'].dtype.type(max(1, len(X)))
+    return each(lambda g: g / n, gradients(params, X, y, read))
+
+
+def on_devices(k, read=EXACT):
+    """Return the mean gradients, summed over the shards of k devices."""
+
+    def found(params, X, y):
+        kind = params['net']['first']['bias'].dtype.type
+        parts = [gradients(params, *s, read) for s in shards_of(X, y, k)]
+        return each(lambda *g: sum(g) / kind(len(X)), *parts)
+
+    return found
+
+
+def squares(grads):
+    return sum(
+        float((g.astype('float64') ** 2).sum())
+        for part in grads.values()
+        for g in part.values()
+    )
+
+
+def clip(grads, most, norm=None):
+    norm = np.sqrt(squares(grads)) if norm is None else norm
+    scale = most / max(norm, most)
+    return each(lambda g: g * g.dtype.type(scale), grads)
+
+
+def sgd(params, grads, clipped=None, lr=0.1):
+    grads = clip(grads, clipped) if clipped else grads
+    net = each(lambda p, g: p - p.dtype.type(lr) * g, params['net'], grads)
+    return {**params, 'net': net}
+
+
+def adamw(params, grads, clipped=None, lr=1e-2, decay=0.1):
+    grads = clip(grads, clipped) if clipped else grads
+    t = params['step'] + 1
+    first = each(lambda m, g: m + (g - m) / 10, params['first'], grads)
+    second = each(lambda v, g: v + (g * g - v) / 1000, params['second'], grads)
+
+    def move(p, m, v):
+        kind = p.dtype.type
+        m = m / kind(1 - 0.9 ** float(t))
+        v = v / kind(1 - 0.999 ** float(t))
+        kept = p * kind(1 - lr * decay)
+        return kept - kind(lr) * m / (np.sqrt(v) + kind(1e-8))
+
+    net = each(move, params['net'], first, second)
+    return {'net': net, 'first': first, 'second': second, 'step': t}
+
+
+def case(seed, steps=1):
+    rng = np.random.RandomState(seed)
+    net = {
+        'first': {
+            'weight': rng.normal(0, 0.3, (20, 30)),
+            'bias': rng.normal(0, 0.3, 30),
+        },
+        'norm': {
+            'weight': rng.normal(1, 0.3, 30),
+            'bias': rng.normal(0, 0.3, 30),
+        },
+        'last': {
+            'weight': rng.normal(0, 0.3, (30, 5)),
+            'bias': rng.normal(0, 0.3, 5),
+        },
+    }
+    params = {
+        'net': net,
+        'first': each(np.zeros_like, net),
+        'second': each(np.zeros_like, net),
+        'step': np.float64(0),
+    }
+    return params, [
+        (rng.normal(size=(61, 20)), rng.randint(0, 5, 61))
+        for _ in range(steps)
+    ]
+
+
+def taken(found, update, change=lambda grads: grads):
+    """Return a step that finds gradients and makes the update of them."""
+
+    def step(params, X, y):
+        grads = change(found(params, X, y))
+        return Taken(grads, update(params, grads))
+
+    return step
+
+
+def clipped(update):
+    return lambda params, grads: update(params, grads, 0.1)
+
+
+READS = {'float32': EXACT, 'tf32': tf32, 'bfloat16': autocast}
+UPDATES = {
+    'sgd': sgd,
+    'adamw': adamw,
+    'sgd, clipped': clipped(sgd),
+    'adamw, clipped': clipped(adamw),
+}
+
+
+@pytest.mark.parametrize('read', READS)
+@pytest.mark.parametrize('update', ['adamw', 'adamw, clipped', 'sgd, clipped'])
+@pytest.mark.parametrize('seen', ['both', 'the new arrays alone'])
+def test_right_steps_give_no_alarm(read, update, seen):
+    update, read = UPDATES[update], READS[read]
+    low = None
+    if read is not EXACT:
+
+        def low(params, X, y):
+            return mean_gradients(params, X, y, read)
+
+    for seed in SEEDS:
+        step = taken(on_devices(2 + seed % 3, read), update)
+        if seen != 'both':
+            both = step
+
+            def step(params, X, y, both=both):
+                return both(params, X, y).params
+
+        found = same_step(
+            *(step, mean_gradients, *case(seed, 1 + seed % 2)),
+            low=low,
+            update=update,
+        )
+        assert found, (seed, found)
+
+
+def test_new_arrays_alone_would_give_alarms_with_adam():
+    """So the bound that is pushed through the update is needed."""
+    alarms = 0
+    for seed in SEEDS:
+        step = taken(on_devices(2, tf32), adamw)
+        found = same_step(
+            lambda params, X, y, step=step: step(params, X, y).params,
+            lambda params, X, y: adamw(params, mean_gradients(params, X, y)),
+            *case(seed),
+        )
+        alarms += not found
+        assert found or 'as with Adam' in str(found) or found.failures()
+    assert alarms
+
+
+def look(step, update='sgd', seed=5000, steps=1, k=2):
+    return same_step(
+        *(step, mean_gradients, *case(seed, steps)),
+        update=UPDATES[update],
+        num_devices=k,
+    )
+
+
+def times(factor, *parts):
+    """Return what scales the gradients of some parts of the network."""
+
+    def change(grads):
+        return {
+            name: each(lambda g: g * g.dtype.type(factor), part)
+            if name in parts or not parts
+            else part
+            for name, part in grads.items()
+        }
+
+    return change
+
+
+@pytest.mark.parametrize('update', UPDATES)
+def test_gradients_times_four_are_named_whatever_hides_them(update):
+    step = taken(on_devices(4), UPDATES[update], times(4))
+    found = look(step, update, k=4)
+    assert 'gradient of all 6 arrays' in str(found)
+    assert 'the right one, times the 4 devices' in str(found)
+
+
+def test_what_clipping_hides_is_said_where_new_arrays_alone_are_seen():
+    step = taken(on_devices(4), clipped(sgd), times(4))
+    found = look(lambda *batch: step(*batch).params, 'sgd, clipped', k=4)
+    assert found and 'is not seen' in str(found)
+
+
+@pytest.mark.parametrize('update', UPDATES)
+def test_an_averaged_layer_norm_is_named(update):
+    step = taken(on_devices(2), UPDATES[update], times(0.5, 'norm'))
+    found = look(step, update)
+    assert 'gradient of all 2 norm.*' in str(found)
+    assert 'the right one, divided by the 2 devices' in str(found)
+
+
+def test_a_layer_norm_that_is_not_reduced_is_placed():
+    """Megatron-LM#1446."""
+
+    def step(params, X, y):
+        whole = on_devices(2)(params, X, y)
+        kind = whole['first']['bias'].dtype.type
+        return [
+            Taken(grads, sgd(params, grads))
+            for shard in shards_of(X, y, 2)
+            for own in [gradients(params, *shard)]
+            for grads in [
+                {**whole, 'norm': each(lambda g: g / kind(61), own['norm'])}
+            ]
+        ]
+
+    found = look(step)
+    assert {d.name for d in found.failures()} == {'norm.weight', 'norm.bias'}
+    assert 'that of shard 0 alone' in str(found)
+    assert 'that of shard 1 alone' in str(found)
+
+
+@pytest.mark.parametrize('update', [sgd, adamw])
+def test_a_local_norm_that_clips_is_named(update):
+    """AReaL#312. Adam's first step hides it, and all of its state does not."""
+
+    def step(params, X, y):
+        grads = on_devices(2)(params, X, y)
+        local = mean_gradients(params, *shards_of(X, y, 2)[1])
+        own = clip(grads, 0.1, np.sqrt(squares(local)))
+        return Taken(grads, update(params, own))
+
+    found = look(step, 'sgd, clipped' if update is sgd else 'adamw, clipped')
+    assert 'The gradients are right: the update made of them' in str(found)
+    assert update is adamw or 'by the norm of shard 1' in str(found)
+
+
+def test_a_norm_of_each_stage_is_named():
+    def step(params, X, y):
+        grads = on_devices(2)(params, X, y)
+        own = {}
+        for stage in ('first', 'norm'), ('last',):
+            own.update(clip({name: grads[name] for name in stage}, 0.1))
+        return Taken(grads, sgd(params, own))
+
+    found = look(step, 'sgd, clipped')
+    assert found.failures()
+    assert 'as if clipped by the norm of all 2 last.* alone' in str(found)
+
+
+def test_a_norm_over_a_replicated_group_is_named():
+    """VeOmni#184: all squares are counted by each of the two."""
+
+    def step(params, X, y):
+        grads = on_devices(2)(params, X, y)
+        norm = np.sqrt(2 * squares(grads))
+        return Taken(grads, sgd(params, clip(grads, 0.1, norm)))
+
+    assert 'squares counted 2 times in a norm?' in str(
+        look(step, 'sgd, clipped')
+    )
+
+
+def test_a_tied_weight_whose_copies_are_not_summed_is_placed():
+    """piper#13: two stages have a copy; each keeps its own gradient."""
+
+    def tied(params, X, y, parts=(0, 1)):
+        (W,) = params['shared']
+        h = np.tanh(X @ W)
+        off = h @ W.T - X
+        uses = X.T @ (off @ W * (1 - h * h)), (h.T @ off).T
+        return {'shared': [sum(uses[i] for i in parts) / W.dtype.type(len(X))]}
+
+    def update(params, grads):
+        rate = params['shared'][0].dtype.type(0.1)
+        return {'shared': [params['shared'][0] - rate * grads['shared'][0]]}
+
+    def step(params, X, y):
+        found = [tied(params, X, y, (i,)) for i in range(2)]
+        return [Taken(own, update(params, own)) for own in found]
+
+    rng = np.random.RandomState(5000)
+    params = {'shared': [rng.normal(0, 0.3, (20, 8))]}
+    batches = [(rng.normal(size=(61, 20)), np.zeros(61))]
+    found = same_step(step, tied, params, batches, update=update)
+    assert {(d.replica, d.name) for d in found.failures()} == {
+        (0, 'shared.0'),
+        (1, 'shared.0'),
+    }
+
+
+def test_a_micro_batch_after_the_exchange_is_named():
+    """DeepSpeed#7985: the last one's gradients stay where they are."""
+
+    def step(params, X, y):
+        kind = params['net']['first']['bias'].dtype.type
+        parts = [
+            [gradients(params, *part) for part in shards_of(*shard, 2)]
+            for shard in shards_of(X, y, 2)
+        ]
+        sent = each(lambda *g: sum(g), *(first for first, _ in parts))
+        own = [
+            each(lambda a, b: (a + b) / kind(len(X)), sent, last)
+            for _, last in parts
+        ]
+        return [Taken(grads, sgd(params, grads)) for grads in own]
+
+    found = str(look(step))
+    assert 'gradient of all 6 arrays' in found and 'never' in found
+
+
+def test_a_decay_that_is_left_out_is_one_of_the_update():
+    def step(params, X, y):
+        grads = on_devices(2)(params, X, y)
+        return Taken(grads, adamw(params, grads, decay=0))
+
+    found = str(look(step, 'adamw'))
+    assert 'update of all 6 net.*' in found and 'a decay, left out' in found
+
+
+@pytest.mark.parametrize('how', ['both', 'new arrays'])
+def test_what_does_not_move_is_refused(how):
+    def still(params, grads):
+        return sgd(params, grads, lr=0)
+
+    def alone(params, X, y):
+        return still(params, mean_gradients(params, X, y))
+
+    more = {'update': still} if how == 'both' else {}
+    step, right = (
+        (taken(on_devices(2), still), mean_gradients)
+        if more
+        else (alone, alone)
+    )
+    with pytest.raises(ValueError, match='nothing moves further than its rou'):
+        same_step(step, right, *case(5000), **more)
+
+
+def test_replicas_an_ulp_apart_are_mentioned():
+    def step(params, X, y):
+        both = taken(on_devices(2), sgd)(params, X, y)
+        bias = both.params['net']['last']['bias']
+        up = {
+            **both.params['net'],
+            'last': {
+                **both.params['net']['last'],
+                'bias': np.nextafter(bias, 9),
+            },
+        }
+        return [both, Taken(both.gradients, {**both.params, 'net': up})]
+
+    found = look(step)
+    assert found and 'not bit for bit alike' in str(found)
+
+
+def test_counts_of_tokens_are_named():
+    """Labels that are -100 count nothing; one divisor counts them shifted."""
+    rng = np.random.RandomState(5000)
+    X, y = rng.normal(size=(13, 9, 4)), rng.randint(0, 3, (13, 9))
+    y[rng.rand(*y.shape) < 0.2] = -100
+
+    def found(params, batch, due):
+        seen = (batch['labels'] >= 0)[..., None]
+        sums = (batch['input'] * seen).sum(axis=(0, 1))
+        return {'w': sums / params['w'].dtype.type(due(batch['labels']))}
+
+    def right(params, batch):
+        return found(params, batch, lambda y: (y[:, 1:] >= 0).sum())
+
+    def wrong(params, batch):
+        return found(params, batch, lambda y: (y >= 0).sum())
+
+    params, batch = {'w': np.zeros(4)}, {'input': X, 'labels': y}
+    answer = str(same_step(wrong, right, params, [(batch,)], gradients=True))
+    due, taken = (y[:, 1:] >= 0).sum(), (y >= 0).sum()
+    assert f'times {due} / {taken}: divided by the {taken} numbers' in answer
+    assert same_step(right, right, params, [(batch,)], gradients=True)
+
+
+def test_arrays_of_other_names_are_refused():
+    params, batches = case(5000)
+
+    def without(params, X, y):
+        found = mean_gradients(params, X, y)
+        del found['norm']['bias']
+        return found
+
+    with pytest.raises(ValueError, match=r"without \['norm.bias'\]"):
+        same_step(without, mean_gradients, params, batches, gradients=True)
+    with pytest.raises(ValueError, match='a row for each example'):
+        same_step(without, without, params, [(batches[0][0], np.zeros(3))])
+
+
+# Of the questions themselves
+
+
+def test_a_bound_that_is_not_pushed_gives_alarms(monkeypatch):
+    import samestep.questions as questions
+
+    monkeypatch.setattr(
+        questions, 'pushed', lambda *given: [0 * a for a in given[-1]]
+    )
+    with pytest.raises(AssertionError):
+        test_right_steps_give_no_alarm('tf32', 'adamw', 'new arrays alone')
