@@ -1,0 +1,284 @@
+"""`same_step` for PyTorch: it asks of the gradients and of the update.
+
+It copies the module for each call, reads the gradients where the step first
+clips them or gives them to an optimizer, and the parameters, buffers and the
+optimizer's state after it.
+"""
+
+import contextlib
+import copy
+
+import numpy as np
+
+from . import Taken
+from . import same_step as compare
+
+
+def same_step(step, reference, model, batches, low=None, **how):
+    """Return a Comparison of two functions of (model, X, y) that train it.
+
+    Each gets a copy of `model` and one minibatch of tensors, makes its
+    optimizer, and takes one step with it. `reference` does so on one device,
+    in the dtype of the module that it gets. `step` may wrap or shard the
+    module: DistributedDataParallel, fully_shard, DTensors, autocast. For
+    autocast, `low` is the reference with it. The other arguments are those of
+    `samestep.same_step`, whose Comparison it returns.
+
+    A norm is seen before it clips if torch.nn.utils.clip_grad_norm_ takes it.
+    Call it in every process of a distributed step; each judges its own.
+
+    Raises ValueError if a function has taken no step, or several, and what
+    `samestep.same_step` raises.
+    """
+    adapter = Adapter(model)
+    batches = [tuple(map(to_numpy, batch)) for batch in batches]
+    first = adapter.state_of(reference, batches[0]) if batches else {}
+    return compare(
+        adapter.taken(step),
+        adapter.taken(reference),
+        {**adapter.arrays_of(model), **first},
+        batches,
+        low=low and adapter.taken(low),
+        update=adapter.update(reference, batches),
+        **how,
+    )
+
+
+class Adapter:
+    """Runs functions of a module as functions of arrays."""
+
+    def __init__(self, model):
+        self.model = model
+        self.kinds = {}  # of the numbers that an optimizer keeps
+
+    def arrays_of(self, model):
+        """Return parameters that train, and floating-point buffers."""
+        named = dict(model.named_parameters())
+        named.update(buffers_of(model))
+        return {name: to_numpy(tensor) for name, tensor in named.items()}
+
+    def state_of(self, reference, batch):
+        """Return what an optimizer keeps, before it has taken a step."""
+        arrays = self.arrays_of(self.model)
+        run = self.run(reference, arrays, batch)
+        return {name: 0 * to_numpy(a) for name, a in run.state.items()}
+
+    def taken(self, function):
+        """Return a function of (arrays, X, y) that returns Taken."""
+
+        def step(arrays, *batch):
+            run = self.run(function, arrays, batch)
+            new = self.arrays_of(run.model)
+            gradients = {
+                name: run.gradients.get(name, np.zeros_like(new[name]))
+                for name, _ in run.model.named_parameters()
+            }
+            gradients.update(
+                (name, new[name]) for name in buffers_of(run.model)
+            )
+            return Taken(gradients, {**new, **run.state})
+
+        return step
+
+    def update(self, reference, batches):
+        """Return a function of (arrays, gradients): the reference, which
+        finds these gradients in place of its own."""
+
+        def update(arrays, gradients):
+            run = self.run(reference, arrays, batches[0], gradients)
+            new = self.arrays_of(run.model)
+            new.update((n, gradients[n]) for n in buffers_of(run.model))
+            return {**new, **run.state}
+
+        return update
+
+    def run(self, function, arrays, batch, gradients=None):
+        """Let the function train a copy of the module; return the Run."""
+        import torch
+
+        model = copy.deepcopy(self.model)
+        tensors = {**dict(model.named_parameters()), **buffers_of(model)}
+        floats = [a.dtype for n, a in arrays.items() if n in tensors]
+        if floats and floats[0] == np.float64:
+            model = model.double()
+            tensors = {**dict(model.named_parameters()), **buffers_of(model)}
+        with torch.no_grad():
+            for name, tensor in tensors.items():
+                tensor.copy_(torch.as_tensor(np.array(arrays[name])))
+        like = next(p for p in model.parameters() if p.is_floating_point())
+        rows = [to_tensor(part, like) for part in batch]
+        run = Run(model, arrays, gradients, self.kinds)
+        with run.watched():
+            function(model, *rows)
+        if run.num_steps != 1:
+            raise ValueError(
+                f'{function.__name__} has taken {run.num_steps} steps with an '
+                'optimizer of torch.optim: it must take one'
+            )
+        return run
+
+
+class Run:
+    """One call: what was seen of its gradients and its optimizer."""
+
+    def __init__(self, model, arrays, given, kinds):
+        self.model, self.arrays, self.given = model, arrays, given
+        self.kinds, self.state, self.gradients = kinds, {}, {}
+        self.num_steps = 0
+
+    def names(self):
+        """Return the names of the parameters by what they are."""
+        return {id(p): name for name, p in self.model.named_parameters()}
+
+    def before(self, tensors):
+        """See gradients for the first time, or put others in their place."""
+        own = {id(t) for t in tensors}
+        for name, param in self.model.named_parameters():
+            if param.grad is None or name in self.gradients:
+                continue
+            if id(param.grad) in own:
+                if self.given is not None:
+                    set_tensor(param.grad, self.given[name])
+                self.gradients[name] = to_numpy(param.grad)
+
+    def before_step(self, optimizer, *_):
+        """See what an optimizer gets; give it the state of the arrays."""
+        params = [p for g in optimizer.param_groups for p in g['params']]
+        names = self.names()
+        if not any(id(p) in names for p in params):
+            return
+        self.num_steps += 1
+        self.before([p.grad for p in params if p.grad is not None])
+        for param in params:
+            for key, kind in self.kinds.get(names.get(id(param)), {}).items():
+                array = self.arrays.get(f'{names[id(param)]}.{key}')
+                if array is not None:
+                    new = from_array(array, kind, param)
+                    optimizer.state[param][key] = new
+
+    def after_step(self, optimizer, *_):
+        """Read the state of an optimizer."""
+        names = self.names()
+        for param, state in optimizer.state.items():
+            for key, value in state.items() if id(param) in names else ():
+                if value is None:
+                    continue
+                name = names[id(param)]
+                self.state[f'{name}.{key}'] = to_numpy(value)
+                if not hasattr(value, 'full_tensor'):
+                    kinds = self.kinds.setdefault(name, {})
+                    kinds.setdefault(key, value)
+
+    @contextlib.contextmanager
+    def watched(self):
+        """See clipping and the steps of all optimizers."""
+        import torch
+        from torch.nn.utils import clip_grad
+        from torch.optim import optimizer
+
+        handles = [
+            optimizer.register_optimizer_step_pre_hook(self.before_step),
+            optimizer.register_optimizer_step_post_hook(self.after_step),
+        ]
+
+        def of_grads(function):
+            def watch(tensors, *more, **others):
+                tensors = [tensors] if torch.is_tensor(tensors) else [*tensors]
+                self.before(tensors)
+                return function(tensors, *more, **others)
+
+            return watch
+
+        def of_params(function):
+            def watch(params, *more, **others):
+                params = [params] if torch.is_tensor(params) else [*params]
+                self.before([p.grad for p in params if p.grad is not None])
+                return function(params, *more, **others)
+
+            return watch
+
+        patches = [
+            (place, name, watch)
+            for names, watch in (
+                (('_get_total_norm', 'get_total_norm'), of_grads),
+                (('clip_grad_norm_', 'clip_grad_value_'), of_params),
+            )
+            for name in names
+            for place in (clip_grad, torch.nn.utils)
+            if hasattr(place, name)
+        ]
+        old = [getattr(place, name) for place, name, _ in patches]
+        try:
+            for (place, name, watch), function in zip(patches, old):
+                setattr(place, name, watch(function))
+            yield
+        finally:
+            for (place, name, _), function in zip(patches, old):
+                setattr(place, name, function)
+            for handle in handles:
+                handle.remove()
+
+
+def buffers_of(model):
+    """Return the buffers with floats, such as running means."""
+    return {
+        name: buffer
+        for name, buffer in model.named_buffers()
+        if buffer.is_floating_point()
+    }
+
+
+def to_numpy(value):
+    """Return a tensor, or the tensors in dicts and lists, as arrays."""
+    import torch
+
+    if isinstance(value, dict):
+        return {key: to_numpy(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_numpy(part) for part in value]
+    if hasattr(value, 'full_tensor'):  # a DTensor: of the parts, all
+        value = value.full_tensor()
+    if torch.is_tensor(value):
+        value = value.detach().cpu()
+        if value.dtype == torch.bfloat16:  # which NumPy does not have
+            value = value.float()
+        return value.numpy().copy()
+    return np.asarray(value)
+
+
+def to_tensor(part, like):
+    """Return arrays, or those in dicts and lists, as tensors where `like`
+    is, with floats as in it."""
+    import torch
+
+    if isinstance(part, dict):
+        return {key: to_tensor(value, like) for key, value in part.items()}
+    if isinstance(part, (list, tuple)):
+        return [to_tensor(value, like) for value in part]
+    tensor = torch.as_tensor(np.array(part)).to(like.device)
+    return tensor.to(like.dtype) if tensor.is_floating_point() else tensor
+
+
+def set_tensor(tensor, array):
+    """Write an array into a tensor on one device."""
+    import torch
+
+    with torch.no_grad():
+        tensor.copy_(torch.as_tensor(np.array(array)))
+
+
+def from_array(array, kind, param):
+    """Return what an optimizer keeps: a tensor as `kind` was, or a number."""
+    import torch
+
+    if not torch.is_tensor(kind):
+        return type(kind)(array)
+    new = torch.as_tensor(np.array(array))
+    if kind.shape != param.shape:  # a count of steps, which stays as it is
+        return new.to(kind.dtype).to(kind.device)
+    new = new.to(param.dtype)
+    if hasattr(param, 'full_tensor'):
+        from torch.distributed.tensor import distribute_tensor
+
+        return distribute_tensor(new, param.device_mesh, param.placements)
+    return new.to(param.device)

@@ -1,0 +1,153 @@
+"""`samestep.torch` gives PyTorch's right steps no alarm, and names bugs that
+clipping and Adam hide. The seeds begin at 7000: no bound was chosen by them.
+"""
+
+import numpy as onp
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from samestep.torch import same_step
+
+
+def case(seed, sizes=(61, 64)):
+    torch.manual_seed(seed)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(20, 32),
+        torch.nn.Tanh(),
+        torch.nn.LayerNorm(32),
+        torch.nn.Linear(32, 5),
+    )
+    rng = onp.random.default_rng(seed)
+    return model, [
+        (rng.normal(size=(n, 20)), rng.integers(0, 5, n)) for n in sizes
+    ]
+
+
+OPTIMIZERS = {
+    'sgd': lambda params: torch.optim.SGD(params, lr=0.1, momentum=0.9),
+    'adamw': lambda params: torch.optim.AdamW(params, lr=0.01),
+}
+
+
+def step(optimizer, parts=1, most=0.1, half=False, change=lambda model: 0):
+    """Return a function that trains on accumulated gradients, `change`d
+    before they are clipped."""
+
+    def train(model, X, y):
+        for X_part, y_part in zip(
+            X.tensor_split(parts), y.tensor_split(parts)
+        ):
+            with torch.autocast('cpu', torch.bfloat16, enabled=half):
+                scores = model(X_part)
+                if half:
+                    scores = scores.float()
+                loss = cross_entropy(scores, y_part, reduction='sum')
+            (loss / len(X)).backward()
+        change(model)
+        if most:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), most)
+        OPTIMIZERS[optimizer](model.parameters()).step()
+
+    return train
+
+
+def scale(factor, *names):
+    def change(model):
+        for name, param in model.named_parameters():
+            if not names or name in names:
+                param.grad *= factor
+
+    return change
+
+
+@pytest.mark.parametrize('optimizer', OPTIMIZERS)
+@pytest.mark.parametrize('most', [None, 0.1])
+@pytest.mark.parametrize('half', [False, True])
+def test_right_steps_give_no_alarm(optimizer, most, half):
+    right = step(optimizer, 1, most)
+    for seed in range(7000, 7020):
+        found = same_step(
+            step(optimizer, 2 + seed % 3, most, half),
+            *(right, *case(seed)),
+            low=step(optimizer, 1, most, half) if half else None,
+        )
+        assert found, (seed, found)
+
+
+@pytest.mark.parametrize('optimizer', OPTIMIZERS)
+def test_what_clipping_and_adam_hide_is_named(optimizer):
+    right, (model, batches) = step(optimizer), case(7000)
+
+    def said(change):
+        wrong = step(optimizer, 2, change=change)
+        return str(same_step(wrong, right, model, batches, num_devices=4))
+
+    found = said(scale(4))
+    assert 'gradient of all 6 arrays' in found
+    assert 'the right one, times the 4 devices' in found
+    found = said(scale(0.25, '2.weight', '2.bias'))
+    assert 'gradient of all 2 2.*' in found
+    assert 'the right one, divided by the 4 devices' in found
+    found = said(scale(2.0**16))  # clipped before it was unscaled
+    assert 'to the power of 16: a scale of the loss?' in found
+
+
+def test_a_wrong_rate_is_one_of_the_update():
+    def faster(model, X, y):
+        cross_entropy(model(X), y).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        torch.optim.AdamW(model.parameters(), lr=0.02).step()
+
+    found = str(same_step(faster, step('adamw'), *case(7000)))
+    assert 'update of' in found and 'The gradients are right' in found
+
+
+def test_state_goes_on_from_step_to_step():
+
+    def forgetful(model, X, y):
+        cross_entropy(model(X), y).backward()
+        torch.optim.SGD(model.parameters(), lr=0.1).step()
+
+    right = step('sgd', most=None)
+    assert same_step(step('sgd', 2, None), right, *case(7000, (61, 64, 7)))
+    found = same_step(forgetful, right, *case(7000))
+    assert {d.name.rpartition('.')[2] for d in found.failures()} == {
+        'momentum_buffer'
+    }
+
+
+def test_what_is_no_step_is_refused():
+    def twice(model, X, y):
+        for _ in range(2):
+            step('sgd')(model, X, y)
+
+    def none(model, X, y):
+        cross_entropy(model(X), y).backward()
+
+    def still(model, X, y):
+        none(model, X, y)
+        torch.optim.SGD(model.parameters(), lr=0).step()
+
+    for function, many in ((twice, 2), (none, 0)):
+        with pytest.raises(ValueError, match=f'has taken {many} steps'):
+            same_step(step('sgd'), function, *case(7000))
+    with pytest.raises(ValueError, match='nothing moves further'):
+        same_step(still, still, *case(7000))
+
+
+def test_afterwards_pytorch_is_as_before():
+    from torch.nn.utils import clip_grad
+    from torch.optim import optimizer
+
+    def seen():
+        return (
+            *vars(clip_grad).values(),
+            torch.nn.utils.clip_grad_norm_,
+            len(optimizer._global_optimizer_pre_hooks),
+            len(optimizer._global_optimizer_post_hooks),
+        )
+
+    before = seen()
+    assert same_step(step('sgd', 2), step('sgd'), *case(7000))
+    assert seen() == before
