@@ -39,8 +39,12 @@ TESTS = {
     **{name: [name, 'raw_data'] for name in ('network', 'training')},
     'checks': PART_I,
     **dict.fromkeys(
-        ('samestep.causes', 'samestep.examples', 'samestep.joint'),
-        ['samestep', 'thirty'],
+        (
+            *('samestep.causes', 'samestep.examples', 'samestep.joint'),
+            *('samestep.trees', 'samestep.functions', 'samestep.measure'),
+            *('samestep.questions', 'samestep.updates'),
+        ),
+        ['samestep', 'thirty', 'questions'],
     ),
 }
 SECONDS = 20  # of the tests of a mutant, the module's own and fastest first

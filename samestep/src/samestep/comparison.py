@@ -59,7 +59,7 @@ class Comparison:
     def __str__(self):
         failures = self.failures()
         names = list(dict.fromkeys(d.name for d in self.differences))
-        groups = {}
+        groups: dict = {}
         for d in failures:  # numbered arrays have a line each
             alone = d.array if d.name == f'array {d.array}' else ''
             groups.setdefault((d.replica, d.of, d.cause, alone), []).append(d)

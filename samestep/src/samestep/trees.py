@@ -6,14 +6,12 @@ import numpy as np
 def named_arrays(tree, name=''):
     """Return a dict of the arrays of a tree by their names, such as
     `layers.3.weight`; None has no array."""
-    if isinstance(tree, dict):
-        items = tree.items()
-    elif isinstance(tree, (list, tuple)):
-        items = enumerate(tree)
-    else:
+    if isinstance(tree, (list, tuple)):
+        tree = dict(enumerate(tree))
+    if not isinstance(tree, dict):
         return {} if tree is None else {name: np.asarray(tree)}
     found = {}
-    for key, part in items:
+    for key, part in tree.items():
         found.update(named_arrays(part, f'{name}.{key}' if name else f'{key}'))
     return found
 

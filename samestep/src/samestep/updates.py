@@ -150,10 +150,9 @@ def norm_cause(j, factors, given, grads, start, batch, k):
     words = 'right one, scaled as if clipped by the norm of'
     for more in subsets(unsure[:MOST_UNSURE]):
         own = sum(squares[i] for i in [*group, *more])
-        some = len(group) + len(more) < len(grads)
-        if some and own and fits(np.sqrt(whole / own)):
-            some = [given.labels[i] for i in sorted([*group, *more])]
-            what = said_together({*some}, given.labels)
+        if own < whole and own and fits(np.sqrt(whole / own)):
+            some = {given.labels[i] for i in [*group, *more]}
+            what = said_together(some, given.labels)
             return f'The update is the {words} {what} alone.'
     for shards in splits_of(np.arange(batch.rows), k):
         for i, rows in enumerate(shards):
@@ -166,10 +165,10 @@ def norm_cause(j, factors, given, grads, start, batch, k):
     groups = [{*own} for own in subsets(tried, 2) if own]
     everything = set(range(len(grads)))
     for times in sorted({2, k} - {1}):
-        for group in [everything, *groups, *(everything - g for g in groups)]:
-            counted = whole + (times - 1) * sum(squares[i] for i in group)
+        for often in [everything, *groups, *(everything - g for g in groups)]:
+            counted = whole + (times - 1) * sum(squares[i] for i in often)
             if counted > whole and fits(np.sqrt(whole / counted)):
-                some = {given.labels[i] for i in group}
+                some = {given.labels[i] for i in often}
                 what = said_together(some, given.labels)
                 return (
                     f'The update is the {words} all, with {what} counted '
