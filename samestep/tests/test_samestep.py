@@ -546,6 +546,7 @@ def test_a_huge_bound_hides_a_bug():
 
 def test_a_reference_that_is_not_exact_hides_a_bug(monkeypatch):
     questions = sys.modules['samestep.questions']
+    trees = sys.modules['samestep.trees']
 
     def less(dtype):
         return 'float16' if dtype == 'float64' else dtype
@@ -553,11 +554,11 @@ def test_a_reference_that_is_not_exact_hides_a_bug(monkeypatch):
     def cast_less(arrays, dtype, cast=questions.cast):
         return cast(arrays, less(dtype))
 
-    def batch_less(batch, dtype, cast=questions.Batch.cast):
+    def batch_less(batch, dtype, cast=trees.Batch.cast):
         return cast(batch, less(dtype))
 
     monkeypatch.setattr(questions, 'cast', cast_less)
-    monkeypatch.setattr(questions.Batch, 'cast', batch_less)
+    monkeypatch.setattr(trees.Batch, 'cast', batch_less)
     assert not is_found('a little too large')
 
 

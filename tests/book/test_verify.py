@@ -22,6 +22,16 @@ BUGS = {
         [('gradient(w, X[m:], y[m:])', 'gradient(w, X[m:-1], y[m:-1])')],
         'without the last example',
     ),
+    'a sum that the signs hide': (
+        'two_questions.py',
+        [("{'w': total / len(X)}", "{'w': total}")],
+        'gradient of w: off by',
+    ),
+    'another rate': (
+        'two_questions.py',
+        [('update(params, found))', "{'w': w - 0.2 * np.sign(total)})")],
+        'update of w: off by',
+    ),
     'no exchange': (
         'gluon.py',
         [("{'learning_rate': 0.1})", "{'learning_rate': 0.1}, kvstore=None)")],
@@ -35,7 +45,9 @@ BUGS = {
 }
 
 
-@pytest.mark.parametrize('name', ['smallest.py', 'gluon.py'])
+@pytest.mark.parametrize(
+    'name', ['smallest.py', 'two_questions.py', 'gluon.py']
+)
 def test_a_recipe_is_right(name, tmp_path):
     assert run_recipe(tmp_path, name) == f'{FINE}\n'
 

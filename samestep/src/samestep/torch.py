@@ -82,7 +82,7 @@ class Adapter:
 
     def update(self, reference, batches):
         """Return a function of (arrays, gradients): the reference, which
-        finds these gradients in place of its own."""
+        finds these gradients in place of those it computed."""
 
         def update(arrays, gradients):
             run = self.run(reference, arrays, batches[0], gradients)
