@@ -190,7 +190,7 @@ def judge_updates(
                 at_worst(n, j, new[j], right[j], limits[j] + far[j], names[j])
                 for j in range(len(new))
             ]
-        if seen and any(d.error > d.bound for d in own_differences):
+        if seen and not all(d.error <= d.bound for d in own_differences):
             causes = update_causes(
                 given, start, own, batch, new, right, limits, k
             )
@@ -220,9 +220,9 @@ def at_worst(n, j, found, right, bounds, name):
     bound."""
     off = abs(found.astype('float64') - right)
     if not np.isfinite(off).all():
-        return Difference(n, 0, j, np.inf, bounds.max(), '', name, 'update')
+        return Difference(n, 0, j, np.inf, bounds.max(), '', name)
     at = (off / bounds).argmax()
     return Difference(
         *(n, 0, j, float(off.flat[at]), float(bounds.flat[at])),
-        *('', name, 'update'),
+        *('', name),
     )

@@ -153,8 +153,8 @@ class Batch:
             for what, part in (('', array), (' shifted by one', array[:, 1:])):
                 for which, seen in (
                     ('numbers', np.ones_like(part, bool)),
-                    ('numbers that are not -100', part >= 0),
-                    ('numbers that are not 0', part > 0),
+                    ('numbers that are not negative', part >= 0),
+                    ('numbers above 0', part > 0),
                 ):
                     n = int(seen.sum())
                     if n and n not in found.values():
