@@ -1,6 +1,7 @@
 """What a reader in Jupyter is told when a cell above has not run."""
 
 import sys
+from typing import Any
 
 ADVICE = (
     'If a cell above defines it: Run > Run All Above Selected Cell. After a '
@@ -16,7 +17,9 @@ def explain_missing_names() -> None:
     if not hasattr(shell, 'kernel'):
         return
 
-    def explain(shell, kind, error, trace, tb_offset=None):  # noqa: ANN001
+    def explain(
+        shell: Any, kind: Any, error: Any, trace: Any, tb_offset: Any = None
+    ) -> None:
         shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
         print(ADVICE, file=sys.stderr)
 
