@@ -462,9 +462,9 @@ class NoteReader:
     def send_records(self) -> None:
         """Send the last exchanges of the process with the rank: lines that
         are padded, in a ring whose end may be empty."""
-        data = self.read_ring().replace(b'\0', b'')
-        lines = re.sub(rb' +\n', b'\n', data)
-        if lines:
+        data = self.read_ring()
+        if data:
+            lines = re.sub(rb' +\n', b'\n', data.replace(b'\0', b''))
             text = lines.decode(errors='replace')
             send_event(event='records', records=text)
 

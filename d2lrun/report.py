@@ -10,8 +10,7 @@ from typing import Any, Iterable, NamedTuple
 from .records import (
     describe_call,
     explain,
-    find_culprits,
-    first_difference,
+    judge,
     parse_records,
 )
 from .roles import Role
@@ -122,13 +121,13 @@ def name_culprits(failure: Failure) -> Failure:
 
 def name_out_of_step(failure: Failure, roles: list[Role]) -> Failure:
     """Return the failure with the workers that are out of step by their
-    records, if it names others too, or others alone: those that ended as
-    they should, before one that makes an exchange too many."""
+    records, if these tell, and if it names others too, or others alone:
+    those that ended as they should, before one that makes an exchange too
+    many."""
     records, places = records_of(roles)
-    difference = first_difference(records) if len(records) > 1 else None
-    if not failure.is_hang or difference is None:
+    names = judge(records, places)[1] if len(records) > 1 else []
+    if not failure.is_hang or not names:
         return failure
-    names = find_culprits(difference[1], places)
     culprits = [role for role in roles if role.prefix in names]
     if failure.is_early_end and not {*failure.roles} & {*culprits}:
         return failure._replace(
@@ -188,13 +187,22 @@ def compare_exchanges(roles: Iterable[Role]) -> list[str]:
     """Return which workers are out of step in which exchange, by their
     records; nothing without at least two of them."""
     records, places = records_of(roles)
-    return explain(records, places) if len(records) > 1 else []
+    if len(records) < 2:
+        return []
+    return [
+        *explain(records, places),
+        *(
+            f'{role.prefix}: its records are missing'
+            for role in roles
+            if role.kind == 'worker' and role.records is None
+        ),
+    ]
 
 
 def records_of(roles: Iterable[Role]) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the records of each worker that has some, by rank, and where
     each is."""
-    workers = [role for role in roles if role.records]
+    workers = [role for role in roles if role.records is not None]
     workers.sort(key=lambda role: (role.rank is None, role.rank))
     return (
         {role.prefix: read_records(role) for role in workers},
@@ -205,8 +213,7 @@ def records_of(roles: Iterable[Role]) -> tuple[dict[str, Any], dict[str, str]]:
 def last_exchanges(roles: Iterable[Role]) -> list[str]:
     """Return the last exchange of each worker that has recorded one."""
     return [
-        f'its last exchange: number {records[-1].number}, '
-        f'{describe_call(records[-1])}'
+        f'its last: {describe_call(max(records, key=lambda own: own.begun))}'
         for records in map(read_records, roles)
         if records
     ]
@@ -214,7 +221,7 @@ def last_exchanges(roles: Iterable[Role]) -> list[str]:
 
 def read_records(role: Role) -> Any:
     """Return the records of a role, oldest first."""
-    return parse_records(role.records.encode())
+    return parse_records((role.records or '').encode())
 
 
 def place_of(role: Role) -> str:

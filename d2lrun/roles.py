@@ -86,7 +86,7 @@ class Role:
     # How the paths of files begin whose lines are not the script's; MXNet's.
     library: list[str] = field(list)
     mxnet: list[str] = field(list)
-    records: str = ''  # its last exchanges, a line each
+    records: str | None = None  # its last exchanges, a line each
     asked_at: float = 0  # when it was asked
     is_told: bool = False  # that all others wait for it
     tail: collections.deque[str] = field(

@@ -34,8 +34,10 @@ from typing import IO, Any, Iterable, Sequence
 HERE = os.path.dirname(os.path.abspath(__file__))
 KVSTORE = 'mxnet.kvstore.kvstore'
 SYSTEM_EXIT_CODE = vars(SystemExit)['code']  # its descriptor
-# What all workers do together, by the names of a store's methods.
+# What workers exchange, by the names of a store's methods; some of it waits
+# for all, in a store that is not asynchronous.
 EXCHANGES = ('init', 'broadcast', 'push', 'pull', 'pushpull', '_barrier')
+WAIT_FOR_ALL = ('init', 'broadcast', '_barrier')
 PYTHON = os.path.dirname(os.__file__)  # holds the standard library
 # As in agent.py, which sends it; a script seldom uses this one.
 STACKS_SIGNAL = getattr(signal, 'SIGRTMAX', signal.SIGUSR2)
@@ -374,12 +376,25 @@ def recorded(method: Any, recorder: Any) -> Any:
             value = value[0]  # it stands for all of them
         shape, dtype = getattr(value, 'shape', ''), getattr(value, 'dtype', '')
         dtype = getattr(dtype, '__name__', dtype)
-        record = recorder.begin(f'{name} {key}'.strip(), shape, dtype)
+        what = f'{name} {key}'.strip()
+        group = group_of(method.__name__, store, what)
+        record = recorder.begin(what, shape, dtype, group)
         result = method(store, *args, **kwargs)
         recorder.end(record)
         return result
 
     return call
+
+
+def group_of(method: str, store: Any, what: str) -> str | None:
+    """Return which exchanges come in one order on all workers: those of the
+    main thread; in other threads each is for itself. None: it needs no other
+    worker. (A pull waits for the others only after this worker's push.)"""
+    is_sync = 'async' not in store.type and method in ('push', 'pushpull')
+    if not is_sync and method not in WAIT_FOR_ALL:
+        return None
+    is_main = threading.current_thread() is threading.main_thread()
+    return '' if is_main else what
 
 
 def keep_others_out(module: Any) -> None:

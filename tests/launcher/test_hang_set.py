@@ -191,7 +191,7 @@ def test_the_rank_and_the_line_of_a_hang_are_named(job, case):
         f'{rank}'
     ], message
     own = [line for line in lines if line.startswith(f'worker-{rank}, rank')]
-    own += [line for line in lines if line.startswith('its last exchange')]
+    own += [line for line in lines if line.startswith('its last')]
     assert re.search(here, own[0]), message
     differ = [line for line in lines if line.startswith('out of step')]
     assert [line.rpartition(': ')[2] for line in differ] in (

@@ -64,31 +64,35 @@ for name in ('vw' if store.rank == 1 else 'wv'):
 
 
 def assert_skips(lines):
-    # Two of `init`, four in each of two steps, two in the third.
-    assert lines[0] == 'out of step in exchange 12: worker-1, rank 1'
+    # Two of `init`, two pushes in each of two steps, one in the third.
+    assert lines[0] == 'out of step: worker-1, rank 1'
     assert lines[2].startswith(
-        'worker-1, rank 1: push w (3,) float32, called at '
+        'worker-1, rank 1: exchange 7, push w (3,) float32, called at '
     )
     for line in lines[1], lines[3]:
         assert f'push v (3,) float32, called at script.py:{LINES + 6};' in line
 
 
 def assert_fewer(lines):
-    assert lines[0] == 'out of step in exchange 12: worker-2, rank 2'
-    assert lines[3].startswith('worker-2, rank 2: not called, after pull w')
+    assert lines[0] == 'out of step: worker-2, rank 2'
+    assert lines[3].startswith(
+        'worker-2, rank 2: nothing more, after exchange 4, pull w'
+    )
     assert lines[3].endswith('now: ended')
 
 
 def assert_data(lines):
-    assert lines[0] == 'out of step in exchange 10: worker-0, rank 0'
-    assert lines[1].startswith('worker-0, rank 0: not called, after pull w')
+    assert lines[0] == 'out of step: worker-0, rank 0'
+    assert lines[1].startswith(
+        'worker-0, rank 0: nothing more, after exchange 3, pull w'
+    )
     assert lines[1].endswith(f'now: script.py:{LINES + 7}')
 
 
 def assert_order(lines):
-    assert lines[0] == 'out of step in exchange 2: worker-1, rank 1'
+    assert lines[0] == 'out of step: worker-1, rank 1'
     assert lines[2].startswith(
-        'worker-1, rank 1: push v (3,) float32, '
+        'worker-1, rank 1: exchange 2, push v (3,) float32, '
         f'called at script.py:{LINES + 3}; now: script.py:{LINES + 5}'
     )
 
@@ -126,7 +130,7 @@ for i in range(6):
         job(START + script, workers=3)
     lines = str(error.value).splitlines()
     assert lines[0].startswith('worker-1 (rank 1) on this machine: was killed')
-    assert lines[1].startswith('its last exchange: number 7, pull w')
+    assert lines[1].startswith('its last: exchange 2, pull w')
     line = START.splitlines().index('    total = np.zeros(3)') + 2
     assert lines[1].endswith(
         f'called at script.py:{line}, from script.py:{LINES + 5}'
@@ -394,7 +398,8 @@ print('the end', total)
     assert second.stderr.count('another job records there') == 2
     assert 'no records' not in errors
     for path in kept.iterdir():  # all are the first job's
-        assert len(report.parse_records(path.read_bytes())) == 2 + 2 * 10
+        # two of `init`, ten of `push`, and the last `pull`
+        assert len(report.parse_records(path.read_bytes())) == 2 + 10 + 1
 
 
 def test_a_file_of_an_earlier_job_is_written_again(job, tmp_path):

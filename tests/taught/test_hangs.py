@@ -1,7 +1,6 @@
 """The flight recorder, and who is out of step by its records."""
 
 import functools
-import itertools
 import os
 import pathlib
 import queue
@@ -25,17 +24,23 @@ from d2lmulti.cluster.hangs import (
     find_caller,
     find_culprits,
     first_difference,
+    judge,
     parse_records,
     waiting_times,
 )
 
 ROOT = pathlib.Path(__file__).parents[2]
+ROOM = SIZE * (SLOTS + 1)  # bytes of a ring's file
 
 
 def records_of(names, first=0, begun=0.0):
-    """Return records of exchanges with these names, a second apart."""
+    """Return records of exchanges with these names, a second apart; `first`
+    exchanges were called like the first one before."""
     return [
-        Record(first + i, name, '(3,)', 'float32', f'a.py:{i}', begun + i, 0)
+        Record(
+            *(first + i, name, '(3,)', 'float32', f'a.py:{i}', begun + i, 0),
+            names[:i].count(name) + first * (name == names[0]),
+        )
         for i, name in enumerate(names)
     ]
 
@@ -43,6 +48,11 @@ def records_of(names, first=0, begun=0.0):
 def named(**names):
     """Return {worker: records} for {worker: names of its exchanges}."""
     return {worker: records_of(own) for worker, own in names.items()}
+
+
+def of_group(group, names):
+    """Return records like those of `records_of`, in another group."""
+    return [own._replace(group=group) for own in records_of(names)]
 
 
 def read(path):
@@ -85,12 +95,12 @@ def test_a_ring_has_its_room_on_the_disk_from_the_start(
     if is_mac:
         monkeypatch.delattr(os, 'posix_fallocate', raising=False)
     written = tmp_path / 'written'
-    written.write_bytes(bytes(SIZE * SLOTS))
+    written.write_bytes(bytes(ROOM))
     with open(written) as file:
         os.fsync(file)
     assert_ring_keeps_the_last(tmp_path / 'ring', 0)
     found = (tmp_path / 'ring').stat()
-    assert found.st_size == SIZE * SLOTS
+    assert found.st_size == ROOM
     assert found.st_blocks >= written.stat().st_blocks
 
 
@@ -135,7 +145,17 @@ def test_a_ring_outlives_a_worker_that_is_killed(tmp_path):
     assert (second.name, second.ended) == ('second', None)
 
 
-@pytest.mark.parametrize('name', ['x' * 900, '梯度' * 99, '"\\\n' * 99, ''])
+@pytest.mark.parametrize(
+    'name',
+    [
+        'x' * 900,
+        '梯度' * 99,
+        '\U0001f600' * 999,
+        '"\\\n' * 99,
+        '\udc80' * 9,
+        '',
+    ],
+)
 def test_a_long_or_strange_name_fits_into_its_slot(
     tmp_path, monkeypatch, name
 ):
@@ -143,9 +163,40 @@ def test_a_long_or_strange_name_fits_into_its_slot(
     monkeypatch.setattr(hangs, 'find_caller', lambda library: name)
     recorder.begin(name, tuple(range(900)), 'float32' * 99)
     recorder.begin('after', (), 'float32')
-    assert os.path.getsize(tmp_path / 'ring') == SIZE * SLOTS
+    assert os.path.getsize(tmp_path / 'ring') == ROOM
     long, after = read(tmp_path / 'ring')
-    assert name.startswith(long.name) and after.name == 'after'
+    assert long.name[9:] == name[-141:] or long.name == name
+    assert after.name == 'after'
+
+
+def test_control_characters_in_all_fields_do_no_harm(tmp_path):
+    recorder = Recorder(tmp_path / 'ring', ())
+    recorder.begin('\0' * 999, '\0' * 999, '\0' * 999, '\0' * 999)
+    recorder.begin('after', (), 'float32')
+    assert read(tmp_path / 'ring')[-1].name == 'after'
+
+
+def assert_long_names_differ(folder):
+    """They begin alike for hundreds of characters, or end alike."""
+    prefix = 'push module.' + 'encoder.layers.0.self_attention.' * 20
+    names = [f'{prefix}{end}' for end in ('query', 'value')]
+    names += [f'{i}{"." * 400}weight' for i in (1, 2)]
+    recorder = Recorder(folder / 'ring', ())
+    for name in names:
+        recorder.begin(name, (3,), 'float32')
+    found = [record.name for record in read(folder / 'ring')]
+    assert len({*found}) == 4
+    assert [name[-5:] for name in found] == [name[-5:] for name in names]
+
+
+def test_long_names_differ(tmp_path):
+    assert_long_names_differ(tmp_path)
+
+
+def test_names_that_are_cut_are_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(hangs, 'shorten', lambda value, n: f'{value}'[:n])
+    with pytest.raises(AssertionError):
+        assert_long_names_differ(tmp_path)
 
 
 def test_what_is_no_record_is_left_out(tmp_path):
@@ -214,78 +265,123 @@ if rank == 1: {end}
 
 # Who is out of step?
 
-CASES = {  # records, where each is, who is out of step, and in which exchange
-    'skips one': (
-        named(a='glgl', b='glgg', c='glgl'),
-        {},
-        (3, ['b']),
-    ),
+CASES = {  # records, where each is, and who is out of step
+    'skips one': (named(a='glgl', b='glgg', c='glgl'), {}, ['b']),
     'one minibatch less': (
         named(a='ggg', b='gg', c='ggg'),
         {'b': 'ended'},
-        (2, ['b']),
+        ['b'],
     ),
     'two that are late': (
         named(a='ggg', b='gg', c='g'),
         {'b': 'load.py:3', 'c': 'load.py:3'},
-        (1, ['c']),
+        ['c'],
     ),
-    'most are late': (
+    'most are late, or one is ahead': (
         named(a='ggg', b='gg', c='gg'),
         {'b': 'load.py:3', 'c': 'load.py:3'},
-        (2, ['b', 'c']),
+        [],
     ),
     'one exchange too many': (
         named(a='ggl', b='gg', c='gg'),
         {'a': 'a.py:3', 'b': 'ended', 'c': 'ended'},
-        (2, ['a']),
+        ['a'],
     ),
-    'one of two has ended': (
-        named(a='gg', b='g'),
-        {'b': 'ended'},
-        (1, ['b']),
-    ),
-    'two that differ': (named(a='ab', b='ba'), {}, (0, ['a', 'b'])),
-    'three that differ': (
-        named(a='a', b='b', c='c'),
-        {},
-        (0, ['a', 'b', 'c']),
-    ),
+    'one of two is late': (named(a='gg', b='g'), {'b': 'load.py:3'}, ['b']),
+    'one of two has ended': (named(a='gg', b='g'), {'b': 'ended'}, []),
+    'two that differ': (named(a='ab', b='ba'), {}, None),
+    'one against one': (named(a='a', b='b'), {}, []),
+    'three that differ': (named(a='a', b='b', c='c'), {}, []),
+    'two against two': (named(a='ga', b='gb', c='ga', d='gb'), {}, []),
     'one differs, one is late': (
         named(a='gg', b='gl', c='gg', d='g'),
         {'d': 'load.py:3'},
-        (1, ['b']),
+        ['b'],
     ),
-    'none at all': (named(a='g', b='', c='g'), {}, (0, ['b'])),
+    'another shape': (
+        {
+            'a': records_of('g'),
+            'b': [records_of('g')[0]._replace(shape='(4,)')],
+            'c': records_of('g'),
+        },
+        {},
+        ['b'],
+    ),
+    'none at all': (named(a='g', b='', c='g'), {}, ['b']),
+    'another order that waits for nobody': (
+        named(a='abg', b='bag', c='ab'),
+        {'c': 'load.py:3'},
+        ['c'],
+    ),
     'rings that begin later': (
         {
             'a': records_of('gggl', 60),
-            'b': records_of('ggggl', 59),
-            'c': records_of('ggggg', 59),
+            'b': records_of('gggg', 60),
+            'c': records_of('gggl', 60),
         },
         {},
-        (63, ['c']),
+        ['b'],
     ),
     'far behind, not in the ring': (
         {'a': records_of('gg', 90), 'b': records_of('ggg', 3)},
         {'b': 'load.py:3'},
-        (90, ['b']),
+        ['b'],
+    ),
+    'pulls of its own': (
+        {
+            'a': [*records_of('glg'), *of_group(None, 'pppp')],
+            'b': records_of('gg'),
+            'c': records_of('glg'),
+        },
+        {},
+        ['b'],
+    ),
+    'a thread of its own, ahead': (
+        {
+            'a': [*of_group('m', 'mm'), *records_of('gl')],
+            'b': [*of_group('m', 'm'), *records_of('gg')],
+            'c': [*of_group('m', 'm'), *records_of('gl')],
+        },
+        {},
+        ['b'],
+    ),
+    'two threads that are stuck on one rank': (
+        {
+            'a': [*of_group('m', 'mm'), *records_of('gl')],
+            'b': [*of_group('m', 'm'), *records_of('g')],
+            'c': [*of_group('m', 'mm'), *records_of('gl')],
+        },
+        {'b': 'load.py:3'},
+        ['b'],
+    ),
+    'threads that blame one rank each': (
+        {
+            'a': [*of_group('m', 'mm'), *records_of('gl')],
+            'b': [*of_group('m', 'mm'), *records_of('g')],
+            'c': [*of_group('m', 'm'), *records_of('gl')],
+        },
+        {},
+        [],
     ),
 }
 
 
 def assert_right(case):
-    records, places, (number, culprits) = CASES[case]
-    found_number, found = first_difference(records)
-    assert found_number == number
-    assert find_culprits(found, places) == culprits
+    records, places, culprits = CASES[case]
     lines = explain(records, places)
-    assert lines[0] == (
-        f'out of step in exchange {number}: {", ".join(culprits)}'
-    )
-    assert [line.partition(':')[0] for line in lines[1:]] == [*records]
-    for line, place in zip(lines[1:], map(places.get, records)):
-        assert line.endswith(f'now: {place or "unknown"}')
+    if culprits is None:
+        assert lines[0] == 'all have called the same exchanges'
+        return
+    found, named_ones = judge(records, places)
+    assert named_ones == culprits
+    told = ', '.join(culprits) or 'the records cannot tell who'
+    heads = [line for line in lines if line.startswith('out of step')]
+    assert [head.rpartition(': ')[2] for head in heads] == [told] * len(found)
+    others = [line for line in lines if line not in heads]
+    workers = [*records] * len(found)
+    assert [line.partition(':')[0] for line in others] == workers
+    for line, worker in zip(others, workers):
+        assert line.endswith(f'now: {places.get(worker, "unknown")}')
 
 
 @pytest.mark.parametrize('case', CASES)
@@ -293,12 +389,40 @@ def test_the_one_out_of_step_is_named(case):
     assert_right(case)
 
 
+def all_alike(own, record):
+    """Take the place of `has_begun`: all that has a record is complete."""
+    return any(
+        other.group == record.group and other.number == record.number
+        for other in own
+    )
+
+
+@pytest.mark.parametrize(
+    'name, wrong',
+    [
+        ('has_begun', all_alike),
+        ('find_culprits', lambda found, places: [*found]),
+        ('call_of', lambda record: record and record[1]),
+    ],
+)
+def test_a_judgment_that_is_wrong_is_noticed(monkeypatch, name, wrong):
+    monkeypatch.setattr(hangs, name, wrong)
+    failed = 0
+    for case in CASES:
+        try:
+            assert_right(case)
+        except AssertionError:
+            failed += 1
+    assert failed
+
+
 @pytest.mark.parametrize('field', ['name', 'shape', 'dtype'])
 def test_what_must_be_alike(field):
     records = named(a='ggg', b='ggg', c='ggg')
     records['c'][1] = records['c'][1]._replace(**{field: 'other'})
-    number, found = first_difference(records)
-    assert (number, find_culprits(found, {})) == (1, ['c'])
+    found = first_difference(records)
+    assert find_culprits(found, {}) == ['c']
+    assert {record.number for record in found.values()} == {1}
 
 
 @pytest.mark.parametrize('field', ['line', 'begun', 'ended'])
@@ -318,35 +442,26 @@ def test_no_records_are_no_difference():
 
 
 def assert_planted_mistakes_are_found(seed):
-    """Any job: as many workers, exchanges and mistakes as a seed says."""
+    """Any job: as many workers, exchanges and mistakes as a seed says, each
+    worker with pulls of its own, and another order between two waits."""
     rng = random.Random(seed)
     k, number = rng.randrange(3, 9), rng.randrange(1, 150)
-    names = [rng.choice('abc') for _ in range(number + 1 + rng.randrange(9))]
-    wrong = rng.randrange(k)
-    others = [*names, 'end']
-    kind = rng.choice(['skip', 'other', 'swap', 'stop'])
-    own = names[:number]
-    if kind == 'other':
-        own += ['other']
-    elif kind == 'skip':
-        own += [*names[number + 1 :], 'end']
-    elif kind == 'swap':
-        own += ['end', *names[number:]]
-    kept = max(len(others), len(own)) - SLOTS
-    records = {
-        rank: records_of(others if rank != wrong else own) for rank in range(k)
-    }
-    records = {
-        r: own[max(0, len(own) - SLOTS) :] for r, own in records.items()
-    }
-    expected = next(
-        i
-        for i, (a, b) in enumerate(itertools.zip_longest(others, own))
-        if a != b
-    )
-    found_number, found = first_difference(records)
-    assert found_number == max(expected, kept)
-    assert find_culprits(found, {wrong: 'ended'}) == [wrong]
+    steps = [rng.sample('abc', rng.randrange(1, 4)) for _ in range(number + 1)]
+    wrong, kind = rng.randrange(k), rng.choice(['skip', 'other', 'stop'])
+    records = {}
+    for rank in range(k):
+        own = [
+            name for step in steps[:-1] for name in rng.sample(step, len(step))
+        ]
+        if rank != wrong:
+            own += [*steps[-1], 'wait']
+        elif kind != 'stop':
+            own += steps[-1][1:] if kind == 'skip' else ['other']
+            own += ['next']
+        own = records_of(own)
+        pulls = of_group(None, 'p' * rng.randrange(2))
+        records[rank] = own[max(0, len(own) - SLOTS) :] + pulls
+    assert judge(records, {wrong: 'ended'})[1] == [wrong]
 
 
 @pytest.mark.parametrize('seed', range(40))
