@@ -85,11 +85,11 @@ def load_checkpoint(
 ) -> Optional[Checkpoint]:
     """Return the newest whole `Checkpoint` in `folder`; None if none is there.
 
-    Seeds the random generators of the worker `rank`. What cannot be read is
+    Seeds the random generators of the worker `rank`. What is damaged is
     passed over with a warning. Writes and deletes nothing, so it can run
     beside a training. Raises ValueError if no file is whole, or if
     `settings` are given and one of them or of the saved ones is new, gone or
-    another, OSError if the folder cannot be read.
+    another, OSError if the folder or the newest file cannot be read.
     """
     paths = checkpoint_paths(folder)
     for path in reversed(paths):
@@ -154,8 +154,8 @@ def to_bytes(checkpoint: Checkpoint) -> bytes:
 
 
 def read_checkpoint(path: pathlib.Path) -> Checkpoint:
-    """Return what a file holds; raise ValueError if it cannot be read, is
-    damaged or not one of ours."""
+    """Return what a file holds; raise ValueError if it is gone, damaged or
+    not one of ours, OSError if it cannot be read."""
     with onp.load(io.BytesIO(read_whole(path))) as arrays:
         about = json.loads(str(arrays['about']))
         for name in ('params', 'optimizer'):

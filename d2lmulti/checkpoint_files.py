@@ -52,18 +52,34 @@ def zip_comment(content: bytes) -> bytes:
 
 
 def read_whole(path: pathlib.Path) -> bytes:
-    """Return what a file holds; raise ValueError if it cannot be read, is
-    damaged or not one of ours."""
+    """Return what a file holds; raise ValueError if it is gone, damaged or
+    not one of ours, OSError if it cannot be read: it may be whole."""
     try:
         file = answer_within(path, lambda: read_file(path), DISK_TIMEOUT)
+    except FileNotFoundError:
+        raise ValueError(f'{path} is gone') from None
     except OSError as error:
-        raise ValueError(f'{path} cannot be read ({error.strerror})') from None
+        raise OSError(
+            error.errno,
+            f'{path}{owner_of(path)} cannot be read ({error.strerror}), and '
+            'may be whole: get permission to read it or repair the disk; to '
+            'resume from an earlier one, move it away',
+        ) from None
     end = len(file) - len(zip_comment(b''))
     if not file.startswith(b'PK'):
         raise ValueError(f'{path} is not a checkpoint')
     if file[end:] != zip_comment(file[:end]):
         raise ValueError(f'{path} is damaged, or not a checkpoint')
     return file
+
+
+def owner_of(path: pathlib.Path) -> str:
+    """Return whose file this is, in words; '' if it is this user's, or if
+    the system does not tell."""
+    with contextlib.suppress(OSError):
+        owner = path.stat().st_uid
+        return '' if owner == os.getuid() else f', a file of user {owner},'
+    return ''
 
 
 def read_file(path: pathlib.Path) -> bytes:

@@ -83,6 +83,7 @@ class Training:
         self.state = self.load_or_init(params)
         self.state.params = as_mxnet(self.state.params)
         self.state.optimizer = as_mxnet(self.state.optimizer)
+        check_start(self.state, plan)
         self.start_norm = self.last_norm = norm(self.state.params)
         self.folder: Optional[int] = None
         if plan.checkpoints and workers.rank == 0:
@@ -127,6 +128,8 @@ class Training:
             'seed': batches.seed,
             'batch_size': batches.batch_size,
             'lr': plan.lr,
+            # Where random generators are seeded again.
+            'checkpoint_every': plan.checkpoint_every,
             **{n: v for n, v in plan.options.items() if not callable(v)},
         }
         for name, value in numbers.items():  # JSON knows none of NumPy's
@@ -287,7 +290,6 @@ def check_same_start(workers: Any, state: Checkpoint, plan: Plan) -> None:
     """Raise ValueError, in all workers, if they would not start alike."""
     same = {n: v for n, v in state.settings.items() if n not in TRIED}
     same['num_epochs'] = int(plan.num_epochs)
-    same['checkpoint_every'] = int(plan.checkpoint_every)
     text = json.dumps(same, sort_keys=True)
     tried = [number for name in TRIED for number in state.settings[name]]
     numbers = {
@@ -308,6 +310,24 @@ def check_same_start(workers: Any, state: Checkpoint, plan: Plan) -> None:
         rtol = 1e-4 if own is tried else 0
         if not onp.allclose(columns, columns[0], rtol, 0, equal_nan=True):
             raise ValueError(f'the workers {difference}')
+
+
+def check_start(state: Checkpoint, plan: Plan) -> None:
+    """Raise FloatingPointError if training would begin with a number that is
+    not finite: no learning rate is at fault."""
+    source = 'init has returned it'
+    if state.epoch or state.step:
+        source = (
+            f'the checkpoint in {plan.checkpoints} has it, after step '
+            f'{state.step} of epoch {state.epoch}: remove that file'
+        )
+    for name in ('params', 'optimizer'):
+        for i, array in enumerate(getattr(state, name)):
+            if not onp.isfinite(array.asnumpy()).all():
+                raise FloatingPointError(
+                    f'{name}[{i}], of shape {array.shape}, is not finite '
+                    f'before the first step: {source}'
+                )
 
 
 def check_optimizer_state(state) -> None:

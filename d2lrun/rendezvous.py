@@ -17,6 +17,7 @@ import json
 import os
 import pathlib
 import socket
+import stat
 import threading
 import urllib.parse
 from typing import Any, Callable, Iterator, NamedTuple
@@ -43,10 +44,16 @@ ANSWER_TIMEOUT = 5  # seconds for the first words of a connection
 FILE_TIMEOUT = 10  # seconds for a file system to answer
 MAX_VISITORS = 64  # connections at a time that are silent
 MAX_STRANGERS = 10  # of whom a line tells
+PROTOCOL = 2  # of what nodes say to each other
 ANOTHER_JOB = (
     'another job meets here, or this node has another secret: give each job '
     'its own rendezvous, and all nodes the same secret: ~/.d2lrun/secret of '
     f'the first one, or the variable {SECRET}'
+)
+
+
+OTHER_VERSION = (
+    'the nodes have d2lrun of different versions: install the same on all'
 )
 
 
@@ -237,12 +244,39 @@ def read_note(path: pathlib.Path) -> tuple[str, int, str] | None:
 
 def read_start(path: pathlib.Path) -> str | None:
     """Return what a short file holds, and the beginning of a long one; None
-    without a file."""
+    without a file. Raises ValueError for one that a stranger may have made."""
     try:
-        with open(path, encoding='utf-8', errors='replace') as file:
-            return file.read(MAX_HELLO)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
+    with open(descriptor, encoding='utf-8', errors='replace') as file:
+        check_owner(path, os.fstat(descriptor))
+        return file.read(MAX_HELLO)
+
+
+def check_owner(path: pathlib.Path, found: os.stat_result) -> None:
+    """Raise ValueError unless a rendezvous file is this user's alone, in a
+    folder where nobody else can put another one."""
+    folder = path.parent.stat()
+    trusted = {os.getuid(), 0}
+    others = stat.S_IWGRP | stat.S_IWOTH
+    is_sticky = folder.st_mode & stat.S_ISVTX
+    if not stat.S_ISREG(found.st_mode):
+        why = 'it is not a file'
+    elif found.st_uid != os.getuid():
+        why = f'it is a file of user {found.st_uid}'
+    elif found.st_mode & 0o077:
+        why = 'others may read it, and the secret in it'
+    elif folder.st_uid not in trusted:
+        why = f'its folder is of user {folder.st_uid}'
+    elif folder.st_mode & others and not is_sticky:
+        why = 'others may write in its folder'
+    else:
+        return
+    raise ValueError(
+        f'{path} is not used as a rendezvous: {why}. Name a file in a folder '
+        'of yours, where no other user can write'
+    )
 
 
 def explain_file(path: pathlib.Path) -> str:
@@ -286,9 +320,11 @@ def greet(
     theirs, ours = channel.receive(), new_challenge()
     if not isinstance(theirs, dict) or not is_short(theirs.get('challenge')):
         return None
+    if theirs.get('version') != PROTOCOL:
+        return {'is_ours': False, 'end': OTHER_VERSION}
     nonces = theirs['challenge'], ours
     hello = {'challenge': ours, 'proof': prove(job, 'join', *nonces)}
-    send_line(channel, {**NOBODY, **words, **hello})
+    send_line(channel, {'version': PROTOCOL, **NOBODY, **words, **hello})
     answer = channel.receive()
     if not isinstance(answer, dict) or not is_short(answer.get('proof')):
         return None
@@ -297,13 +333,15 @@ def greet(
 
 
 def is_short(value: Any) -> bool:
-    """Return whether this is a text that is not long."""
-    return isinstance(value, str) and len(value) < 256
+    """Return whether this is a text that is not long, and that can be sent
+    and printed."""
+    return isinstance(value, str) and len(value) < 256 and value.isprintable()
 
 
 # What a worker says first; this one is nobody, who asks who is there.
 NOBODY = {'worker': -1, 'workers': 0, 'devices': None, 'host': '', 'at': ''}
 HELLO = {
+    'version': integer_in(0, 1 << 20),
     'worker': integer_in(-1, 1 << 20),
     'workers': integer_in(0, 1 << 20),
     'devices': lambda value: value is None or integer_in(1, 1 << 20)(value),
@@ -350,14 +388,18 @@ class Rendezvous:
                 self.done.wait(0.1)
                 continue
             self.visitors.append(Channel(connection))
-            start_thread(self.admit, self.visitors[-1], address[0])
+            try:
+                start_thread(self.admit, self.visitors[-1], address[0])
+            except RuntimeError:  # there are too many threads
+                self.visitors.pop().kill()
+                self.done.wait(0.1)
             for channel in self.visitors[:-MAX_VISITORS]:  # a flood of them
                 channel.kill()  # who has been silent for longest
 
     def admit(self, channel: Channel, address: str) -> None:
         """Take in a worker, or tell it why not."""
         ours = new_challenge()
-        send_line(channel, {'challenge': ours})
+        send_line(channel, {'challenge': ours, 'version': PROTOCOL})
         hello = channel.receive_soon(ANSWER_TIMEOUT)
         self.visitors.remove(channel)
         if not is_hello(hello):
@@ -370,6 +412,8 @@ class Rendezvous:
             proof['proof'], refusal = '', ANOTHER_JOB
         else:
             refusal = self.find_refusal(hello) or ''
+            if hello['version'] != PROTOCOL:
+                refusal = OTHER_VERSION
         channel.connection.settimeout(None)
         send_line(channel, {'end': refusal, **proof} if refusal else proof)
         if refusal or not self.take_in(hello, channel):

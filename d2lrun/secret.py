@@ -71,4 +71,4 @@ def prove(secret: str, purpose: str, *challenges: str) -> str:
 def is_proof(proof: str, secret: str, purpose: str, *challenges: str) -> bool:
     """Return whether this is that proof."""
     right = prove(secret, purpose, *challenges)
-    return hmac.compare_digest(proof.encode(), right.encode())
+    return hmac.compare_digest(proof.encode(errors='replace'), right.encode())
