@@ -51,6 +51,7 @@ IDLE = 0.02  # seconds of processor time in a second that are no progress
 PORTS = range(10_000, 32_768)
 # Where MXNet's sockets are if DMLC_LOCAL is set, each named by its port.
 SOCKETS = pathlib.Path('/tmp')
+FOLDER = 'd2lrun-'  # begins the name of an agent's folder, before its number
 # An option of Linux's prctl.
 PR_SET_CHILD_SUBREAPER = 36
 F_SETSIG = 10  # which signal says that a pipe has changed (Linux)
@@ -84,11 +85,43 @@ def main() -> None:
 
 def make_folder() -> str:
     """Return a new folder for notes that only this user can open; '' where
-    none can be made: then ranks and stacks are not known, but it trains."""
-    for place in (None, '/dev/shm'):
+    none can be made: then ranks and stacks are not known, but it trains.
+
+    It stays locked until this process and the child that it forks have ended.
+    """
+    for place in (tempfile.gettempdir(), '/dev/shm'):
         with contextlib.suppress(OSError):
-            return tempfile.mkdtemp(prefix='d2lrun-', dir=place)
+            remove_dead_folders(place)
+            prefix = f'{FOLDER}{os.getpid()}-'
+            folder = tempfile.mkdtemp(prefix=prefix, dir=place)
+            with contextlib.suppress(OSError):  # file systems without locks
+                fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_EX)
+            return folder
     return ''
+
+
+def remove_dead_folders(place: str) -> None:
+    """Remove what agents of this user have left that were killed with their
+    children. A process may be alive although it is unknown here, as in
+    another container: then it holds the lock."""
+    for entry in os.scandir(place):
+        number, dash, _ = entry.name[len(FOLDER) :].partition('-')
+        if (
+            entry.name.startswith(FOLDER)
+            and dash
+            and number.isdecimal()
+            and entry.is_dir(follow_symlinks=False)
+            and entry.stat(follow_symlinks=False).st_uid == os.getuid()
+            and not psutil.pid_exists(int(number))
+        ):
+            with contextlib.suppress(OSError):  # it is locked
+                lock = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW)
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    remove_sockets(entry.path)
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                finally:
+                    os.close(lock)
 
 
 # Processes that outlive their parents

@@ -16,6 +16,7 @@ import sys
 import time
 from typing import Any, Callable, Sequence
 
+from d2lbase.files import claim_folder
 from d2lbase.values import check_integer, counted, is_number
 
 from .connection import SSH, end_roles, pinging, poll, send, start_agent
@@ -103,9 +104,39 @@ def run_job(
         logs = Logs(log_dir)
         stack.callback(logs.close)
         logs.open()
+        claim_records(
+            {**os.environ, **env}.get('D2LRUN_RECORDS'), log_dir, stack
+        )
         job = Job(new_roles, limits, logs, port, ssh, *outputs)
         job.rendezvous, job.rejoins = rendezvous, again[1]
         job.run(again[0])
+
+
+def claim_records(
+    folder: str | None,
+    log_dir: str | os.PathLike[str] | None,
+    stack: contextlib.ExitStack,
+) -> None:
+    """Take a folder for the workers' records until the stack is left, if it
+    is not claimed with the logs; ValueError if another job has it."""
+    if not folder or (log_dir and is_same_folder(folder, log_dir)):
+        return
+    try:
+        stack.callback(os.close, claim_folder(folder))
+    except BlockingIOError:
+        raise ValueError(
+            f'{folder} has the records of another job, which runs: give each '
+            'job its own D2LRUN_RECORDS'
+        ) from None
+    except OSError:  # the workers say so, and train without
+        pass
+
+
+def is_same_folder(*folders: str | os.PathLike[str]) -> bool:
+    """Return whether these are names of one folder."""
+    with contextlib.suppress(OSError):
+        return os.path.samefile(*folders)
+    return False
 
 
 def read_env(env: Any) -> dict[str, str]:

@@ -30,6 +30,8 @@ from .rendezvous import (
     Place,
     explain_stale,
     greet,
+    meeting_address,
+    own_address,
     parse_rendezvous,
     read_note,
 )
@@ -37,7 +39,6 @@ from .report import JobFailed
 from .roles import (
     DEFAULTS,
     Devices,
-    find_address,
     local_variables,
     with_this_python,
     worker_variables,
@@ -109,7 +110,7 @@ def find_first_node(
         note = (
             read_note(place.path)
             if place.path
-            else (find_address(place.host), place.port, find_secret())
+            else (meeting_address(place.host), place.port, find_secret())
         )
         now = time.monotonic()
         if note != seen:
@@ -159,6 +160,7 @@ class Member:
         self.devices, self.env = devices, env or {}
         self.local = 0, 1, 0  # its number here, of how many, its first GPU
         here = connection.getsockname()[0]
+        here = own_address() if ':' in here else here
         self.address = os.environ.get('DMLC_NODE_HOST', here)
         self.agent: subprocess.Popen[str] | None = None
         self.last_heard = self.last_look = time.monotonic()

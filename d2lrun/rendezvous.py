@@ -131,7 +131,9 @@ def open_rendezvous(
     place = parse_rendezvous(node.rendezvous)
     job = new_challenge() if place.path else find_secret()
     with listen_at(place) as listener, contextlib.ExitStack() as stack:
-        host = find_address(place.host) if place.host else own_address()
+        # MXNet's own connections are of IPv4.
+        is_ipv4 = place.host and ':' not in place.host
+        host = find_address(place.host) if is_ipv4 else own_address()
         rendezvous = Rendezvous(host, job, node.workers, workers, on_line)
         stack.callback(rendezvous.done.set)
         start_thread(rendezvous.admit_all, listener)
@@ -154,9 +156,10 @@ def open_rendezvous(
 @contextlib.contextmanager
 def listen_at(place: Place) -> Iterator[socket.socket]:
     """Listen at the place; ValueError if that is impossible here."""
-    address = find_address(place.host) if place.host else ''
+    address = meeting_address(place.host) if place.host else ''
+    family = socket.AF_INET6 if ':' in address else socket.AF_INET
     try:
-        listener = socket.create_server((address, place.port))
+        listener = socket.create_server((address, place.port), family=family)
     except OSError as error:
         raise ValueError(
             f'tcp://{place.host}:{place.port} cannot be used here '
@@ -167,6 +170,12 @@ def listen_at(place: Place) -> Iterator[socket.socket]:
         yield listener
         with contextlib.suppress(OSError):
             listener.shutdown(socket.SHUT_RDWR)  # `accept` returns
+
+
+def meeting_address(host: str) -> str:
+    """Return the address of a host, or of IPv6 as it stands; ValueError if it
+    has none."""
+    return host if ':' in host else find_address(host)
 
 
 def own_address() -> str:
@@ -195,6 +204,7 @@ def announced(
     note = json.dumps({'address': address, 'job': job})
     if not in_time(path, path.parent.is_dir):
         raise ValueError(f'the folder of {path} does not exist: make it')
+    in_time(path, functools.partial(check_folder, path))
     if not in_time(path, functools.partial(write_new, path, note)):
         raise ValueError(explain_file(path))
     try:
@@ -255,27 +265,31 @@ def read_start(path: pathlib.Path) -> str | None:
 
 
 def check_owner(path: pathlib.Path, found: os.stat_result) -> None:
-    """Raise ValueError unless a rendezvous file is this user's alone, in a
-    folder where nobody else can put another one."""
-    folder = path.parent.stat()
-    trusted = {os.getuid(), 0}
-    others = stat.S_IWGRP | stat.S_IWOTH
-    is_sticky = folder.st_mode & stat.S_ISVTX
+    """Raise ValueError unless a rendezvous file is this user's alone: who
+    makes it first would command all nodes."""
     if not stat.S_ISREG(found.st_mode):
         why = 'it is not a file'
     elif found.st_uid != os.getuid():
         why = f'it is a file of user {found.st_uid}'
     elif found.st_mode & 0o077:
-        why = 'others may read it, and the secret in it'
-    elif folder.st_uid not in trusted:
-        why = f'its folder is of user {folder.st_uid}'
-    elif folder.st_mode & others and not is_sticky:
-        why = 'others may write in its folder'
+        why = 'others may open it, and it holds a secret'
     else:
-        return
-    raise ValueError(
-        f'{path} is not used as a rendezvous: {why}. Name a file in a folder '
-        'of yours, where no other user can write'
+        return check_folder(path)
+    raise ValueError(distrust(path, why))
+
+
+def check_folder(path: pathlib.Path) -> None:
+    """Raise ValueError if anyone may replace a file in its folder."""
+    mode = path.parent.stat().st_mode
+    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        raise ValueError(distrust(path, 'anyone may replace it in its folder'))
+
+
+def distrust(path: pathlib.Path, why: str) -> str:
+    """Return why a file cannot be trusted, and what to do."""
+    return (
+        f'{path} is not used as a rendezvous: {why}. Name a file that does '
+        'not exist yet, in a folder of yours'
     )
 
 

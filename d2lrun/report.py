@@ -104,10 +104,8 @@ def is_kept_alive(role: Role) -> bool:
 
 def name_culprits(failure: Failure) -> Failure:
     """Return the failure with the workers that keep the others waiting, if
-    all still run and the stacks tell."""
-    if not failure.is_hang or not all(
-        role.stacks and not role.ending_since for role in failure.roles
-    ):
+    the stacks tell: also those that wait in the exchange at their end."""
+    if not failure.is_hang or not all(role.stacks for role in failure.roles):
         return failure
     busy = [role for role in failure.roles if not waits_in_mxnet(role)]
     if not busy:

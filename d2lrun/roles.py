@@ -212,10 +212,17 @@ def make_roles(
 
 def let_meet_at_files(roles: Sequence[Role]) -> None:
     """Let roles that all run here connect through files, which no other user
-    can open, where there can be any. DMLC_LOCAL=0 in the environment: no."""
+    can open, where there can be any, and most names are free. DMLC_LOCAL=0 in
+    the environment: no."""
     if any(role.host or role.channel for role in roles):
         return
     with contextlib.suppress(OSError):  # no such folder, or without sockets
+        names = os.listdir(SOCKETS)
+        taken = {int(n) for n in names if n.isascii() and n.isdecimal()}
+        for role in roles:  # another user may have made them
+            choices = range(*role.ports) if role.ports else PORTS
+            if 2 * len(taken.intersection(choices)) > len(choices):
+                return
         with tempfile.TemporaryDirectory(dir=SOCKETS) as folder:
             with socket.socket(socket.AF_UNIX) as probe:
                 probe.bind(f'{folder}/socket')

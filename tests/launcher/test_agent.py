@@ -13,7 +13,7 @@ import psutil
 import pytest
 from helpers import JOIN, STEPS, left_behind, wait_until
 
-from d2lrun import JobFailed
+from d2lrun import JobFailed, agent
 from d2lrun.agent import HEARTBEAT_TIMEOUT
 
 # Of Linux; Python 3.8 has no names for them.
@@ -225,3 +225,30 @@ def test_a_lost_agent_ends_the_job(command, tmp_path, number, message):
     assert command.wait(60) == 1
     assert time.monotonic() - sent < 10
     assert not left_behind(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='needs flock and /proc')
+def test_what_killed_agents_have_left_is_removed(tmp_path, monkeypatch):
+    """By the next one; what another process may still use stays."""
+    monkeypatch.setattr(agent, 'SOCKETS', tmp_path)
+    monkeypatch.setattr(agent.tempfile, 'tempdir', str(tmp_path))
+    ended = subprocess.Popen(['true'])
+    ended.wait()
+    names = {
+        'dead': f'd2lrun-{ended.pid}-a',
+        'locked': f'd2lrun-{ended.pid}-b',
+        'alive': f'd2lrun-{os.getpid()}-c',
+        'other': 'd2lrun-notes',
+    }
+    for number, name in enumerate(names.values(), 10_000):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f'socket-{number}').touch()
+        (tmp_path / f'{number}').touch()
+    lock = os.open(tmp_path / names['locked'], os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    own = agent.make_folder()
+    left = {path.name for path in tmp_path.iterdir()}
+    os.close(lock)
+    gone = {names['dead'], '10000'}
+    kept = {*names.values(), '10001', '10002', '10003', os.path.basename(own)}
+    assert left == kept - gone

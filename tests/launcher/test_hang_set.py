@@ -165,6 +165,84 @@ def train():
 train()
 """,
     ),
+    'pulls of its own on another rank': (
+        3,
+        1,
+        """
+for step in range(6):
+    allreduce('w')  # HERE
+    if rank == 0:
+        store.pull('v', out=np.zeros(3))
+    if rank != 1 or step != 3:
+        allreduce('l')
+""",
+    ),
+    'another order on each rank, which waits for nobody': (
+        3,
+        1,
+        """
+for step in range(5):
+    keys = ['w', 'v'] if (rank + step) % 2 else ['v', 'w']
+    for key in keys:
+        store.push(key, np.ones(3))
+    for key in keys:
+        store.pull(key, out=np.zeros(3))
+    npx.waitall()
+    if rank == 1 and step == 2:
+        time.sleep(60)  # HERE
+""",
+    ),
+    'one more in a second thread': (
+        3,
+        0,
+        """
+def report():
+    for i in range(3 + (rank == 0)):
+        store.push('v', np.ones(3))
+thread = threading.Thread(target=report)
+thread.start()
+thread.join()
+for step in range(4):
+    allreduce('w')  # HERE
+""",
+    ),
+    'one less in the main thread, beside a second one': (
+        3,
+        2,
+        """
+def report():
+    for i in range(8):
+        store.push('v', np.ones(3))
+        time.sleep(0.1 * rank)
+threading.Thread(target=report).start()
+for step in range(4):
+    allreduce('w')  # HERE
+    if rank != 2 or step != 1:
+        allreduce('l')
+""",
+    ),
+    'long names that begin alike, swapped': (
+        3,
+        0,
+        """
+keys = ['encoder.layers.0.' * 20 + end for end in ('query', 'value')]
+for key in keys:
+    store.init(key, np.zeros(3))
+for step in range(4):
+    for key in reversed(keys) if rank == 0 and step == 2 else keys:
+        allreduce(key)  # HERE
+""",
+    ),
+    'an atexit handler that blocks': (
+        3,
+        1,
+        """
+import atexit
+if rank == 1:
+    atexit.register(lambda: time.sleep(60))  # HERE
+allreduce('w')
+""",
+    ),
     'killed': (
         4,
         2,
@@ -178,8 +256,19 @@ for step in range(5):
 }
 
 
+@pytest.fixture(scope='module')
+def table():
+    """A list of rows, written to build/hangs.txt: each hang, its rank, and
+    what the message says of it."""
+    rows = []
+    yield rows
+    (ROOT / 'build').mkdir(exist_ok=True)
+    text = ''.join(f'{row}\n' for row in rows)
+    (ROOT / 'build' / 'hangs.txt').write_text(text)
+
+
 @pytest.mark.parametrize('case', HANGS)
-def test_the_rank_and_the_line_of_a_hang_are_named(job, case):
+def test_the_rank_and_the_line_of_a_hang_are_named(job, table, case):
     workers, rank, script = HANGS[case]
     before, _, _ = (START + script).partition('# HERE')
     here = rf'script\.py:{before.count(chr(10)) + 1}\b'
@@ -193,11 +282,34 @@ def test_the_rank_and_the_line_of_a_hang_are_named(job, case):
     own = [line for line in lines if line.startswith(f'worker-{rank}, rank')]
     own += [line for line in lines if line.startswith('its last')]
     assert re.search(here, own[0]), message
+    table.append(f'{case}: rank {rank}; {own[0]}')
     differ = [line for line in lines if line.startswith('out of step')]
     assert [line.rpartition(': ')[2] for line in differ] in (
         [],
         [f'worker-{rank}, rank {rank}'],
+        [f'worker-{rank}, rank {rank}'] * 2,
     )
+
+
+TWO_AGAINST_TWO = """
+for step in range(4):
+    allreduce('w')
+    if step == 2:
+        allreduce('vl'[rank % 2])
+"""
+
+
+def test_two_against_two_are_all_shown_and_none_is_blamed(job, table):
+    with pytest.raises(JobFailed) as error:
+        job(START + TWO_AGAINST_TWO, workers=4, limits=LIMITS, mxnet=True)
+    head, *lines = f'{error.value}'.splitlines()
+    assert re.findall(r'\(rank (\d)\)', head) == [*'0123']
+    assert lines[0] == 'out of step: the records cannot tell who'
+    assert [
+        f', push {"vl"[rank % 2]} (3,)' in line
+        for rank, line in enumerate(lines[1:5])
+    ] == [True] * 4
+    table.append(f'two against two: {lines[0]}')
 
 
 # Where a reader's script may be: each returns the folder with the packages,
@@ -257,7 +369,16 @@ def with_linked_packages(folder):
     return folder / 'mine', folder / 'mine'
 
 
+def installed(folder):
+    packages = folder / 'env' / 'lib' / 'python3' / 'site-packages'
+    packages.parent.mkdir(parents=True)
+    make_clone(packages)
+    (folder / 'site-packages-work').mkdir()
+    return packages, folder / 'site-packages-work'
+
+
 PLACES = (
+    installed,
     in_clone,
     in_clone_with_its_default_name,
     in_its_folder,
@@ -344,7 +465,7 @@ def test_lines_are_named_wherever_the_script_is(tmp_path, place):
     assert one.endswith(f'now: {line_with(script, "# HERE")}, from {loop}')
 
 
-@pytest.mark.parametrize('place', PLACES[:2])
+@pytest.mark.parametrize('place', PLACES[:3])
 def test_exchanges_of_the_book_are_named_by_the_line_that_trains(
     tmp_path, place
 ):

@@ -1,5 +1,6 @@
 """At a hang, the launcher names the rank that is out of step, and the line."""
 
+import fcntl
 import json
 import os
 import re
@@ -353,7 +354,7 @@ def test_a_full_disk_takes_the_records_only(tmp_path, variables, where):
     assert_trains_without_records([*mounted, *command], variables, 1)
 
 
-def test_two_jobs_with_one_folder_for_records_both_train(tmp_path, variables):
+def test_a_folder_of_records_that_a_job_uses_is_refused(tmp_path, variables):
     """The second may not shorten the files that the first has mapped."""
     kept, go = tmp_path / 'kept', tmp_path / 'go'
     (tmp_path / 'second.py').write_text(STEPS)
@@ -394,12 +395,28 @@ print('the end', total)
         go.write_text('')
         output, errors = first.communicate(timeout=60)
     assert first.returncode == 0, errors
-    assert second.returncode == 0, second.stderr
-    assert second.stderr.count('another job records there') == 2
+    assert second.returncode == 1, second.stderr
+    assert 'kept has the records of another job' in second.stderr
+    assert 'give each job its own D2LRUN_RECORDS' in second.stderr
     assert 'no records' not in errors
     for path in kept.iterdir():  # all are the first job's
         # two of `init`, ten of `push`, and the last `pull`
         assert len(report.parse_records(path.read_bytes())) == 2 + 10 + 1
+
+
+def test_logs_and_records_may_share_a_folder(job, tmp_path):
+    job(START + 'step()', env=[f'D2LRUN_RECORDS={tmp_path / "logs"}'])
+    assert len([*(tmp_path / 'logs').glob('records-*')]) == 2
+
+
+def test_a_file_of_another_host_is_not_written(job, tmp_path):
+    """Whose job took the same folder there, so that only files are locked."""
+    with open(tmp_path / 'records-1', 'wb') as taken:
+        fcntl.flock(taken, fcntl.LOCK_EX)
+        lines = job(START + 'step()', env=[f'D2LRUN_RECORDS={tmp_path}'])
+    assert (tmp_path / 'records-1').read_bytes() == b''
+    assert (tmp_path / 'records-0').read_bytes()
+    assert sum('another job records there' in line for line in lines) == 1
 
 
 def test_a_file_of_an_earlier_job_is_written_again(job, tmp_path):

@@ -350,10 +350,28 @@ def test_two_jobs_do_not_meet_at_one_place(nodes, url):
         assert what in str(other)
 
 
+def has_ipv6():
+    with contextlib.suppress(OSError):
+        socket.create_server(('::1', 0), family=socket.AF_INET6).close()
+        return True
+    return False
+
+
+@pytest.mark.skipif(not has_ipv6(), reason='needs IPv6')
+def test_nodes_meet_at_an_address_of_ipv6(nodes):
+    url = f'tcp://[::1]:{free_port(0)}'
+    options = [{'node': Node(url, i), 'devices': [1]} for i in range(2)]
+    results = nodes(SUM, *options)
+    assert isinstance(results[0], list), results
+    lines = '\n'.join(results[0])
+    assert lines.count('sum [2.0, 2.0, 2.0]') == 2, results
+
+
 def leave_stale(path, port):
     """Write the file of a job that is dead."""
     note = {'address': ['127.0.0.1', port], 'job': 'dead'}
     path.write_text(json.dumps(note))
+    path.chmod(0o600)
     return note
 
 
@@ -397,6 +415,7 @@ def test_a_file_of_another_kind_is_refused(
     nodes, file_url, tmp_path, worker_offset
 ):
     (tmp_path / 'meet').write_text('my notes')
+    (tmp_path / 'meet').chmod(0o600)
     (result,) = nodes(SUM, {'node': Node(file_url, worker_offset)})
     assert isinstance(result, ValueError)
     assert 'is not a rendezvous file' in str(result)
@@ -495,6 +514,7 @@ def test_a_node_that_cannot_work_is_refused(options, error, message):
 def test_a_file_that_replaces_another_is_noticed(tmp_path, monkeypatch):
     def replace(path, content):
         part = path.with_name('part')
+        part.touch(0o600)
         part.write_text(content)
         part.replace(path)
         return True

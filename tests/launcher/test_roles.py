@@ -8,7 +8,7 @@ import sys
 import pytest
 from helpers import JOIN
 
-from d2lrun import launch
+from d2lrun import launch, roles
 from d2lrun.agent import free_port
 from d2lrun.roles import make_roles, read_hosts, shell_lines
 
@@ -134,3 +134,18 @@ def test_the_printed_variables_run_a_job(
             process.kill()
     assert outputs == ['', '', '[2.0, 2.0, 2.0]\n', '[2.0, 2.0, 2.0]\n']
     assert [process.returncode for process in processes] == [0] * 4
+
+
+@pytest.mark.parametrize('share, is_local', [(0.4, True), (0.6, False)])
+def test_names_that_a_stranger_has_taken_bring_the_ports_back(
+    tmp_path, monkeypatch, share, is_local
+):
+    """Even if they are those of one worker alone."""
+    monkeypatch.setattr(roles, 'SOCKETS', tmp_path)
+    monkeypatch.delenv('DMLC_LOCAL', raising=False)
+    found = roles.make_roles(['true'], 16, 1, None)
+    first, end = found[-1].ports
+    for number in range(first, first + int(share * (end - first))):
+        (tmp_path / f'{number}').touch()
+    roles.let_meet_at_files(found)
+    assert all(('DMLC_LOCAL' in own.variables) is is_local for own in found)

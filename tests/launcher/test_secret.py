@@ -4,8 +4,11 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import socket
 import stat
+import sys
+import threading
 import time
 
 import pytest
@@ -15,11 +18,18 @@ from test_rendezvous import Guest
 from d2lrun import Node, channel, join, launch, rendezvous
 from d2lrun.agent import free_port
 from d2lrun.events import FIELDS, MAX_EVENT, parse_event, read_lines
-from d2lrun.rendezvous import announced, parse_rendezvous, prove
+from d2lrun.rendezvous import (
+    PROTOCOL,
+    announced,
+    parse_rendezvous,
+    prove,
+    read_note,
+)
 from d2lrun.secret import SECRET, find_secret
 
 pytestmark = pytest.mark.timeout(60)
 GOOD = {
+    'version': PROTOCOL,
     'worker': 1,
     'workers': 2,
     'devices': None,
@@ -86,6 +96,9 @@ def assert_turned_away(place, words, reason):
         json.dumps({**GOOD, 'devices': -1}).encode() + b'\n',
         json.dumps({**GOOD, 'host': ['a']}).encode() + b'\n',
         json.dumps({**GOOD, 'host': 'a' * 999}).encode() + b'\n',
+        json.dumps({**GOOD, 'proof': '\ud800'}).encode() + b'\n',
+        json.dumps({**GOOD, 'challenge': '\ud800'}).encode() + b'\n',
+        json.dumps({**GOOD, 'host': '\x1b[2J'}).encode() + b'\n',
         json.dumps({**GOOD, 'more': 1}).encode() + b'\n',
         json.dumps({'worker': 1, 'workers': 2}).encode() + b'\n',
         json.dumps(GOOD).encode() + b'\nand more',
@@ -127,8 +140,9 @@ def test_a_first_node_without_the_secret_commands_nobody(monkeypatch):
         )
         stranger = server.accept()[0]
         member.start(1, 2, find_secret())
+        first = {'challenge': 'a', 'version': PROTOCOL}
         order = {'variables': {'DMLC_ROLE': 'worker'}, 'ports': [1, 9]}
-        for words in ({'challenge': 'a'}, {'proof': 'b'}, order):
+        for words in (first, {'proof': 'b'}, order):
             stranger.sendall(json.dumps(words).encode() + b'\n')
         member.thread.join(10)
         assert not member.thread.is_alive() and not started
@@ -170,6 +184,85 @@ def test_a_crowd_that_is_silent_keeps_nobody_out(place):
         assert guest.answer['is_ours']
 
 
+def mutated(rng, hello):
+    """Return a hello with a few bytes or fields that are others."""
+    hello = dict(hello)
+    if rng.random() < 0.5:
+        value = rng.choice(
+            [None, -1, 1 << 70, 1e300, '', '\ud800', 'x' * 5000, [], {}, True]
+        )
+        hello[rng.choice([*hello, 'more'])] = value
+    data = bytearray(json.dumps(hello).encode())
+    for _ in range(rng.randrange(4)):
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    return bytes(data) + b'\n' * rng.randrange(3)
+
+
+def assert_fuzz_does_no_harm(place, count, capfd):
+    """No traceback, ten lines, and no descriptors, threads or visitors that
+    stay."""
+    rng = random.Random(1)
+    before = len(os.listdir('/proc/self/fd')), threading.active_count()
+    for _ in range(count):
+        words = rng.choice(
+            [rng.getrandbits(8 * 60).to_bytes(60, 'big'), mutated(rng, GOOD)]
+        )
+        say(place.port, words)
+    wait_until(lambda: not place.visitors)
+    wait_until(
+        lambda: (
+            len(os.listdir('/proc/self/fd')) <= before[0]
+            and threading.active_count() <= before[1]
+        )
+    )
+    assert 'Traceback' not in capfd.readouterr().err
+    assert len(place.lines) == min(count, rendezvous.MAX_STRANGERS)
+    assert not place.channels
+    with Guest(place.url, worker=1, workers=2) as guest:
+        assert guest.answer['is_ours']
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='needs /proc')
+@pytest.mark.parametrize(
+    'count',
+    [
+        300,
+        pytest.param(
+            100_000, marks=[pytest.mark.long, pytest.mark.timeout(900)]
+        ),
+    ],
+)
+def test_random_and_mutated_words_do_no_harm(place, count, capfd):
+    assert_fuzz_does_no_harm(place, count, capfd)
+
+
+def test_a_check_that_lets_any_text_in_is_noticed(place, capfd, monkeypatch):
+    monkeypatch.setattr(
+        rendezvous, 'is_proof', lambda *words: bool(words[0].encode())
+    )
+    is_text = {
+        name: lambda v: isinstance(v, str) for name in ('proof', 'host')
+    }
+    monkeypatch.setattr(rendezvous, 'HELLO', {**rendezvous.HELLO, **is_text})
+    with pytest.raises(AssertionError):
+        assert_fuzz_does_no_harm(place, 300, capfd)
+
+
+def test_another_version_is_named(place):
+    hello = {**GOOD, 'version': PROTOCOL + 1}
+    with socket.create_connection(('127.0.0.1', place.port), 10) as client:
+        words = client.makefile('rw')
+        challenge = json.loads(words.readline())['challenge']
+        hello['proof'] = prove(place.job, 'join', challenge, 'a')
+        words.write(json.dumps(hello) + '\n')
+        words.flush()
+        assert 'different versions' in json.loads(words.readline())['end']
+    ours, theirs = socket.socketpair()
+    theirs.sendall(b'{"challenge": "a", "version": 1}\n')
+    answer = rendezvous.greet(channel.Channel(ours), place.job, {})
+    assert 'different versions' in answer['end'] and not answer['is_ours']
+
+
 # Files
 
 
@@ -208,12 +301,62 @@ def test_without_a_home_the_variable_is_named(monkeypatch):
 def test_a_file_system_that_does_not_answer_is_named(
     tmp_path, monkeypatch, offset
 ):
-    """Here, the file is a pipe to which nobody writes."""
     monkeypatch.setattr(rendezvous, 'FILE_TIMEOUT', 0.5)
-    os.mkfifo(tmp_path / 'meet')
+    monkeypatch.setattr(rendezvous, 'read_start', lambda path: time.sleep(3))
+    (tmp_path / 'meet').write_text('')
     with pytest.raises(ValueError, match='meet has not answered for 0.5'):
         launch(['true'], node=Node(f'file://{tmp_path}/meet', offset))
-    os.close(os.open(tmp_path / 'meet', os.O_RDWR | os.O_NONBLOCK))
+
+
+def as_another_user(path):
+    if os.getuid():
+        pytest.skip('only root can give a file away')
+    os.chown(path, 65534, 65534)
+
+
+def as_a_pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def as_a_link(path):
+    path.rename(path.with_name('other'))
+    path.symlink_to(path.with_name('other'))
+
+
+@pytest.mark.parametrize('offset', [0, 1])
+@pytest.mark.parametrize(
+    'change, why',
+    [
+        (as_another_user, 'it is a file of user 65534'),
+        (lambda path: path.chmod(0o604), 'others may open it'),
+        (lambda path: path.chmod(0o660), 'others may open it'),
+        (lambda path: path.parent.chmod(0o777), 'anyone may replace it'),
+        (as_a_pipe, 'it is not a file'),
+        (as_a_link, 'cannot be used .Too many levels'),
+    ],
+)
+def test_a_file_that_a_stranger_may_have_made_is_refused(
+    tmp_path, change, why, offset
+):
+    path = tmp_path / 'own' / 'meet'
+    path.parent.mkdir()
+    note = {'address': ['127.0.0.1', free_port(0)], 'job': 'the stranger'}
+    path.write_text(json.dumps(note))
+    path.chmod(0o600)
+    assert read_note(path)[2] == 'the stranger'
+    change(path)
+    with pytest.raises(ValueError, match=why):
+        launch(['true'], node=Node(f'file://{path}', offset))
+
+
+def test_a_folder_that_anyone_may_write_gets_no_file(tmp_path):
+    tmp_path.chmod(0o777)
+    with pytest.raises(ValueError, match='anyone may replace it'):
+        launch(['true'], node=Node(f'file://{tmp_path}/meet'))
+    tmp_path.chmod(0o1777)  # as /tmp
+    with announced(tmp_path / 'meet', ('127.0.0.1', 9), 'ours'):
+        assert read_note(tmp_path / 'meet')[2] == 'ours'
 
 
 @pytest.mark.parametrize('folder', ['/sys', '/proc/self'])

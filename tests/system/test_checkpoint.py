@@ -703,4 +703,6 @@ def test_what_is_not_finite_from_the_start_is_not_blamed_on_the_rate(
     with pytest.raises(
         FloatingPointError, match=rf'params\[2\].*first step: {source}'
     ):
-        small_training(tmp_path, **({} if resumed else {'init': lambda _: bad}))
+        small_training(
+            tmp_path, **({} if resumed else {'init': lambda _: bad})
+        )
