@@ -58,8 +58,8 @@ class Recorder:
                 file.flush()
             self.ring = mmap.mmap(file.fileno(), room)
         self.library = library
-        self.numbers = collections.defaultdict(itertools.count)
-        self.turns = collections.defaultdict(itertools.count)
+        self.numbers: dict = collections.defaultdict(itertools.count)
+        self.turns: dict = collections.defaultdict(itertools.count)
 
     def begin(self, name, shape, dtype, group=''):
         """Write that an exchange begins; return its record. `group`: see
@@ -80,8 +80,8 @@ class Recorder:
     def write(self, record):
         """Write a record in its slot, over an older one."""
         slot = SLOTS if record.group is None else record.number % SLOTS
-        line = json.dumps(record, ensure_ascii=False)
-        line = line.encode(errors='backslashreplace')[:SIZE - 1]
+        text = json.dumps(record, ensure_ascii=False)
+        line = text.encode(errors='backslashreplace')[:SIZE - 1]
         self.ring[slot * SIZE:(slot + 1) * SIZE] = (
             line.ljust(SIZE - 1) + b'\n')
 

@@ -165,7 +165,7 @@ def train():
 train()
 """,
     ),
-    'pulls of its own on another rank': (
+    'more pulls on another rank': (
         3,
         1,
         """

@@ -327,7 +327,7 @@ CASES = {  # records, where each is, and who is out of step
         {'b': 'load.py:3'},
         ['b'],
     ),
-    'pulls of its own': (
+    'more pulls on one rank': (
         {
             'a': [*records_of('glg'), *of_group(None, 'pppp')],
             'b': records_of('gg'),
@@ -336,7 +336,7 @@ CASES = {  # records, where each is, and who is out of step
         {},
         ['b'],
     ),
-    'a thread of its own, ahead': (
+    'another thread, ahead': (
         {
             'a': [*of_group('m', 'mm'), *records_of('gl')],
             'b': [*of_group('m', 'm'), *records_of('gg')],
@@ -443,7 +443,7 @@ def test_no_records_are_no_difference():
 
 def assert_planted_mistakes_are_found(seed):
     """Any job: as many workers, exchanges and mistakes as a seed says, each
-    worker with pulls of its own, and another order between two waits."""
+    worker with more pulls, and another order between two waits."""
     rng = random.Random(seed)
     k, number = rng.randrange(3, 9), rng.randrange(1, 150)
     steps = [rng.sample('abc', rng.randrange(1, 4)) for _ in range(number + 1)]
