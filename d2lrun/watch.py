@@ -1,7 +1,25 @@
 """Watch the roles of a job: what happens to each, and which one has failed.
 
 MXNet's distributed key-value store waits forever for a process that is gone,
-so somebody must watch every one.
+so somebody must watch every one. Its clocks, all of `time.monotonic`:
+
+    agent.HEARTBEAT_TIMEOUT  no word from an agent here: it is lost
+    agent.LAUNCHER_TIMEOUT   no word from a launcher, which may be paused
+    STILL                    a main thread that pauses is not yet still
+    ASK_AFTER, ASK_AGAIN     when one that is still is asked where it is
+    Limits.startup           until all have started and joined
+    Limits.progress          since `last_busy`: nobody does anything
+    Limits.exit              since all others wait for one that has ended
+    Limits.total             since `launched`, over all restarts
+    job.STACKS_TIMEOUT       until all have said where they are
+    SETTLE                   until roles that only serve have ended
+    agent.GRACE              from SIGTERM to SIGKILL
+
+Time in which this process was stopped counts in none but `total`
+(`extend_deadlines`). Whom a limit finds, `report.explain_failure` corrects,
+in this order: `name_culprits` by the stacks (those that do not wait in MXNet),
+`name_out_of_step` by the records, and before both `name_kept_alive`, a program
+that has ended but for a thread.
 """
 
 from __future__ import annotations
