@@ -319,7 +319,7 @@ def test_two_against_two_are_all_shown_and_none_is_blamed(job, table):
 def make_clone(folder):
     """Make a folder as README's `git clone` does: it holds the packages."""
     folder.mkdir()
-    for name in ('d2lmulti', 'd2lrun'):
+    for name in ('d2lmulti', 'd2lrun', 'd2lbase'):
         shutil.copytree(
             ROOT / name,
             folder / name,
@@ -364,7 +364,7 @@ def through_a_link(folder):
 def with_linked_packages(folder):
     make_clone(folder / 'd2lmulti')
     (folder / 'mine').mkdir()
-    for name in ('d2lmulti', 'd2lrun'):
+    for name in ('d2lmulti', 'd2lrun', 'd2lbase'):
         (folder / 'mine' / name).symlink_to(folder / 'd2lmulti' / name)
     return folder / 'mine', folder / 'mine'
 
