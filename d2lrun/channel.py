@@ -86,3 +86,11 @@ class Channel:
         self.is_running, self.is_lost = False, True
         with contextlib.suppress(OSError):
             self.connection.shutdown(socket.SHUT_RDWR)
+
+    def free(self) -> None:
+        """End a connection that nobody reads, and close its descriptor now:
+        the garbage collector may take its time."""
+        self.kill()
+        with contextlib.suppress(OSError):
+            self.lines.close()
+            self.connection.close()

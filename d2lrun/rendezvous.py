@@ -418,7 +418,7 @@ class Rendezvous:
         self.visitors.remove(channel)
         if not is_hello(hello):
             self.tell_of_stranger(address, 'it does not speak as a node does')
-            return channel.kill()
+            return channel.free()
         nonces = ours, hello['challenge']
         proof = {'proof': prove(self.job, 'admit', *nonces)}
         if not is_proof(hello['proof'], self.job, 'join', *nonces):
@@ -431,7 +431,7 @@ class Rendezvous:
         channel.connection.settimeout(None)
         send_line(channel, {'end': refusal, **proof} if refusal else proof)
         if refusal or not self.take_in(hello, channel):
-            channel.kill()
+            channel.free()
 
     def take_in(self, hello: dict[str, Any], channel: Channel) -> bool:
         """Let a worker join, unless another one just did."""
