@@ -13,14 +13,18 @@ def explain_missing_names() -> None:
     """In Jupyter, say below each NameError how to get the name; elsewhere,
     do nothing."""
     ipython = sys.modules.get('IPython')
-    shell = ipython.get_ipython() if ipython else None
+    shell: Any = ipython.get_ipython() if ipython else None
     if not hasattr(shell, 'kernel'):
         return
 
     def explain(
-        shell: Any, kind: Any, error: Any, trace: Any, tb_offset: Any = None
+        own_shell: Any,
+        kind: Any,
+        error: Any,
+        trace: Any,
+        tb_offset: Any = None,
     ) -> None:
-        shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+        own_shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
         print(ADVICE, file=sys.stderr)
 
     shell.set_custom_exc((NameError,), explain)
