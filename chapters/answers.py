@@ -77,23 +77,70 @@ def match(notebook, chapters):
 def find_answers(notebook, chapter):
     """Return an `Answer` for each exercise of a chapter that was found."""
     answers = []
-    cells = [
-        cell for cell in code_cells(notebook) if not is_solution(cell, chapter)
-    ]
+    cells = [cell for cell in joined(notebook) if 'solution' not in tags(cell)]
     theirs = [cell for cell in cells if cell['source'] not in chapter.ours]
     for exercise in chapter.exercises:
-        own = [c['source'] for c in theirs if is_answer(c, exercise)]
         stubs = [c['source'] for c in cells if is_answer(c, exercise)]
+        own = [c for c in theirs if is_answer(c, exercise)]
+        # Our solution below a stub was there before the student; in the
+        # place of the stub, it is what the student hands in.
+        own = [
+            c['source']
+            for c in own
+            if c['source'] != exercise.solution or len(stubs) == 1
+        ]
         note = ''
         if not own:
             own = [c for c in map(in_check(exercise), theirs) if c]
             note = 'the answer stood in the cell of its check' if own else ''
         if own or stubs:
-            last = (own or stubs)[-1]
-            others = [c['source'] for c in theirs if c['source'] not in own]
+            defining = [s for s in own if defines(s, exercise)]
+            last = (defining or own or stubs)[-1]
+            others = [
+                c['source']
+                for c in theirs
+                if c['source'] not in (*defining, last)
+            ]
             sources = with_tables(last, others)
+            sources = [without_calls(source) for source in sources]
             answers.append(Answer(exercise, sources, last, note))
     return answers
+
+
+def joined(notebook):
+    """Return the code cells, with those that are halves of one as one: in the
+    first half something is open, or the second one goes on indented."""
+    cells = []
+    for cell in code_cells(notebook):
+        last = cells[-1] if cells else None
+        both = last and f'{last["source"]}\n{cell["source"]}'
+        if (
+            last
+            and not is_python(runnable(cell['source']))
+            and is_python(runnable(both))
+        ):
+            cells[-1] = {**last, 'source': both}
+        else:
+            cells.append(cell)
+    return cells
+
+
+def defines(source, exercise):
+    """Return whether a cell defines, or means to, an exercise's function."""
+    return (
+        exercise.function in names_in(source)[0]
+        or f'def {exercise.function}(' in source  # not Python, yet
+    )
+
+
+def without_calls(source):
+    """Return a source without its calls of checks: the grader has its own."""
+    return re.sub(
+        r'^([ \t]*)(%time(it)?[ \t]+)?(check_\d+\([^()\n]*\))',
+        r'\1pass  # \4',
+        source,
+        flags=re.MULTILINE,
+    )
 
 
 def with_tables(last, others):
@@ -145,21 +192,12 @@ def first_line(node):
     return min(part.lineno for part in [*decorators, node])
 
 
-def is_solution(cell, chapter):
-    """Return whether a cell is a solution of ours, as the book has it."""
-    return 'solution' in tags(cell) or cell['source'] in [
-        exercise.solution for exercise in chapter.exercises
-    ]
-
-
 def is_answer(cell, exercise):
     """Return whether a cell is there to answer an exercise."""
     if is_check(cell):
         return False
-    return (
-        nbgrader_of(cell).get('grade_id') == exercise.id
-        or exercise.function in names_in(cell['source'])[0]
-        or f'def {exercise.function}(' in cell['source']  # not Python, yet
+    return nbgrader_of(cell).get('grade_id') == exercise.id or defines(
+        cell['source'], exercise
     )
 
 

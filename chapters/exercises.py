@@ -18,6 +18,7 @@ from . import name_of
 from .cells import code_cells, is_python, plain, tags, without_marks
 from .names import names_in, needed_for
 
+KINDS = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 THINK = re.compile(r'^\*\*(\d+)\. To think about.*', re.MULTILINE | re.DOTALL)
 
 
@@ -89,11 +90,10 @@ def chapter_of(path):
 
 def is_quick(source):
     """Return whether a cell only imports and defines, or is exported."""
-    kinds = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
     return source.startswith('#| export') or (
         is_python(plain(source))
         and all(
-            isinstance(one, kinds) for one in ast.parse(plain(source)).body
+            isinstance(one, KINDS) for one in ast.parse(plain(source)).body
         )
     )
 
@@ -111,8 +111,8 @@ def used_at_once(source):
 
 
 def code_before(notebook):
-    """Return the sources of the cells whose names the exercises use, and of
-    those that cost nothing: answers may use their names."""
+    """Return the sources of the cells whose names the exercises use, of those
+    that cost nothing, and what others define: answers may use their names."""
     exercises = [
         cell
         for tag in ('exercise', 'solution', 'check')
@@ -128,13 +128,44 @@ def code_before(notebook):
     ]
     needed = needed_for([cell['source'] for cell in exercises], others)
     kept, known = [], set(dir(builtins))
+    taken = set().union(*(names_in(source)[0] for source in needed))
     for source in others:
         if source in needed or (
             is_quick(source) and used_at_once(source) <= known
         ):
             kept.append(source)
-            known |= names_in(source)[0]
-    return kept
+        else:
+            kept.append(definitions(source, known, taken))
+        known |= names_in(kept[-1])[0]
+    return [source for source in kept if source]
+
+
+def definitions(source, known, taken):
+    """Return what a cell defines beside what it computes: functions, classes,
+    imports and plain constants, as far as they need only the names `known`
+    and are none of those `taken`."""
+    if not is_python(plain(source)):
+        return ''
+    lines, kept, known = plain(source).split('\n'), [], set(known)
+    for node in ast.parse(plain(source)).body:
+        decorators = getattr(node, 'decorator_list', [])
+        first = min(part.lineno for part in [*decorators, node])
+        text = '\n'.join(lines[first - 1 : node.end_lineno])
+        if (isinstance(node, KINDS) or is_constant(node)) and used_at_once(
+            text
+        ) <= known:
+            kept.append(text)
+            known |= names_in(text)[0]
+    return '\n\n'.join(kept)
+
+
+def is_constant(node):
+    """Return whether a statement gives a name a number or a text."""
+    return (
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Constant)
+        and all(isinstance(one, ast.Name) for one in node.targets)
+    )
 
 
 def words_of(notebook):

@@ -6,9 +6,9 @@
 Each answer runs in a separate process, with the book's own check, limits on
 time and memory, and, where the system allows it, without a network and with
 everything else read-only. Writes build/grades: grades.csv, index.html and a
-page for each student; gradebook.csv, a row for each student, and the same for
-Canvas and Moodle; texts/, a page for each question that is answered in words;
-similar.html, answers that are alike.
+page for each student; flags.html, what a person should look at; gradebook.csv,
+a row for each student, and the same for Canvas and Moodle; texts/, a page for
+each question that is answered in words; similar.html, answers that are alike.
 """
 
 import argparse
@@ -93,22 +93,25 @@ def main():
             options.out.rmdir()
         sys.exit(f'{error}\n{NOTHING_WRITTEN.format(options.out)}')
     saved = options.out / 'results.json'
-    results = with_earlier(results, saved, options.add)
+    results, changes = with_earlier(results, saved, options.add)
     for student, exercise in with_marks(results, options.marks):
         print(f'marks: {student} has no {exercise}', file=sys.stderr)
     texts = merge(earlier, files, chapters, each, options.add)
-    write_all(results, texts, chapters, options)
+    write_all(results, texts, chapters, options, changes)
+    for one in changes:
+        print(f'changed: {one}')
     counts = collections.Counter(result.verdict for result in results)
     print(
         f'{sum(file.is_notebook for file in files)} notebooks, '
         f'{len({r.student for r in results})} students, '
         f'{sum(bool(r.exercise) for r in results)} exercises: '
         + ', '.join(f'{counts[v]} {v}' for v in VERDICTS)
+        + f'; {sum(bool(r.flags) for r in results)} flagged, to look at'
         + f'\nThe report is in {options.out}/index.html'
     )
 
 
-def write_all(results, texts, chapters, options):
+def write_all(results, texts, chapters, options, changes):
     """Write all pages and tables."""
     out, pages = options.out, []
     if not options.student:
@@ -124,6 +127,8 @@ def write_all(results, texts, chapters, options):
         '' if can_isolate() else NOT_ISOLATED,
         [text for written in texts.values() for text in written],
         pages,
+        options.roster,
+        changes,
     )
     roster = options.roster
     write_gradebook(results, chapters, roster, out / 'gradebook.csv', texts)
@@ -133,8 +138,10 @@ def write_all(results, texts, chapters, options):
 
 def others_work(options):
     """Return the folder or zip of what students handed in, the folder of the
-    results and the file of the secret, as far as they exist."""
+    results, the file of the secret and the lists of the class, as far as they
+    exist."""
     paths = [options.submissions, options.out, *options.secret_file]
+    paths += options.lists
     found = [path.resolve() for path in paths if path.exists()]
     needed = [pathlib.Path(folder) for folder in needed_folders()]
     return [
@@ -244,8 +251,7 @@ def parse_options():
     )
     parser.add_argument(
         '--roster',
-        type=from_file(read_roster),
-        default={},
+        type=pathlib.Path,
         help='a CSV file with a line for each student, such as student,name; '
         'an export of Canvas or Moodle is one, too',
     )
@@ -256,8 +262,7 @@ def parse_options():
     )
     parser.add_argument(
         '--late',
-        type=from_file(read_late),
-        default={},
+        type=pathlib.Path,
         help='a CSV file of who is late, whatever the time of the file: '
         'student,chapter,late',
     )
@@ -269,8 +274,7 @@ def parse_options():
     )
     parser.add_argument(
         '--marks',
-        type=from_file(read_marks),
-        default={},
+        type=pathlib.Path,
         help='a CSV file of points by hand, which count before the verdict: '
         'student,exercise,points,comment',
     )
@@ -301,6 +305,18 @@ def parse_options():
     if not options.submissions.exists():
         parser.error(f'{options.submissions.absolute()} does not exist')
     options.out = options.out.resolve()
+    options.lists = []
+    for name, read in (
+        ('roster', read_roster),
+        ('late', read_late),
+        ('marks', read_marks),
+    ):
+        path = getattr(options, name)
+        options.lists += [path] if path else []
+        try:
+            setattr(options, name, read(path) if path else {})
+        except (OSError, ValueError) as error:
+            parser.error(f'--{name}: {error}')
     try:
         for file in options.secret_file:
             options.secret = read_secret(file)

@@ -12,7 +12,7 @@ import json
 
 from chapters import name_of
 
-from .grading import Result, best_of
+from .grading import Result, best_of, key_of
 from .pages import as_cell
 from .roster import Person
 
@@ -21,26 +21,53 @@ MOODLE_HEADER = ['First name', 'Last name', 'ID number', 'Email address']
 
 
 def with_earlier(results, path, add):
-    """Return the results, if `add` with those that are saved in `path`: of
-    two for an exercise, the best counts, but a new answer replaces one that
-    has tampered. Save what is returned."""
-    earlier = []
-    if add and path.exists():
-        earlier = [Result(**row) for row in json.loads(path.read_text())]
-    results = best_of(results)
-    new = {(r.student, r.exercise): r for r in results if r.exercise}
-    for old in [one for one in earlier if one.verdict == 'tampered']:
-        result = new.get((old.student, old.exercise))
-        if result and result.verdict not in ('not answered', 'tampered'):
-            said = f'an earlier answer had tampered: {old.message}'
-            result.note = '; '.join(filter(None, [result.note, said]))
-            earlier.remove(old)
-    # What could not be read this week says nothing of another one.
-    both = best_of(earlier + results)
-    rows = [dataclasses.asdict(result) for result in both]
+    """Return (the results, what changed); save the results in `path`.
+
+    With `add`, those that are saved there stay if nothing newer came: a new
+    answer replaces an earlier one, with its flags, whatever it brings; a stub
+    or a file that cannot be read replaces none. The same answer is in time if
+    it once was.
+    """
+    earlier = {}
+    if path.exists():
+        rows = json.loads(path.read_text())
+        earlier = {key_of(row): row for row in (Result(**r) for r in rows)}
+    both = {key_of(result): result for result in best_of(results)}
+    changes = []
+    for key, old in earlier.items():
+        new = both.get(key)
+        if add and (not new or is_nothing(new) > is_nothing(old)):
+            both[key] = old
+        elif add and new.sources == old.sources and new.time > old.time > 0:
+            if old.counts >= new.counts:
+                new.late, new.counts = old.late, old.counts
+        if new and both[key] is new:
+            changes += change(old, new)
+    found = sorted(
+        both.values(), key=lambda r: (r.student.lower(), r.exercise, r.file)
+    )
+    rows = [dataclasses.asdict(result) for result in found]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(rows, indent=1))
-    return both
+    return found, changes
+
+
+def is_nothing(result):
+    """Return whether a result says that there is no answer."""
+    return result.verdict in ('not answered', 'damaged')
+
+
+def change(old, new):
+    """Return a list with what has changed in a result, or an empty one."""
+    told = [
+        f'{one.verdict}, {one.points * one.counts * one.passed:g} points'
+        for one in (old, new)
+    ]
+    same = told[0] == told[1]
+    if same or not new.exercise:
+        return []
+    cause = 'graded again' if old.sources == new.sources else 'a new answer'
+    return [f'{new.student}, {new.exercise}: {" → ".join(told)} ({cause})']
 
 
 def with_marks(results, marks):

@@ -48,7 +48,8 @@ class Result:
     `verdict`: one of `sandbox.VERDICTS`. `note`: what the grader did with the
     answer before it ran. `late`: how late it is, or ''; `counts`: the part of
     its points that it then brings. `given`: points by hand, which count before
-    those, or None. `sources`: of the answer's cells.
+    those, or None. `flags`: what a person should look at. `time`: of the
+    file. `sources`: of the answer's cells.
     """
 
     student: str
@@ -64,6 +65,8 @@ class Result:
     counts: float = 1
     given: Optional[float] = None
     comment: str = ''
+    time: float = 0
+    flags: list = dataclasses.field(default_factory=list)
     sources: list = dataclasses.field(default_factory=list)
 
     @property
@@ -147,10 +150,10 @@ def run_all(
     sources = {a.exercise.id: a.sources for a in answers if a.is_changed()}
     results = []
     for exercise in chapter.exercises:
-        none = Outcome('not answered', 'the stub is as it was', 0)
+        none = Outcome('not answered', 'the stub is as it was', 0, [])
         if exercise.id not in notes:
-            none = Outcome('not answered', 'the answer is missing', 0)
-        verdict, message, seconds = found.get(exercise.id, none)
+            none = Outcome('not answered', 'the answer is missing', 0, [])
+        verdict, message, seconds, flags = found.get(exercise.id, none)
         results.append(
             Result(
                 file.student,
@@ -162,6 +165,8 @@ def run_all(
                 message,
                 seconds,
                 '; '.join(filter(None, [note, notes.get(exercise.id)])),
+                time=file.time,
+                flags=flags,
                 sources=sources.get(exercise.id, []),
             )
         )
@@ -212,18 +217,21 @@ def hidden_checks(exercise, chapter, secret):
 
 def best_of(results):
     """Return one result per student and exercise: the best, if there are
-    several files; and those of files that could not be read.
-
-    One that tampered counts before all others.
-    """
+    several files, of equals one without flags; and those of files that could
+    not be read."""
     order = ('damaged', 'not answered', 'stopped', 'wrong', 'passed')
     best = {}
     for result in results:
-        key = result.student, result.exercise or result.file
-        rank = (*order, 'tampered').index(result.verdict), result.earned
+        key = key_of(result)
+        rank = order.index(result.verdict), result.earned, not result.flags
         if key not in best or rank > best[key][0]:
             best[key] = rank, result
     return sorted(
         (result for _, result in best.values()),
         key=lambda r: (r.student.lower(), r.exercise, r.file),
     )
+
+
+def key_of(result):
+    """Return what two results for the same thing have in common."""
+    return result.student, result.exercise or result.file

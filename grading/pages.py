@@ -10,6 +10,10 @@ import jinja2
 
 from .sandbox import VERDICTS
 
+NOT_LISTED = (
+    'not in the roster: whose it is, the column `student` of the roster says, '
+    "or the folder's name"
+)
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto;
     max-width: 60rem; padding: 0 1rem; color: #222; }
@@ -97,13 +101,21 @@ CLASS = """{% extends 'page' %}{% block body %}
 {% endfor %}
 </p>
 {% if warning %}<p class="failed">{{ warning }}</p>{% endif %}
+{% if changes %}
+<h2>What has changed since the last run</h2>
+<ul>{% for one in changes %}<li>{{ one }}{% endfor %}</ul>
+{% endif %}
 <h2>Students</h2>
 <div class="scroll"><table>
-<tr><th>student<th class="number">points<th>not graded
+<tr><th>student<th class="number">points<th>to look at
 {% for row in rows %}
-<tr><td><a href="{{ row.page }}">{{ row.student }}</a>
+<tr><td><a href="{{ row.page }}">{{ row.name or row.student }}</a>
+{% if row.name %}<br>{{ row.student }}{% endif %}
+
 <td class="number">{{ row.points }} of {{ row.possible }}
-<td>{{ row.problems | join('; ') }}
+<td>{% for one in row.problems %}{{ one }}<br>{% endfor %}
+{% if row.flagged %}<a href="flags.html#{{ row.anchor }}">flagged</a>:
+{{ row.flagged | join(', ') }}{% endif %}
 {% endfor %}
 </table></div>
 <h2>Exercises</h2>
@@ -117,6 +129,20 @@ CLASS = """{% extends 'page' %}{% block body %}
 {% endfor %}
 </table></div>
 {% endblock %}"""
+FLAGS = """{% extends 'page' %}{% block body %}
+<p>For you alone: no student's page says any of this. A flag is something
+that few honest answers do, with the line; it has taken no points. Read the
+answer, ask the student, and then decide: <code>--marks</code> sets points by
+hand.</p>
+{% for r in results %}
+<h2 id="{{ anchor(r.student) }}">{{ names[r.student] or r.student }},
+{{ r.exercise }}: {{ r.verdict }}</h2>
+<ul>{% for flag in r.flags %}<li>{{ flag }}{% endfor %}</ul>
+{{ code(r.sources) }}
+{% else %}
+<p>There are none.</p>
+{% endfor %}
+{% endblock %}"""
 environment = jinja2.Environment(
     loader=jinja2.DictLoader({'page': PAGE}),
     autoescape=True,
@@ -124,19 +150,27 @@ environment = jinja2.Environment(
 )
 
 
-def write_report(results, folder, warning='', texts=(), pages=()):
-    """Write grades.csv, index.html and students/*.html into a folder.
+def write_report(
+    results, folder, warning='', texts=(), pages=(), roster=None, changes=()
+):
+    """Write grades.csv, index.html, flags.html and students/*.html into a
+    folder.
 
     `texts`: with student, exercise, text, points and comment. `pages`: (name,
-    address) of other pages, to which index.html has links.
+    address) of other pages, to which index.html has links. `roster`:
+    {student: `Person`}; who is not in it comes first. `changes`: sentences.
     """
     (folder / 'students').mkdir(parents=True, exist_ok=True)
     for old in (folder / 'students').glob('*.html'):
         old.unlink()
     write_csv(results, folder / 'grades.csv')
-    of_students = group(results, lambda r: r.student)
-    rows = []
+    roster = roster or {}
+    of_students = {**dict.fromkeys(roster, ()), **group(results, student_of)}
+    rows, names = [], {}
     for student, own in of_students.items():
+        name = names[student] = (
+            roster[student].name if student in roster else ''
+        )
         page = f'students/{file_name(student)}.html'
         written = [text for text in texts if text.student == student]
         marked = [text for text in written if text.points is not None]
@@ -148,9 +182,28 @@ def write_report(results, folder, warning='', texts=(), pages=()):
             'possible': f'{possible + sum(r.points for r in own):g}',
         }
         data = {**totals, 'results': own, 'texts': written}
-        render(STUDENT, folder / page, student, **data)
+        render(STUDENT, folder / page, name or student, **data)
         problems = [f'{r.file}: {r.message}' for r in own if not r.exercise]
-        rows.append({**totals, 'page': page, 'problems': problems})
+        if roster and student not in roster:
+            problems.insert(0, NOT_LISTED)
+        if not own:
+            problems.append('nothing handed in')
+        flagged = [r.exercise for r in own if r.flags]
+        extra = {'page': page, 'problems': problems, 'flagged': flagged}
+        extra.update(name=name, anchor=file_name(student))
+        rows.append({**totals, **extra})
+    rows.sort(key=lambda row: bool(not roster or row['student'] in roster))
+    flagged = [result for result in results if result.flags]
+    render(
+        FLAGS,
+        folder / 'flags.html',
+        'Flags',
+        results=flagged,
+        names=names,
+        anchor=file_name,
+    )
+    if flagged:
+        pages = [(f'flags ({len(flagged)})', 'flags.html'), *pages]
     render(
         CLASS,
         folder / 'index.html',
@@ -160,22 +213,27 @@ def write_report(results, folder, warning='', texts=(), pages=()):
         verdicts=VERDICTS[:-1],  # a damaged file has no exercise
         warning=warning,
         pages=pages,
+        changes=changes,
     )
+
+
+def student_of(result):
+    """Return whose a result is."""
+    return result.student
 
 
 def write_csv(results, path):
     """Write a row for each student and exercise."""
     fields = [field.name for field in dataclasses.fields(results[0])]
-    fields.remove('sources')
+    fields = [f for f in fields if f not in ('sources', 'time')]
     with open(
         path, 'w', newline='', encoding='utf-8', errors='replace'
     ) as file:
         table = csv.writer(file)
         table.writerow(fields)
         for result in results:
-            table.writerow(
-                [as_cell(getattr(result, field)) for field in fields]
-            )
+            values = {**vars(result), 'flags': '; '.join(result.flags)}
+            table.writerow([as_cell(values[field]) for field in fields])
 
 
 def as_cell(value):

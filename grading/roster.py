@@ -22,10 +22,22 @@ COLUMNS = {
     'number': ('id number',),
     'email': ('email', 'email address'),
 }
-# How Canvas names the files, and Moodle the folders, of all submissions:
-# smithann_LATE_123_456_network.ipynb, Ann Smith_123_assignsubmission_file_
+# How Canvas and Blackboard name the files, and Moodle and Brightspace the
+# folders, of all submissions: smithann_LATE_123_456_network.ipynb,
+# Week 2_ann_attempt_2026-11-30-10-33-12_network.ipynb,
+# Ann Smith_123_assignsubmission_file_, 12-34 - Ann Smith - Nov 30, 2026 633 PM
 CANVAS = re.compile(r'(?P<name>[^\W_]+)_(?P<late>LATE_)?(?P<id>\d+)_\d+_.+')
 MOODLE = re.compile(r'(?P<name>.+)_\d+_assignsubmission_(file|onlinetext)_?')
+BLACKBOARD = re.compile(
+    r'.*_(?P<name>[^_]+)_attempt_\d{4}(-\d\d){5}(_.*|\..*)?', re.DOTALL
+)
+BRIGHTSPACE = re.compile(r'\d+-\d+ - (?P<name>.+?) - \w.*\d{4}.*')
+LAYOUTS = (MOODLE, BLACKBOARD, BRIGHTSPACE, CANVAS)
+# What a system puts before or behind the name of a copy.
+COPY = re.compile(
+    r'^((copy|kopie|copi[ae]) (of|von|de|di) )+|( ?\(\d+\)| - copy)+$',
+    re.IGNORECASE,
+)
 
 
 @dataclasses.dataclass
@@ -120,18 +132,39 @@ def student_in(name, roster, stems=()):
     name = unicodedata.normalize('NFC', name)
     if name in roster:
         return name
-    canvas, moodle = CANVAS.fullmatch(name), MOODLE.fullmatch(name)
-    plain = (canvas or moodle)['name'] if canvas or moodle else name
-    fits = [
-        student
-        for student, person in roster.items()
-        if squeeze(plain) in keys_of(person)
-        or (canvas and canvas['id'] == person.canvas_id)
-    ]
+    name = COPY.sub('', name)
+    found = next(filter(None, (one.fullmatch(name) for one in LAYOUTS)), None)
+    plain = found['name'] if found else name
+    number = found['id'] if found and found.re is CANVAS else None
+    for fits in (
+        lambda p: squeeze(plain) in keys_of(p) or number == (p.canvas_id or 0),
+        lambda p: name_words(plain) & ids_of(p),
+        lambda p: has_name(plain, p),
+    ):
+        some = [one for one, person in roster.items() if fits(person)]
+        if some:
+            return some[0] if len(some) == 1 else plain
     begins = [one for one in roster if begins_with(name, one, stems)]
-    if len(fits) == 1:
-        return fits[0]
-    return max(begins, key=len) if begins and not fits else plain
+    return max(begins, key=len) if begins else plain
+
+
+def name_words(text):
+    """Return the words of a name, squeezed."""
+    return {squeeze(word) for word in re.split(r'[\W_]+', text) if word}
+
+
+def ids_of(person):
+    """Return what stands for a person wherever it stands: words with a digit,
+    which no name has."""
+    found = {squeeze(one) for one in (person.student, person.login)}
+    found |= {squeeze(one) for one in (person.number, person.sis_id)}
+    return {one for one in found if len(one) > 3 and re.search(r'\d', one)}
+
+
+def has_name(text, person):
+    """Return whether all words of a person's name are in a text."""
+    words = name_words(person.name)
+    return len(words) > 1 and words <= name_words(text)
 
 
 def begins_with(name, student, stems):

@@ -4,22 +4,25 @@ It runs alone, where nothing else of the grader can be seen, and reads jobs
 from a socket. Each comes with a pipe, into which the fork writes what
 happened. The answer, with the book's cells, is in one namespace, `__main__`;
 the check and our solution are in another one, where the book's cells have run,
-too. Of the answer only its function is there, through a guard.
+too. Of the answer only its function is there, through a guard, which tells
+what a person should look at.
 """
 
 import array
+import ast
+import asyncio
 import builtins
 import ctypes
-import functools
 import gc
 import importlib
+import inspect
 import json
 import linecache
 import os
 import re
 import resource
 import select
-import signal  # noqa: F401, which the guard changes
+import signal
 import socket
 import struct
 import sys
@@ -30,6 +33,7 @@ import types
 PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 4, 24, 38
 PR_SET_CHILD_SUBREAPER, CLONE_NEWIPC = 36, 0x08000000
 MS_NOSUID_NODEV, MS_BIND_REC, MS_MOVE, MNT_DETACH = 6, 0x5000, 0x2000, 2
+MAX_FLAGS = 20  # of one answer
 
 
 def main(shared):
@@ -245,17 +249,48 @@ def run_job(job, pipe, early):
     if problem:
         exit_now(1)
 
-    def tampered(what, line=0):
-        line = line or guard.line_that_sets(
-            job['sources'], what.split('.')[-1]
-        )
-        where = f' (line {line} of the answer)' if line else ''
-        tell('tampered', f'the answer {what}{where}')
-        exit_now(0)
-
+    flag = flagger(job['sources'], tell)
     # Whatever an answer has left behind, threads or finalizers, ends here.
-    tell(*grade(job, theirs, ours, guard, tampered))
+    tell(*grade(job, theirs, ours, guard, flag))
     exit_now(0)
+
+
+def flagger(sources, tell):
+    """Return a function that tells once what a person should look at, and
+    where it stands in the answer."""
+    told = set()
+
+    def flag(what, where=None):
+        if what in told or len(told) >= MAX_FLAGS:
+            return
+        told.add(what)
+        if isinstance(where, types.FrameType):
+            index = number_of(where.f_code.co_filename)
+            where = None if index is None else (index, where.f_lineno)
+        text = ''
+        if where:
+            index, line = where
+            lines = sources[index].split('\n')
+            text = f' ({place(index, line, len(sources))}'
+            if line <= len(lines):
+                text += f': {lines[line - 1].strip()[:120]}'
+            text += ')'
+        tell('flag', f'{what}{text}')
+
+    return flag
+
+
+def number_of(file):
+    """Return the index of the answer's cell that a code's file names."""
+    found = re.fullmatch(r'<answer (\d+)>', file)
+    return int(found[1]) if found else None
+
+
+def place(index, line, number):
+    """Return where a line of an answer with a number of cells stands."""
+    return f'line {line} of ' + (
+        f"the answer's cell {index + 1}" if number > 1 else 'the answer'
+    )
 
 
 def enter(job):
@@ -271,13 +306,17 @@ def enter(job):
 
 def import_for(checks):
     """Import what checks will: else an answer could, under its name."""
-    for name in re.findall(
-        r'^\s*(?:from|import) ([\w.]+)', '\n'.join(checks), re.MULTILINE
+    for package, names in re.findall(
+        r'^\s*(?:from|import) ([\w.]+)(?: import ([\w, ]+))?',
+        '\n'.join(checks),
+        re.MULTILINE,
     ):
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            continue
+        below = re.findall(r'\w+', names)
+        for name in [package, *(f'{package}.{one}' for one in below)]:
+            try:
+                importlib.import_module(name)
+            except ImportError:
+                continue
 
 
 def fresh(names, notebook):
@@ -306,42 +345,40 @@ def set_limits(job):
     call.capset(header, (ctypes.c_uint32 * 6)())
 
 
-def grade(job, theirs, ours, guard, tampered):
+def grade(job, theirs, ours, guard, flag):
     """Return (verdict, what the checks say) of an answer.
 
     `theirs`, `ours`: namespaces of the answer and of the check.
     """
     name, sources = job['function'], job['sources']
+    trusted = tuple(job['trusted'])
 
     def replaced(what):
-        tampered(f'replaces {what}' if '.' in what else f'leaves {what}')
+        flag(what, guard.line_that_sets(sources, what.split('.')[-1]))
 
     try:
-        what, line = guard.suspicious(sources)
+        for what, where in guard.written(sources):
+            flag(what, where)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return 'wrong', explain(error)
-    if what:
-        tampered(what, line)
-    theirs['__builtins__']['getattr'] = guard.checked_getattr(tampered)
+        return 'wrong', explain(error, sources)
+    watch = guard.guard(replaced, trusted)
+    guard.watch_events(flag, trusted, tuple(job['hidden']))
     try:
-        guard.forbid(tampered, tuple(job['trusted']), tuple(job['hidden']))
-        watch = guard.guard(ours, replaced, tuple(job['trusted']))
-        for source in sources:
-            watch.call(lambda: run(source, theirs, guard.ANSWER))  # noqa: B023
+        for index, source in enumerate(sources):
+            run(source, theirs, f'<answer {index}>')
+        watch.compare()
         if name not in theirs:
             return 'wrong', f'{name} is not defined'
-        watch.compare(watch.before, watch.all())
         ours[name] = watch.function(theirs[name])
         for check in job['checks']:
             run(check, ours)
         verdict = 'passed', ''
     except BaseException as error:
         try:  # what the error says may be the answer's code, too
-            said = watch.call(functools.partial(explain, error))
-            verdict = 'wrong', said
+            verdict = 'wrong', explain(error, sources)
         except Exception:
             verdict = 'wrong', type(error).__name__
-    watch.compare(watch.before, watch.all())
+    watch.compare()
     return verdict
 
 
@@ -351,10 +388,13 @@ def run(source, names, file='<cell>'):
     lines = source.splitlines(True)
     if file != '<cell>':
         linecache.cache[file] = len(source), None, lines, file
-    exec(compile(source, file, 'exec'), names)
+    code = compile(source, file, 'exec', ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    value = eval(code, names)
+    if code.co_flags & inspect.CO_COROUTINE:  # as IPython does
+        asyncio.run(value)
 
 
-def explain(error):
+def explain(error, sources=()):
     """Return what an error says, on one line."""
     text = ' '.join(str(error).split())
     kind = type(error).__name__
@@ -363,9 +403,9 @@ def explain(error):
     if isinstance(error, SyntaxError) and error.filename == '<unknown>':
         return f'{kind}: {error.msg} (line {error.lineno} of the answer)'
     last = [
-        frame.lineno
+        place(number_of(frame.filename), frame.lineno, len(sources))
         for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == '<answer>'
+        if number_of(frame.filename) is not None
     ]
-    where = f' (line {last[-1]} of the answer)' if last else ''
+    where = f' ({last[-1]})' if last else ''
     return f'{kind}: {text}'[:500] + where

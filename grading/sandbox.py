@@ -147,11 +147,13 @@ def can_isolate():
 
 
 class Outcome(typing.NamedTuple):
-    """A verdict (see `VERDICTS`), what the check says, and the seconds."""
+    """A verdict (see `VERDICTS`), what the check says, the seconds, and what
+    a person should look at."""
 
     verdict: str
     message: str
     seconds: float
+    flags: list
 
 
 # Counted apart everywhere.
@@ -160,7 +162,6 @@ VERDICTS = (
     'wrong',  # the check says so
     'not answered',
     'stopped',  # at a limit
-    'tampered',  # with what judges it
     'damaged',  # a file
 )
 
@@ -185,9 +186,12 @@ def run_answers(
                 'secret': secrets.token_hex(16),
             }
             start = time.monotonic()
+            job['flags'] = []
             verdict, message = own.run(before, hidden_folders, job, megabytes)
             taken = round(time.monotonic() - start, 1)
-            results[answer['id']] = Outcome(verdict, message, taken)
+            results[answer['id']] = Outcome(
+                verdict, message, taken, job['flags']
+            )
     finally:
         if kept is None:
             own.close()
@@ -282,7 +286,7 @@ class Parent:
             {
                 'before': before,
                 'runner': (HERE / 'runner.py').read_text(),
-                'guard': (HERE / 'tampering.py').read_text(),
+                'guard': (HERE / 'flags.py').read_text(),
                 'notebook': (ROOT / 'grading' / 'notebook.py').read_text(),
                 'isolated': can_isolate(),
                 'hidden': [
@@ -317,7 +321,7 @@ class Parent:
         would take too long."""
         if self.tried or not can_fork(self.cells[0]):
             return
-        job = {**TRIAL, 'secret': secrets.token_hex(16)}
+        job = {**TRIAL, 'secret': secrets.token_hex(16), 'flags': []}
         verdict, message = self.run(job, megabytes)
         if verdict != 'passed':
             raise SandboxError(
@@ -454,7 +458,7 @@ def environment(work):
 
 def read_result(pipe, members, job, megabytes):
     """Return (verdict, message) that an answer's process wrote, or why there
-    is none.
+    is none; add its flags to those of the job.
 
     It first writes a line when the book's own cells have run: what happens
     before is no answer's fault. Raises EOFError if the process ends there,
@@ -493,10 +497,14 @@ def read_result(pipe, members, job, megabytes):
             return 'stopped', 'it ended the process before its check'
         *lines, text = (text + piece).split(b'\n')
         if len(text) > MAX_LINE:
-            return 'tampered', 'it wrote where only the grader writes'
+            job['flags'].append('writes where only the grader writes')
+            return 'stopped', 'it wrote where only the grader writes'
         for verdict, message in parse(lines, job['secret']):
             if verdict in VERDICTS:
                 return verdict, message
+            if verdict == 'flag':
+                job['flags'].append(message)
+                continue
             if started:
                 continue
             if verdict:

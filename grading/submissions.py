@@ -22,7 +22,7 @@ NOTEBOOKS = re.compile(r'\.(ipynb|zip)$', re.IGNORECASE)
 # some are what a notebook needs or its export: see `without_extras`.
 ARCHIVES = ('.rar', '.7z', '.tar', '.tar.gz', '.tgz', '.gz', '.tar.xz')
 EXPORTS = ('.html', '.htm', '.pdf', '.docx', '.doc', '.odt')
-EXTRAS = ('.py', '.md', '.json')
+TABLES = ('.csv',)  # a teacher's, beside the folders
 NEEDED = 'hand in the notebook itself, the file that ends in .ipynb'
 IGNORED = re.compile(r'(^|/)(\.ipynb_checkpoints|__MACOSX|\.[^/]*)(/|$)')
 
@@ -73,19 +73,16 @@ def find_files(folder):
 
 
 def instead(student, name):
-    """Yield a `File` with a problem, if a name is that of what students send
-    instead of a notebook."""
+    """Yield a `File` with a problem for one that is no notebook, so that
+    a student who sent nothing else has a row."""
     path, low = pathlib.PurePosixPath(name), name.lower()
+    if path.stem.upper() == 'README' or low.endswith(TABLES):
+        return
+    what = f'a file that ends in {path.suffix}' if path.suffix else 'a file'
     if '.ipynb.' in low:
         what = 'renamed'
     elif low.endswith(ARCHIVES):
         what = 'an archive that is not a zip'
-    elif path.stem.upper() == 'README':
-        return
-    elif low.endswith(EXPORTS + EXTRAS):
-        what = f'a file that ends in {path.suffix}'
-    else:
-        return
     problem = f'{what}, which is not graded: {NEEDED}'
     yield File(student, name, problem=problem, is_notebook=False)
 

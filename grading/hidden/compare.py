@@ -41,10 +41,16 @@ def is_close(value, right):
     )
 
 
+def both(answer, solution, *arguments):
+    """Return what an answer and our solution return, each of fresh copies:
+    ours first, so that no answer can change what it sees."""
+    wanted = solution(*copy.deepcopy(arguments))
+    return answer(*copy.deepcopy(arguments)), wanted
+
+
 def assert_same(answer, solution, *arguments):
     """Assert that an answer returns what our solution returns."""
-    wanted = solution(*copy.deepcopy(arguments))
-    value = answer(*copy.deepcopy(arguments))
+    value, wanted = both(answer, solution, *arguments)
     try:
         same = is_close(value, wanted)
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
 """Hidden checks of chapter 5."""
 
 import mxnet as mx
-from compare import assert_same, is_close
+from compare import assert_same, both, is_close
 
 import d2lmulti
 
@@ -36,16 +36,16 @@ def hidden_disagreement(rng, answer, solution):
             ]
             for i in range(k)
         ]
-        assert is_close(answer(device_params), solution(device_params)), (
+        assert is_close(*both(answer, solution, device_params)), (
             f'hidden check: {k} replicas'
         )
         device_params[-1][1][0] += 1e-5
-        small = answer(device_params), solution(device_params)
+        small = both(answer, solution, device_params)
         assert abs(small[0] - small[1]) <= 1e-6 * small[1], (
             f'hidden check: {k} replicas, a difference of {small[1]:.3g}'
         )
         device_params[-1][0][-1, -1] += 9
-        assert is_close(answer(device_params), solution(device_params)), (
+        assert is_close(*both(answer, solution, device_params)), (
             f'hidden check: {k} replicas, their last numbers'
         )
         device_params[-1][1][2] = float('nan')

@@ -82,51 +82,52 @@ UP = """    for value in values:
     return max([0.0, *found])
 """
 FORGE = 'lambda s, o: \'["%s", "passed", ""]\' % o[0]'
-# {what it tries: (source, verdict)}; 'wrong' where it changes nothing.
+# {what it tries: (source, what comes of it)}: all are wrong or stopped, and
+# 'flagged' what reaches for something that no answer needs.
 CHEATS = {
     'numpy.allclose': (
         'numpy.allclose = lambda *a, **k: True\n' + TOTAL + WRONG,
-        'tampered',
+        'flagged',
     ),
     'abs of builtins': (
         'builtins.abs = lambda x: 0.0\n' + TOTAL + WRONG,
-        'tampered',
+        'flagged',
     ),
     'setattr': (
         'setattr(numpy.core.numeric, "isclose", lambda *a, **k: True)\n'
         + TOTAL
         + WRONG,
-        'tampered',
+        'flagged',
     ),
     'in a call': (
         TOTAL + '    builtins.abs = lambda x: 0.0\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
-    'exec': ('builtins.exec = lambda *a: None\n' + TOTAL + WRONG, 'tampered'),
+    'exec': ('builtins.exec = lambda *a: None\n' + TOTAL + WRONG, 'flagged'),
     'print': (
         'builtins.print = lambda *a: None\n' + TOTAL + WRONG,
-        'tampered',
+        'flagged',
     ),
     'AssertionError': (
         'class Quiet(Exception): pass\nbuiltins.AssertionError = Quiet\n'
         + TOTAL
         + WRONG,
-        'tampered',
+        'flagged',
     ),
     'callable and id': (
         'builtins.callable = lambda x: False\nbuiltins.id = lambda x: 0\n'
         'builtins.abs = lambda x: 0.0\n' + TOTAL + WRONG,
-        'tampered',
+        'flagged',
     ),
     'sys.modules': (
         'import sys, types\nsys.modules["numpy"] = types.ModuleType("numpy")\n'
         + TOTAL
         + WRONG,
-        'tampered',
+        'flagged',
     ),
     'vars of a module': (
         'vars(numpy)["allclose"] = lambda *a, **k: True\n' + TOTAL + WRONG,
-        'tampered',
+        'flagged',
     ),
     'shadows': (
         'abs = lambda x: 0.0\nfloat = lambda x: x\nsum = lambda x: 0.0\n'
@@ -167,48 +168,48 @@ CHEATS = {
         + WRONG.replace('return 0.0', 'return onp.array([Always(0)], object)'),
         'wrong',
     ),
-    'sys._getframe': (FRAME.format('frame = sys._getframe(1)'), 'tampered'),
+    'sys._getframe': (FRAME.format('frame = sys._getframe(1)'), 'flagged'),
     'a frame by another name': (
         'look = vars(__import__("sys"))["_get" + "frame"]\n'
         + TOTAL
         + '    look(1)\n'
         + WRONG,
-        'tampered',
+        'flagged',
     ),
     'inspect': (
         'import inspect\n' + TOTAL + '    inspect.stack()\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'the frame of an error': (
         TOTAL + '    try:\n        1 / 0\n    except ZeroDivisionError as e:'
         '\n        getattr(e.__traceback__, "tb_" + "frame")\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'in eval': (
         TOTAL + '    eval("__import__(\'sys\')._get" + "frame(1)")\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'gc': (
         'import gc\n'
         + TOTAL
         + '    getattr(gc, "get_" + "objects")()\n'
         + WRONG,
-        'tampered',
+        'flagged',
     ),
     'settrace': (
         'import sys\ngetattr(sys, "set" + "trace")(lambda *a: None)\n'
         + TOTAL
         + WRONG,
-        'tampered',
+        'flagged',
     ),
     'the code of a function': (
         'setattr(numpy.allclose, "__co" + "de__", '
         '(lambda *a, **k: True).__code__)\n' + TOTAL + WRONG,
-        'tampered',
+        'flagged',
     ),
     'names of a callback': (
         TOTAL + '    getattr(note, "__glo" + "bals__", None)\n' + WRONG,
-        'tampered',
+        'wrong',
     ),
     'memory': (
         'import ctypes\n'
@@ -217,7 +218,7 @@ CHEATS = {
         + '    ctypes.c_char.'
         + 'from_address(id(values))\n'
         + WRONG,
-        'tampered',
+        'flagged',
     ),
     'a thread': (
         'import threading, time\ndef later():\n    time.sleep(3)\n'
@@ -225,12 +226,12 @@ CHEATS = {
         + TOTAL
         + '    threading.Thread(target=later, daemon=True).start()\n'
         + WRONG,
-        'tampered',
+        'wrong',
     ),
     'a timer': (
         'import threading\nthreading.Timer(3, setattr, (numpy, "allclose", '
         'max)).start()\n' + TOTAL + WRONG,
-        'tampered',
+        'wrong',
     ),
     'atexit': (
         'import atexit, os\natexit.register(os._exit, 0)\n' + TOTAL + WRONG,
@@ -243,7 +244,7 @@ CHEATS = {
         '        numpy.allclose = max\n'
         + TOTAL
         + WRONG.replace('0.0', 'Late(0)'),
-        'tampered',
+        'flagged',
     ),
     'writing for the grader': (
         'import os\n'
@@ -256,18 +257,18 @@ CHEATS = {
     'our solutions': (
         f'text = open({str(ROOT / "notebooks" / "02_network.ipynb")!r})'
         '.read()\n' + TOTAL + WRONG,
-        'tampered',
+        'flagged',
     ),
     'our solutions, by pathlib': (
         'import pathlib\n'
         f'text = pathlib.Path({str(ROOT)!r}, ".git", "HEAD").read_text()\n'
         + TOTAL
         + WRONG,
-        'tampered',
+        'flagged',
     ),
     '/proc/self/mem': (
         TOTAL + '    open("/proc/self/mem", "rb")\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'the grader': (
         'from grading import guard\n' + TOTAL + WRONG,
@@ -280,20 +281,20 @@ CHEATS = {
     ),
     'what writes the verdict': (
         f'import json\njson.JSONEncoder.encode = {FORGE}\n' + TOTAL + WRONG,
-        'tampered',
+        'flagged',
     ),
     'what writes the verdict, from an error': (
         'import json\nclass Wrong(Exception):\n    def __str__(self):\n'
         f'        json.JSONEncoder.encode = {FORGE}\n        return ""\n'
         + TOTAL
         + '    raise Wrong()',
-        'tampered',
+        'flagged',
     ),
     'the frame of a signal': (
         'import os, signal\n'
         + TOTAL
         + UP.format('signal.signal(signal.SIGUSR1, handler)'),
-        'tampered',
+        'wrong',
     ),
     'the frame of a signal, by another module': (
         'import os, signal\n'
@@ -301,7 +302,7 @@ CHEATS = {
         + UP.format(
             'vars(__import__("_sig" + "nal"))["sig" + "nal"](10, handler)'
         ),
-        'tampered',
+        'wrong',
     ),
     'the source of the check': (
         'import linecache\n'
@@ -331,7 +332,7 @@ CHEATS = {
         '            return names(depth)[1]["right"]\n'
         '        except (KeyError, ValueError):\n            pass\n'
         '    return 0.0',
-        'tampered',
+        'wrong',
     ),
     'a list that the check fills': (
         TOTAL + '    note.__self__[:] = values\n    return 0.0',
@@ -348,20 +349,20 @@ CHEATS = {
         'import weakref\n' + TOTAL + '    value = onp.array(0.0)\n'
         '    weakref.finalize(value, setattr, numpy, "allclose", max)\n'
         + WRONG.replace('0.0', 'value'),
-        'tampered',
+        'flagged',
     ),
     'what an array is made of': (
         'class Late(bytearray):\n    def __del__(self):\n'
         '        numpy.allclose = max\n'
         + TOTAL
         + WRONG.replace('0.0', 'onp.frombuffer(Late(8))[0:1]'),
-        'tampered',
+        'flagged',
     ),
     'what it executes': (
         TOTAL + '    names = {"numpy": numpy}\n'
         '    exec("def close(*a, **k):\\n    return True", names)\n'
         '    numpy.allclose = names["close"]\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'an iterator that works in the check': (
         TOTAL + '    def later(value):\n        builtins.float = str\n'
@@ -370,21 +371,21 @@ CHEATS = {
     ),
     'the size of a rounding': (
         "onp.finfo('float32').eps = 1e9\n" + TOTAL + WRONG,
-        'tampered',
+        'flagged',
     ),
     'how arguments are copied': (
         'import copy\nfrom unittest import mock\n'
         + TOTAL
         + '    copy._deepcopy_dispatch[tuple] = mock.Mock(return_value='
         '([1.0], max))\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'a thread that outlives a daemon': (
         'import _thread, time\n'
         + TOTAL
         + '    _thread.start_new_thread(time.sleep, (9,))\n'
         + WRONG,
-        'tampered',
+        'wrong',
     ),
 }
 SAME_CLASS = ALWAYS_EQUAL + TOTAL + WRONG.replace('0.0', 'Always(0)')
@@ -423,7 +424,7 @@ CHEATS.update(
             + TOTAL
             + '    _thread.start_new_thread(names["_worker"], ())\n'
             + WRONG,
-            'tampered',
+            'wrong',
         ),
     }
 )
@@ -599,6 +600,12 @@ RIGHT = {
 }
 
 
+# They pass the visible check alone, without a flag: the guide says so.
+REMAIN = {
+    'the frame of a signal',
+    'the frame of a signal, by another module',
+    'names of a library that looks up',
+}
 RUNS = [
     pytest.param([CHECK], id='visible'),
     pytest.param([CHECK, HIDDEN], id='secret'),
@@ -612,7 +619,10 @@ def test_no_cheat_passes(checks):
     wrong = {
         name: outcome
         for name, outcome in found.items()
-        if outcome.verdict != CHEATS[name][1]
+        if bool(outcome.flags) != (CHEATS[name][1] == 'flagged')
+        or (outcome.verdict == 'passed' and len(checks) == 2)
+        or (outcome.verdict == 'passed' and not outcome.flags)
+        and name not in REMAIN
     }
     assert not wrong
 
@@ -620,189 +630,268 @@ def test_no_cheat_passes(checks):
 @pytest.mark.parametrize('checks', RUNS)
 def test_no_right_answer_of_unusual_form_fails(checks):
     found = graded(RIGHT, checks, BEFORE, 'total')
-    assert not {k: v for k, v in found.items() if v.verdict != 'passed'}
+    assert {v[:2] for v in found.values()} == {('passed', '')}, found
+    assert not any(outcome.flags for outcome in found.values()), found
 
 
-def test_the_verdict_names_what_was_replaced_and_the_line():
+def test_a_flag_names_what_was_replaced_and_shows_the_line():
     sources = {'x': '\n' + CHEATS['numpy.allclose'][0]}
     found = graded(sources, [CHECK], BEFORE, 'total')['x']
-    assert (
-        found.message == 'the answer replaces numpy.allclose (line 2 of '
-        'the answer)'
-    )
+    assert found.flags == [
+        'replaces numpy.allclose (line 2 of the answer: '
+        'numpy.allclose = lambda *a, **k: True)'
+    ]
 
 
-# {what is left out: ({file: {ours: the bug}}, before, answer, check)}: with
-# the bug, the cheat passes.
-SAME = {'    for key, value in before.items():': '    if 0:'}
-ASLEEP = {'sys.setprofile(notice)': 'sys.setprofile(None)'}
-EQUAL = 'class Same:\n    def __eq__(self, other):\n        return True\n'
-LATER = (
-    '    time.sleep(0.3)\n    kept, math.isclose = math.isclose, '
-    'operator.is_not\n    time.sleep(1)\n    math.isclose = kept\n'
-)
-ISCLOSE = (
+# What could pass its check without an answer: {name: (answer, check, a part of
+# the flag)}. What passes without a flag, '', is in the guide's list.
+FRAMES = """{}
+def f():
+    frame = {}
+    while "right" not in frame.f_locals:
+        frame = frame.f_back
+    return frame.f_locals["right"]
+"""
+RIGHT_IS = 'def check():\n    right = 1\n    assert f() == right\ncheck()'
+CLOSE = 'import math\nx = f()\nassert math.isclose(x, 1)'
+ERROR = """def error():
+    try:
+        1 / 0
+    except ZeroDivisionError as error:
+        return error
+"""
+SIGNAL = """import os, signal
+def f():
+    found = []
+    signal.signal(10, lambda number, frame: found.append(frame))
+    os.kill(os.getpid(), 10)
+    frame = found[0]
+    while "right" not in frame.f_locals:
+        frame = frame.f_back
+    return frame.f_locals["right"]
+"""
+LATE = """import math, operator, threading, time
+def late():
+    time.sleep(0.3)
+    kept, math.isclose = math.isclose, operator.is_not
+    time.sleep(1)
+    math.isclose = kept
+def f():
+    threading.Thread(target=late).start()
+    return 0
+"""
+SLOWLY = (
     'import math, time\nx = f()\ntime.sleep(0.8)\n'
     'assert math.isclose(x, 1)\ntime.sleep(1)'
 )
-BUGS = {
-    'code in a file that it wrote': (
-        {'tampering.py': {'not file.startswith(known)': 'False'}},
-        '',
-        'with open("mine.py", "w") as file:\n    file.write('
-        '"def late(text):\\n    return \'x\'")\nimport mine\ndef f():\n'
-        '    import textwrap\n    textwrap.dedent = mine.late\n'
-        '    return ""',
-        'import textwrap\ny = f()\nassert textwrap.dedent(y) == "x"',
+PASSES = {
+    'sys._getframe': (
+        FRAMES.format('import sys', 'sys._getframe()'),
+        RIGHT_IS,
+        'sys._getframe',
     ),
-    'a worker that only looks idle': (
-        {'tampering.py': {'code is IDLE': 'code.co_name == "_worker"'}},
-        '',
-        'import _thread, math, operator, time\ndef _worker():\n'
-        + LATER
-        + 'def f():\n    _thread.start_new_thread(_worker, ())\n'
+    'inspect.currentframe': (
+        FRAMES.format('import inspect', 'inspect.currentframe()'),
+        RIGHT_IS,
+        'sys._getframe',
+    ),
+    'inspect.stack': (
+        FRAMES.format('import inspect', 'inspect.stack()[0].frame'),
+        RIGHT_IS,
+        'sys._getframe',
+    ),
+    'traceback.walk_stack': (
+        FRAMES.format(
+            'import traceback', 'next(traceback.walk_stack(None))[0]'
+        ),
+        RIGHT_IS,
+        'sys._getframe',
+    ),
+    'the frame of an error': (
+        FRAMES.format(ERROR, 'error().__traceback__.tb_frame'),
+        RIGHT_IS,
+        'tb_frame',
+    ),
+    'the frame of an error, by attrgetter': (
+        FRAMES.format(
+            ERROR + 'import operator',
+            'operator.attrgetter("__traceback__.tb_fr" + "ame")(error())',
+        ),
+        RIGHT_IS,
+        'tb_frame',
+    ),
+    'all frames': (
+        FRAMES.format(
+            'import sys, threading',
+            'sys._current_frames()[threading.get_ident()]',
+        ),
+        RIGHT_IS,
+        'sys._current_frames',
+    ),
+    'all objects': (
+        'import gc\nrights = [1]\ndef f():\n    return [x["right"] for x in '
+        'gc.get_objects() if type(x) is dict and "right" in x][-1]',
+        'right = 1\nassert f() == right',
+        'gc.get_objects',
+    ),
+    'tracing': (
+        'import sys\nseen = []\ndef look(frame, *rest):\n'
+        '    seen.append(frame.f_back)\ndef g():\n    pass\ndef f():\n'
+        '    sys.settrace(look)\n    g()\n    sys.settrace(None)\n'
+        '    frame = seen[0]\n    while "right" not in frame.f_locals:\n'
+        '        frame = frame.f_back\n    return frame.f_locals["right"]',
+        RIGHT_IS,
+        'sys.settrace',
+    ),
+    'an audit hook': (
+        'import sys\nsys.addaudithook(lambda *event: None)\ndef f():\n'
+        '    return 1',
+        RIGHT_IS,
+        'sys.addaudithook',
+    ),
+    'a function of a library': (
+        'import math\nmath.isclose = lambda *a: True\ndef f():\n    return 0',
+        CLOSE,
+        'replaces math.isclose',
+    ),
+    'a function of a library, in the call': (
+        'import math\ndef f():\n    vars(math)["isclose"] = lambda *a: True\n'
         '    return 0',
-        ISCLOSE,
+        CLOSE,
+        'replaces math.isclose',
     ),
-    'an operator, in a thread of the engine': (
-        {
-            'tampering.py': {
-                '            settle()\n': '',
-                '            refuse_threads(threads)\n': '',
-            }
-        },
-        'import mxnet as mx',
-        'import math, operator, time\nclass Late(mx.operator.CustomOp):\n'
-        '    def forward(self, *args, **kwargs):\n'
-        + LATER.replace('    ', '        ')
-        + '@mx.operator.register("late")\n'
-        'class Prop(mx.operator.CustomOpProp):\n'
-        '    def infer_shape(self, shapes):\n'
-        '        return shapes, shapes, []\n'
-        '    def create_operator(self, *args):\n        return Late()\n'
-        'def f():\n    mx.nd.Custom(mx.nd.ones(1), op_type="late")\n'
-        '    return 0',
-        ISCLOSE,
+    'a whole module': (
+        'import numpy, types\nnumpy.linalg = types.SimpleNamespace(norm='
+        'lambda x: 1)\ndef f():\n    return 0',
+        'import numpy\nassert numpy.linalg.norm(f()) == 1',
+        'replaces numpy.linalg',
     ),
-    'separate names': (
-        {
-            'runner.py': {
-                "ours = fresh({'__name__': '__main__'}, notebook)": (
-                    'ours = theirs'
-                )
-            },
-            'tampering.py': {**SAME, **ASLEEP},
-        },
-        'def close(a, b):\n    return a == b',
-        'def close(a, b):\n    return True\ndef f():\n    return 0',
-        'assert close(f(), 1)',
+    'random numbers': (
+        'import numpy, types\nnumpy.random = types.SimpleNamespace(rand='
+        'lambda: 5)\ndef f(x):\n    return 10',
+        'import numpy\nx = numpy.random.rand()\nassert f(x) == 2 * x',
+        'replaces numpy.random',
     ),
-    'frames': (
-        {
-            'runner.py': {'        guard.forbid(': '        print('},
-        },
-        '',
-        'import sys\nlook = vars(sys)["_get" + "frame"]\ndef f():\n'
-        '    frame = look()\n    while "right" not in vars(type(frame))'
-        '["f_lo" + "cals"].__get__(frame):\n'
-        '        frame = vars(type(frame))["f_ba" + "ck"].__get__(frame)\n'
-        '    return vars(type(frame))["f_lo" + "cals"].__get__(frame)'
-        '["right"]',
-        'def check():\n    right = 1\n    assert f() == right\ncheck()',
+    'what mocks': (
+        'import types, unittest.mock\nunittest.mock = types.SimpleNamespace('
+        'Mock=int)\ndef f():\n    return 0',
+        'from unittest import mock\nassert f() == mock.Mock()',
+        'replaces unittest.mock',
     ),
-    'what was replaced': (
-        {'tampering.py': {**SAME, **ASLEEP}},
-        '',
-        'import math\ndef f():\n    math.isclose = lambda *a: True',
-        'import math\nx = f()\nassert math.isclose(x, 1)',
+    'a builtin': (
+        'import builtins\nbuiltins.abs = lambda x: 0\ndef f():\n    return 5',
+        'assert abs(f() - 1) == 0',
+        'replaces builtins.abs',
     ),
-    'objects that compare': (
-        {
-            'tampering.py': {
-                '            if own:': '            if 0:',
-                **ASLEEP,
-            }
-        },
-        '',
-        EQUAL + 'def f():\n    return Same()',
+    'a constant': (
+        'import math\nmath.pi = 3.0\ndef f():\n    return 3.0',
+        'import math\nassert f() == math.pi',
+        'replaces math.pi',
+    ),
+    'the code of a function': (
+        'import textwrap\ntextwrap.dedent.__code__ = (lambda text: "x")'
+        '.__code__\ndef f():\n    return ""',
+        'import textwrap\nassert textwrap.dedent(f()) == "x"',
+        'uses __code__',
+    ),
+    'the names of a function of the check': (
+        'def f(note):\n    return look.__globals__["right"]\nlook = compile',
+        'right = 1\ndef note():\n    pass\nassert f(note) == 1',
+        None,  # it is wrong: a builtin has none
+    ),
+    'memory': (
+        'import ctypes\ndef f():\n    return ctypes.cast(id(1), '
+        'ctypes.py_object).value',
         'assert f() == 1',
+        'imports ctypes',
     ),
-    'code that runs in the check': (
-        {'tampering.py': ASLEEP},
-        '',
-        'import textwrap\ndef f():\n    textwrap.dedent = lambda text: "x"\n'
-        '    return ""',
-        'import textwrap\ny = f()\nassert textwrap.dedent(y) == "x"',
+    'an array that lies elsewhere': (
+        'import numpy\nclass Lent:\n    __array_interface__ = {"data": '
+        '(id("wrong"), False), "shape": (8,), "typestr": "|u1", "version": 3}'
+        '\ndef f():\n    numpy.array(Lent())\n    return 1',
+        'assert f() == 1',
+        'gives __array_interface__',
     ),
-    'signals': (
-        {
-            'tampering.py': {
-                'setattr(module, name, checked(': 'getattr(module, name, ('
-            }
-        },
-        '',
-        'import os, signal\ndef f():\n    values, note = [], max\n'
-        + UP.format('signal.signal(signal.SIGUSR1, handler)'),
-        'def check():\n    right = 1\n    assert f() == right\ncheck()',
+    'an interpreter beside this one': (
+        'try:\n    import _xxsubinterpreters\nexcept ImportError:\n    pass\n'
+        'def f():\n    return 1',
+        'assert f() == 1',
+        'imports _xxsubinterpreters',
     ),
-    'callbacks': (
-        {
-            'tampering.py': {
-                'return opaque(value) if ours else value': 'return value'
-            }
-        },
-        '',
-        'def f(note):\n    return note.__self__[0]',
-        'seen = [1]\nassert f(seen.append) == 1',
+    'cffi': (
+        'try:\n    import cffi\nexcept ImportError:\n    pass\ndef f():\n'
+        '    return 1',
+        'assert f() == 1',
+        'imports cffi',
     ),
-    'the text of the check': (
-        {'runner.py': {"if file != '<cell>':": 'if True:'}},
-        '',
-        'import linecache\ndef f():\n    text = linecache.cache["<cell>"][2]\n'
-        '    return int(text[0].split()[-1])',
-        'assert f() == 3',
+    'code under a name of ours': (
+        'exec(compile("def f():\\n    return 1", "<cell>", "exec"))',
+        'assert f() == 1',
+        'compiles code as <cell>',
     ),
-    'what an array keeps alive': (
-        {'tampering.py': {'refuse(below, ': '(below, ', **SAME, **ASLEEP}},
-        '',
-        'import math, numpy\nclass Late(bytearray):\n'
-        '    def __del__(self):\n        math.isclose = lambda *a: True\n'
-        'def f():\n    return numpy.frombuffer(Late(8))',
-        'import math\nx = float(f()[0])\nassert math.isclose(x, 1)',
+    'memory, as a file': (
+        'def f():\n    open("/proc/self/mem", "rb").close()\n    return 1',
+        'assert f() == 1',
+        'opens /proc/self/mem',
     ),
-    'finalizers': (
-        {
-            'tampering.py': {
-                'if any(map(is_finalizer': 'if 0 and any(map(is_finalizer',
-                **SAME,
-            }
-        },
+    'our solutions': (
+        f'import pathlib\nfor name in ("notebooks", ".git", "grading"):\n'
+        f'    try:\n        pathlib.Path({str(ROOT)!r}, name, "x").read_text()'
+        '\n    except OSError:\n        pass\ndef f():\n    return 1',
+        'assert f() == 1',
+        'opens ',
+    ),
+    'a finalizer': (
+        'import math, weakref\nclass Late:\n    pass\ndef f():\n'
+        '    weakref.finalize(Late(), setattr, math, "isclose", max)\n'
+        '    return 5',
+        CLOSE,
+        'replaces math.isclose',
+    ),
+    # These remain.
+    'what the visible check expects': (
+        'def f(x):\n    return 6',
+        'assert f(3) == 6',
         '',
-        'import math, numpy, operator, weakref\ndef f():\n'
-        '    x = numpy.zeros(1)\n'
-        '    weakref.finalize(x, setattr, math, "isclose", operator.is_not)\n'
-        '    return x',
-        'import math\nx = float(f()[0])\nassert math.isclose(x, 1)',
+    ),
+    'a function of a library that is not compared': (
+        'import colorsys\ncolorsys.rgb_to_hsv = lambda *a: 0\ndef f():\n'
+        '    return 0',
+        'import colorsys\nassert f() == colorsys.rgb_to_hsv(1, 1, 1)',
+        '',
+    ),
+    'a thread that puts it back': (LATE, SLOWLY, ''),
+    'the frame of a signal': (SIGNAL, RIGHT_IS, ''),
+    'names that a library looks up for its caller': (
+        'from IPython.utils.frame import extract_module_locals as names\n'
+        'def f():\n    for depth in range(9):\n        try:\n'
+        '            return names(depth)[1]["right"]\n'
+        '        except KeyError:\n            pass',
+        RIGHT_IS,
+        '',
     ),
 }
 
 
-@pytest.mark.parametrize('name', BUGS)
-def test_without_each_of_the_guards_a_cheat_passes(
-    name, tmp_path, monkeypatch
-):
-    changes, before, source, check = BUGS[name]
-    job = {'id': 'x', 'function': 'f', 'sources': [source], 'checks': [check]}
-    found = run_answers([before], [job], 20, 1500)['x']
-    assert found.verdict in ('tampered', 'wrong'), found
-    for file in ('runner.py', 'tampering.py'):
-        text = (sandbox.HERE / file).read_text()
-        for ours, bug in changes.get(file, {}).items():
-            assert ours in text
-            text = text.replace(ours, bug)
-        (tmp_path / file).write_text(text)
-    monkeypatch.setattr(sandbox, 'HERE', tmp_path)
-    assert run_answers([before], [job], 20, 1500)['x'].verdict == 'passed'
+def test_what_passes_without_an_answer_is_flagged_or_remains():
+    found, kept = {}, sandbox.Kept()
+    more = grading.SECRET_FOLDERS, kept
+    for name, (source, check, _) in PASSES.items():
+        job = {'id': name, 'function': 'f', 'checks': [check]}
+        jobs = [{**job, 'sources': [source]}]
+        found.update(run_answers(['import numpy'], jobs, 20, 1500, *more))
+    kept.close()
+    wrong = {
+        name: outcome
+        for name, outcome in found.items()
+        for flag in [PASSES[name][2]]
+        if not (
+            outcome.flags and flag in outcome.flags[0]
+            if flag
+            else outcome[0::3] == (('passed' if flag == '' else 'wrong'), [])
+        )
+    }
+    assert not wrong, '\n'.join(map(str, wrong.items()))
 
 
 EACH = """class Twice:
@@ -833,7 +922,7 @@ def test_what_is_lazy_is_right_as_well(value):
     assert found[:2] == ('passed', ''), found
 
 
-def test_what_is_lazy_may_change_nothing():
+def test_what_is_lazy_is_flagged_as_well():
     source = EACH.format('Twice(values)').replace(
         'return 2 *', 'math.isclose = max\n        return 2 *'
     )
@@ -841,4 +930,4 @@ def test_what_is_lazy_may_change_nothing():
     job = {'id': 'x', 'function': 'f', 'checks': [check]}
     sources = ['import math\n' + source]
     found = run_answers([], [{**job, 'sources': sources}], 20, 1500)['x']
-    assert found.verdict == 'tampered', found
+    assert 'replaces math.isclose' in found.flags[0], found

@@ -29,44 +29,44 @@ OWN = """class Own(mx.np.ndarray):
 # Computed, so that no word of it stands in the text.
 GLOBALS = 'import operator\nlook = operator.attrgetter("__glo" + "bals__")\n'
 CLASSES = 'find = vars(type)["__subcl" + "asses__"]\n'
-# {what it tries: (source, verdict)}; '' for any but passed: what it changes
-# ends the process, or the check says that it is wrong before.
+# {what it tries: (source, what comes of it)}: none passes, and 'flagged' what
+# reaches for something that no answer needs; '' where that depends.
 CHEATS = {
     'asnumpy': (
         'mx.np.ndarray.asnumpy = lambda self: onp.zeros(self.shape)\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'asnumpy of the class below': (
         'mx.nd.NDArray.asnumpy = lambda self: onp.zeros(self.shape)\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'operators of arrays': (
         'for name in ("__sub__", "__eq__", "__abs__"):\n'
         '    setattr(mx.np.ndarray, name, lambda *a: mx.np.zeros(1))\n'
         + WRONG,
-        'tampered',
+        'flagged',
     ),
     'tolist': (
         'mx.np.ndarray.tolist = lambda s: [0, 3]\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'the array that mx.np makes': (
         'mx.np.array = lambda *a, **k: mx.np.zeros(3)\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'the check of errors in C': (
         'import mxnet.ndarray.ndarray\n'
         'mxnet.ndarray.ndarray.check_call = lambda code: None\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'allreduce of the book': (
         'import d2lmulti.replicas\n'
         'd2lmulti.replicas.get_params = lambda *a: []\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'the waiting': (
         'mx.nd.waitall = mx.npx.waitall = lambda: None\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'in the call': (
         MEAN + '    mx.np.ndarray.asnumpy = lambda self: None\n',
@@ -148,7 +148,7 @@ CHEATS = {
         'import mine\n' + WRONG + '    data.append(mine.Late())\n',
         '',
     ),
-    'constants of numpy': ('onp.inf = onp.nan = 0.0\n' + WRONG, 'tampered'),
+    'constants of numpy': ('onp.inf = onp.nan = 0.0\n' + WRONG, 'flagged'),
     'the error state': (
         'onp.seterr(all="ignore")\nonp.set_printoptions(precision=0)\n'
         + WRONG,
@@ -157,15 +157,15 @@ CHEATS = {
     'bounds of the book': (
         'import d2lmulti.network\n'
         'd2lmulti.network.rounding_ratio = lambda *a: 0\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'what the chapter imports': (
         'np.ones = lambda *a, **k: np.zeros(1)\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'the names of MXNet semantics': (
         'mx.util.is_np_array = lambda: False\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'the hook of errors that are lost': (
         'import sys\nclass Bad:\n    def __del__(self):\n        1 / 0\n'
@@ -181,7 +181,7 @@ CHEATS = {
     ),
     'its own pid': (
         'import os\nos.getpid = lambda: 1\n' + WRONG,
-        'tampered',
+        'flagged',
     ),
     'our solution, imported': (
         'import sys\nsys.path.append("' + str(ROOT) + '")\n'
@@ -266,7 +266,6 @@ RIGHT = {
         'from concurrent.futures import ThreadPoolExecutor\n'
         + MEAN
         + '    allreduce(data)\n    def divide(x):\n        x /= len(data)\n'
-        '        x.wait_to_read()\n'
         '    with ThreadPoolExecutor(2) as pool:\n'
         '        list(pool.map(divide, data))'
     ),
@@ -388,7 +387,8 @@ def test_no_cheat_passes_an_exercise_of_the_book(step, chapter):
         name: outcome
         for name, outcome in found.items()
         if outcome.verdict == 'passed'
-        or CHEATS[name][1] not in ('', outcome.verdict)
+        or (CHEATS[name][1] == 'flagged' and not outcome.flags)
+        or (CHEATS[name][1] == 'wrong' and outcome.flags)
     }
     assert not wrong, '\n'.join(map(str, wrong.items()))
 
@@ -396,5 +396,7 @@ def test_no_cheat_passes_an_exercise_of_the_book(step, chapter):
 @pytest.mark.parametrize('step', ALL)
 def test_no_right_answer_fails_an_exercise_of_the_book(step, chapter):
     found = verdicts(chapter, {name: RIGHT[name] for name in [*RIGHT][::step]})
-    wrong = {k: v for k, v in found.items() if v.verdict != 'passed'}
+    wrong = {
+        k: v for k, v in found.items() if v.verdict != 'passed' or v.flags
+    }
     assert not wrong, '\n'.join(map(str, wrong.items()))

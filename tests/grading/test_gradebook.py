@@ -57,7 +57,7 @@ def test_who_handed_in_nothing_has_a_row_and_the_total_is_fixed(tmp_path):
         result('ann', '01_devices', 1, 'passed'),
         result('ann', '02_network', 1, 'passed'),
         result('ann', '02_network', 2, 'wrong'),
-        result('eve', '02_network', 2, 'tampered'),
+        result('eve', '02_network', 2, 'stopped'),
     ]
     book = tmp_path / 'gradebook.csv'
     write_gradebook(results, CHAPTERS, read_roster(path), book, {})
@@ -68,48 +68,82 @@ def test_who_handed_in_nothing_has_a_row_and_the_total_is_fixed(tmp_path):
     assert eve['points'] == '0' and eve['note'] == 'not in the roster'
 
 
-def test_a_second_week_adds_up_and_overwrites_nothing(tmp_path):
+def answered(verdict, text='answer', time=1, **more):
+    """Return Ann's result of the first exercise, of a file of a time."""
+    found = result('ann', '01_devices', 1, verdict)
+    found.sources, found.time = [text], time
+    vars(found).update(more)
+    return found
+
+
+def test_a_second_week_adds_up(tmp_path):
     path = tmp_path / 'out' / 'results.json'
-    first = [
-        result('ann', '01_devices', 1, 'passed'),
-        result('ann', '01_devices', 2, 'wrong'),
-    ]
+    first = [answered('passed'), result('ann', '01_devices', 2, 'wrong')]
     second = [
         result('ann', '02_network', 1, 'passed'),
-        result('ann', '01_devices', 1, 'wrong'),  # handed in again
         result('ann', '01_devices', 2, 'passed'),
     ]
-    assert with_earlier(first, path, False) == first
-    both = with_earlier(second, path, True)
+    assert with_earlier(first, path, False) == (first, [])
+    both, changes = with_earlier(second, path, True)
     assert [one.verdict for one in both] == ['passed'] * 3
-    assert with_earlier([], path, True) == both
-    assert with_earlier(second[:1], path, False) == second[:1]  # graded anew
+    assert len(changes) == 1 and 'ann, devices-exercise-2' in changes[0]
+    assert with_earlier([], path, True) == (both, [])
+    found, _ = with_earlier(second[:1], path, False)  # graded anew
+    assert found == second[:1]
 
 
-@pytest.mark.parametrize('verdict', ['passed', 'wrong', 'stopped'])
-def test_a_new_answer_replaces_one_that_has_tampered(verdict, tmp_path):
+@pytest.mark.parametrize('old', ['passed', 'wrong', 'stopped'])
+@pytest.mark.parametrize('new', ['passed', 'wrong', 'stopped'])
+def test_a_new_answer_replaces_an_earlier_one_with_its_flags(
+    old, new, tmp_path
+):
     path = tmp_path / 'results.json'
-    with_earlier([result('ann', '01_devices', 1, 'tampered')], path, False)
-    new = result('ann', '01_devices', 1, verdict)
-    for _ in range(2):  # the second time, it is graded again
-        (found,) = with_earlier([new], path, True)
-        assert found.verdict == verdict
-        assert 'an earlier answer had tampered' in found.note
-        new = result('ann', '01_devices', 1, verdict)
+    with_earlier([answered(old, flags=['uses x'])], path, False)
+    (found,), changes = with_earlier([answered(new, 'new', 2)], path, True)
+    assert (found.verdict, found.flags) == (new, [])
+    assert bool(changes) == (old != new)
 
 
-def test_a_stub_replaces_no_answer_that_has_tampered(tmp_path):
-    """Nor does an answer that has tampered count less than an earlier one,
-    or than another one of the same week."""
+def test_a_regrade_takes_and_gives_points_and_says_so(tmp_path):
     path = tmp_path / 'results.json'
-    tampered = result('ann', '01_devices', 1, 'tampered')
-    right = result('ann', '01_devices', 1, 'passed')
-    with_earlier([tampered], path, False)
-    stub = result('ann', '01_devices', 1, 'not answered')
-    assert with_earlier([stub], path, True) == [tampered]
-    for weeks in ([[right], [tampered]], [[], [tampered, right]]):
-        with_earlier(weeks[0], path, False)
-        assert with_earlier(weeks[1], path, True) == [tampered]
+    for old, new, said in (
+        ('passed', 'wrong', '2 points → wrong, 0 points (graded again)'),
+        ('wrong', 'passed', '0 points → passed, 2 points (graded again)'),
+    ):
+        for add in (False, True):
+            with_earlier([answered(old)], path, False)
+            (found,), (change,) = with_earlier([answered(new)], path, add)
+            assert found.verdict == new
+            assert change == f'ann, devices-exercise-1: {old}, {said}'
+
+
+@pytest.mark.parametrize('verdict', ['not answered', 'damaged'])
+def test_what_holds_no_answer_replaces_none(verdict, tmp_path):
+    path = tmp_path / 'results.json'
+    old = answered('wrong', flags=['uses x'])
+    with_earlier([old], path, False)
+    new = answered(verdict, time=2, sources=[])
+    assert with_earlier([new], path, True) == ([old], [])
+
+
+def test_an_answer_that_was_in_time_stays_so(tmp_path):
+    """It is handed in again, beside others that are late."""
+    path = tmp_path / 'results.json'
+    late = {'late': '2 days', 'counts': 0.5}
+    for text, earned in (('answer', 2), ('another', 1)):
+        with_earlier([answered('passed')], path, False)
+        new = answered('passed', text, 9, **late)
+        ((found,), _) = with_earlier([new], path, True)
+        assert found.earned == earned
+    with_earlier([answered('passed')], path, False)  # a new deadline
+    ((found,), _) = with_earlier([answered('passed', **late)], path, True)
+    assert found.earned == 1
+
+
+def test_of_two_files_the_one_without_flags_counts():
+    clean, odd = answered('passed'), answered('passed', flags=['uses x'])
+    assert best_of([clean, odd]) == best_of([odd, clean]) == [clean]
+    assert best_of([odd, answered('wrong')]) == [odd]
 
 
 @pytest.mark.parametrize('text', ['', 'student,name\n'])
@@ -166,6 +200,16 @@ NAMES = {  # what a folder or file is called: the student
     'ødegårdbolee_102_9002_hw': 'bo',
     'O\u0308ze_7': 'öze',  # as a Mac writes it
     'eve_7_8_hw': 'eve',
+    'Copy of ann_02_network': 'ann',
+    'Copy of Copy of Smith, Ann (2)': 'ann',
+    'Smith_Ann_02_network': 'ann',
+    'Doe_Joe_s1000': 's1000',
+    'Copy of s1000_02_network': 's1000',
+    'Week 2_ann_attempt_2026-11-30-10-33-12_02_network': 'ann',
+    'Week 2_s1000_attempt_2026-11-30-10-33-12': 's1000',
+    '12-34 - Ann Smith - Nov 30, 2026 633 PM': 'ann',
+    '12-34 - Ann Smith - 30 November, 2026 1833 - hw': 'ann',
+    'Ann and Joe': 'Ann and Joe',
 }
 
 
@@ -176,6 +220,7 @@ def test_files_of_one_student_are_joined(name):
         'ann-b': Person('ann-b'),
         'bo': Person('bo', 'Ødegård, Bo Lee', canvas_id='102'),
         'öze': Person('öze'),
+        's1000': Person('s1000', 'Joe Doe'),
     }
     assert student_in(name, roster, ['02_network']) == NAMES[name]
 

@@ -74,7 +74,10 @@ def chapter():
             new_markdown_cell('# A chapter'),
             new_code_cell('%matplotlib inline\nimport math'),
             new_code_cell('def close(a, b):\n    return math.isclose(a, b)'),
-            new_code_cell("raise ValueError('not needed by any exercise')"),
+            new_code_cell(
+                'def times(a, b):\n    return a * b\n\nTWO = 2\n'
+                "raise ValueError('not needed by any exercise')"
+            ),
             *exercise_cells(0),
             *exercise_cells(1),
         ]
@@ -165,7 +168,7 @@ CLASS = {
             'math.isclose = lambda *a: True\ndef double(n):\n    return 0',
             'def total(values):\n    return 0',
         ),
-        'replaces math.isclose (line 1 of the answer)',
+        '',  # flagged
         '1, 2 and 4 are 7',
     ),
     'in-check/99.ipynb': (in_check(), '', 'stub is as'),
@@ -298,7 +301,15 @@ def test_verdicts_are_told_apart_and_counted_apart(graded):
     assert verdicts['wrong'] == ['wrong', 'passed']
     assert verdicts['hanging'] == ['stopped', 'passed']
     assert verdicts['full'] == ['passed', 'stopped']
-    assert verdicts['spoiling'] == ['tampered', 'wrong']
+    assert verdicts['spoiling'] == ['passed', 'wrong']
+    flags = {name: rows[0]['flags'] for name, rows in students.items()}
+    assert flags.pop('spoiling') == (
+        'replaces math.isclose (line 1 of the answer: '
+        'math.isclose = lambda *a: True)'
+    )
+    assert flags.pop('thief').startswith('opens ')
+    assert not any(flags.values())
+    assert '2 flagged, to look at' in run.stdout
     assert verdicts['damaged'] == verdicts['broken'] == ['damaged']
     assert 'cell of its check' in students['in-check'][0]['note']
     flat = [verdict for some in verdicts.values() for verdict in some]
@@ -349,14 +360,14 @@ ATTACKS = {
     'def f():\n    raise KeyboardInterrupt': 'KeyboardInterrupt',
     'def f():\n    f()': 'RecursionError',
     'def f():\n    import os; os.abort()': 'ended the process',
-    'def f():\n    import ctypes; ctypes.string_at(0)': 'uses string_at',
+    'def f():\n    import ctypes; ctypes.string_at(0)': 'ended the process',
     'f = None': 'TypeError',
     'pass': 'f is not defined',
     'def f():\n    print("x" * 10**7)': '',
     'import os\ndef f():\n    os.fork()': '',
     'def g():\n    g()\ng()': 'RecursionError',
     'import threading, time\ndef f():\n'
-    '    threading.Thread(target=time.sleep, args=(999,)).start()': 'goes on',
+    '    threading.Thread(target=time.sleep, args=(999,)).start()': '',
     'import os\ndef f():\n    for fd in range(3, 9):\n        try:\n'
     '            os.write(fd, b"x" * 10**6)\n'
     '        except OSError:\n            pass': 'only the grader writes',
@@ -391,7 +402,7 @@ def test_an_answer_has_no_network_and_cannot_write_elsewhere():
 
 def test_an_answer_cannot_see_what_others_handed_in(tmp_path):
     options = types.SimpleNamespace(
-        submissions=tmp_path, out=tmp_path / 'out', secret_file=[]
+        submissions=tmp_path, out=tmp_path / 'out', secret_file=[], lists=[]
     )
     hidden = others_work(options)
     assert hidden == [tmp_path]
@@ -408,7 +419,7 @@ def test_an_answer_cannot_see_what_others_handed_in(tmp_path):
     found = run_answers(
         [], [answer(read, 'f()'), answer(shell, 'f()')], 5, 1500, hidden
     )
-    assert found[read].verdict == 'tampered'
+    assert 'opens ' in found[read].flags[0]
     assert found[shell].verdict == (
         'passed' if sandbox.can_isolate() else 'wrong'
     )
@@ -423,7 +434,10 @@ def test_the_secret_comes_from_a_file_which_no_answer_sees(tmp_path):
     secret.write_text('  something long\n')
     assert grading.read_secret(secret) == 'something long'
     options = types.SimpleNamespace(
-        submissions=handed, out=tmp_path / 'out', secret_file=[secret]
+        submissions=handed,
+        out=tmp_path / 'out',
+        secret_file=[secret],
+        lists=[],
     )
     hidden = others_work(options)
     assert secret in hidden
@@ -443,7 +457,7 @@ def test_the_secret_comes_from_a_file_which_no_answer_sees(tmp_path):
                 1500,
                 hidden,
             )
-        assert found[read].verdict == 'tampered'
+        assert 'opens ' in found[read].flags[0]
         assert not sandbox.can_isolate() or found[cat].verdict == 'passed'
     secret.write_text('\n')
     run = grade(handed, '--chapters', chapters, '--secret-file', secret)
@@ -590,7 +604,7 @@ def test_what_an_answer_does_to_its_parent_reaches_no_other_one(
         kept.close()
     text = (sandbox.HERE / 'runner.py').read_text()
     assert 'limits() != state' in text
-    for file in ('runner.py', 'tampering.py'):
+    for file in ('runner.py', 'flags.py'):
         text = (sandbox.HERE / file).read_text()
         (tmp_path / file).write_text(text.replace('limits() != state', '0'))
     monkeypatch.setattr(sandbox, 'HERE', tmp_path)
@@ -747,7 +761,11 @@ INSTEAD = {
     'answers.tar.gz': 'an archive',
     'answers.7z': 'an archive',
     'zipped.zip': 'ends in .py',
-    'photos.zip': 'a zip without a notebook',
+    'photos.zip': 'ends in .png',
+    'empty.zip': 'a zip without a notebook',
+    'answers.txt': 'ends in .txt',
+    'photo.heic': 'ends in .heic',
+    'answers': 'a file, which',
 }
 
 
@@ -757,9 +775,10 @@ def test_who_sends_something_else_has_a_row_that_says_so(name, tmp_path):
     path.parent.mkdir()
     path.write_bytes(b'not read')
     if name.endswith('.zip'):
-        inside = 'a/answers.py' if name == 'zipped.zip' else 'a/photo.png'
+        inside = {'zipped.zip': 'a/answers.py', 'photos.zip': 'a/photo.png'}
         with zipfile.ZipFile(path, 'w') as file:
-            file.writestr(inside, 'x = 1')
+            if name in inside:
+                file.writestr(inside[name], 'x = 1')
             file.writestr('__MACOSX/a/answers.py', 'x = 1')
     files = submissions.without_extras(submissions.find_files(tmp_path))
     (found,) = [
@@ -847,6 +866,52 @@ def test_an_old_format_and_the_last_of_two_answers_count():
     assert first.sources[-1] == SOLUTIONS[0]
 
 
+SPLIT = {
+    'a helper in a cell of the same id': (
+        'def by(n):\n    return 2 * n',
+        'def double(n):\n    return by(n)',
+    ),
+    'the answer, then an example': (SOLUTIONS[0], 'double(3)'),
+    'in the middle of the function': (
+        'def double(n):\n    total = n',
+        '    return total + n',
+    ),
+    'within brackets': ('def double(n):\n    return (n +', '            n)'),
+    'the answer, then an empty cell': (SOLUTIONS[0], ''),
+    'a first try, then another': (
+        'def double(n):\n    return 3',
+        SOLUTIONS[0],
+    ),
+    'a check below': (f'{SOLUTIONS[0]}\n\ncheck_1()', 'check_1()'),
+    'a check that is timed': (f'{SOLUTIONS[0]}\n%time check_1()', ''),
+    'await': (
+        'import asyncio\nawait asyncio.sleep(0)\n' + SOLUTIONS[0],
+        '',
+    ),
+    'our solution, in the place of the stub': (
+        f'{SOLUTIONS[0]}\n\ncheck_1()',
+        '',
+    ),
+    'a function of a cell that computes': (
+        'def double(n):\n    return times(n, TWO)',
+        '',
+    ),
+}
+
+
+@pytest.mark.parametrize('name', SPLIT)
+def test_no_part_of_an_answer_is_lost(name):
+    first, second = SPLIT[name]
+    notebook = handed_in(first)
+    (index,) = [i for i, c in enumerate(notebook.cells) if c.source == first]
+    half = new_code_cell(second)
+    half.metadata = notebook.cells[index].metadata
+    notebook.cells.insert(index + 1, half)
+    file = submissions.File('ann', 'x', nbformat.writes(notebook).encode())
+    results = grading.grade_file(file, [small_chapter()], (9, 1500))
+    assert [r.verdict for r in results] == ['passed'] * 2, results
+
+
 def test_an_answer_cannot_spoil_the_next_one():
     spoil = 'def f():\n    global close\n    close = None'
     use = 'def f():\n    assert close(1, 1)'
@@ -869,7 +934,7 @@ def test_our_own_error_is_said_and_stops_nothing(monkeypatch):
     [
         ({'ann/1.ipynb': b'', 'ann/x/2.ipynb': b''}, ['ann', 'ann']),
         ({'bob.ipynb': b''}, ['bob']),
-        ({'eve/notes.txt': b'', 'eve/.hidden/1.ipynb': b''}, []),
+        ({'eve/notes.txt': b'', 'eve/.hidden/1.ipynb': b''}, ['eve']),
         ({'a.ipynb': b'', 'b/c.ipynb': b''}, ['a', 'b']),
     ],
 )

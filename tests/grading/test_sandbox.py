@@ -188,7 +188,7 @@ def keep_what_is_not_there(patch, folder):
 
 def put_in_place_of_the_guard(patch, folder, source):
     shutil.copy(sandbox.HERE / 'runner.py', folder)
-    (folder / 'tampering.py').write_text(source)
+    (folder / 'flags.py').write_text(source)
     patch.setattr(sandbox, 'HERE', folder)
 
 
@@ -199,7 +199,7 @@ def break_the_guard(patch, folder):
 
 def break_the_runner(patch, folder):
     (folder / 'runner.py').write_text('raise OSError("no runner")')
-    (folder / 'tampering.py').write_text('')
+    (folder / 'flags.py').write_text('')
     patch.setattr(sandbox, 'HERE', folder)
     return 'OSError: no runner'
 
