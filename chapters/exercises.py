@@ -7,6 +7,7 @@ Ids and points are those of nbgrader's metadata: the check of an exercise has
 import ast
 import builtins
 import dataclasses
+import importlib.util
 import json
 import pathlib
 import re
@@ -151,12 +152,30 @@ def definitions(source, known, taken):
         decorators = getattr(node, 'decorator_list', [])
         first = min(part.lineno for part in [*decorators, node])
         text = '\n'.join(lines[first - 1 : node.end_lineno])
-        if (isinstance(node, KINDS) or is_constant(node)) and used_at_once(
-            text
-        ) <= known:
+        if (
+            (isinstance(node, KINDS) or is_constant(node))
+            and used_at_once(text) <= known
+            and not names_in(text)[0] & taken
+            and all(map(is_there, imported(node)))
+        ):
             kept.append(text)
             known |= names_in(text)[0]
     return '\n\n'.join(kept)
+
+
+def imported(node):
+    """Return the packages that a statement imports."""
+    if isinstance(node, ast.Import):
+        return {alias.name.partition('.')[0] for alias in node.names}
+    if isinstance(node, ast.ImportFrom):
+        return {(node.module or '').partition('.')[0]}
+    return set()
+
+
+def is_there(package):
+    """Return whether a package can be imported, and is no file that a cell
+    writes."""
+    return bool(package) and importlib.util.find_spec(package) is not None
 
 
 def is_constant(node):

@@ -60,7 +60,8 @@ def is_nothing(result):
 def change(old, new):
     """Return a list with what has changed in a result, or an empty one."""
     told = [
-        f'{one.verdict}, {one.points * one.counts * one.passed:g} points'
+        f'{one.verdict}, {one.points * one.counts * one.passed:g} of '
+        f'{one.points:g}'
         for one in (old, new)
     ]
     same = told[0] == told[1]

@@ -10,10 +10,7 @@ import jinja2
 
 from .sandbox import VERDICTS
 
-NOT_LISTED = (
-    'not in the roster: whose it is, the column `student` of the roster says, '
-    "or the folder's name"
-)
+NOT_LISTED = 'not in the roster: add the name there, or rename the file'
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto;
     max-width: 60rem; padding: 0 1rem; color: #222; }

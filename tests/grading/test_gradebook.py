@@ -107,8 +107,8 @@ def test_a_new_answer_replaces_an_earlier_one_with_its_flags(
 def test_a_regrade_takes_and_gives_points_and_says_so(tmp_path):
     path = tmp_path / 'results.json'
     for old, new, said in (
-        ('passed', 'wrong', '2 points → wrong, 0 points (graded again)'),
-        ('wrong', 'passed', '0 points → passed, 2 points (graded again)'),
+        ('passed', 'wrong', '2 of 2 → wrong, 0 of 2 (graded again)'),
+        ('wrong', 'passed', '0 of 2 → passed, 2 of 2 (graded again)'),
     ):
         for add in (False, True):
             with_earlier([answered(old)], path, False)
@@ -138,6 +138,23 @@ def test_an_answer_that_was_in_time_stays_so(tmp_path):
     with_earlier([answered('passed')], path, False)  # a new deadline
     ((found,), _) = with_earlier([answered('passed', **late)], path, True)
     assert found.earned == 1
+
+
+def test_flags_are_for_the_instructor_and_strangers_come_first(tmp_path):
+    odd = answered('passed', flags=['uses x (line 1 of the answer: y)'])
+    stranger = result('zed', '01_devices', 1, 'passed')
+    roster = {
+        name: Person(name, name.title() + ' X') for name in ('ann', 'bo')
+    }
+    write_report([odd, stranger], tmp_path, roster=roster, changes=['news'])
+    index = (tmp_path / 'index.html').read_text()
+    shown = [index.index(f'>{name}</a>') for name in ('zed', 'Ann X', 'Bo X')]
+    assert shown == sorted(shown) and 'nothing handed in' in index
+    assert 'flags.html#ann' in index and 'news' in index
+    assert 'uses x' in (tmp_path / 'flags.html').read_text()
+    pages = [*(tmp_path / 'students').glob('*.html')]
+    assert len(pages) == 3
+    assert not any('uses x' in page.read_text() for page in pages)
 
 
 def test_of_two_files_the_one_without_flags_counts():
