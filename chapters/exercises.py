@@ -173,7 +173,7 @@ def imported(node):
 
 
 def is_there(package):
-    """Return whether a package can be imported, and is no file that a cell
+    """Return whether a package can be imported, and is not a file that a cell
     writes."""
     return bool(package) and importlib.util.find_spec(package) is not None
 
