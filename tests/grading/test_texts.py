@@ -345,6 +345,6 @@ def test_results_with_sources_are_saved_for_the_next_week(tmp_path):
     (ann,) = results(ann=COPY)
     path = tmp_path / 'results.json'
     assert with_earlier([ann], path, False) == ([ann], [])
-    assert with_earlier([], path, True) == [ann]
+    assert with_earlier([], path, True) == ([ann], [])
     assert json.loads(path.read_text())[0]['sources'] == [COPY]
     assert dataclasses.asdict(ann)['sources'] == [COPY]
