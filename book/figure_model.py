@@ -22,7 +22,7 @@ from mxnet import np
 from chapters import path_of
 from chapters.cells import code_cells, read_chapter
 from d2lmulti.devices import split_slices
-from d2lmulti.judgment import scaling
+from d2lmulti.judgment import planner, scaling
 
 ROOT = pathlib.Path(__file__).parents[1]
 DATA = ROOT / 'book' / '_static' / 'figures' / 'data.js'
@@ -56,8 +56,8 @@ QUANTILES = [
     for i in range(40)
 ]
 KINDS = ('none', 'selective', 'full')  # of recomputation
-# An H100 that reaches the fraction of its flops that chapter 23 has fitted.
-H100 = scaling.Cluster(80e9, 0.554 * 989e12, 450e9, 50e9, 8)
+# An H100 that reaches the fraction of its flops that chapter 24 has fitted.
+H100 = planner.Cluster(80e9, 0.554 * 989e12, 450e9, 50e9, 8)
 
 
 def messages(algorithm, k):
@@ -152,22 +152,22 @@ def memory(network, k, stage, batch, precision, recomputation):
     """
     num_params, layers, width, heads, length, *_ = NETWORKS[network]
     each = {'mixed': (2, 2, 12), 'float32': (4, 4, 8)}[precision]
-    held = scaling.held_bytes(num_params, k, stage, each)
-    kept = scaling.kept_numbers(width, heads, length)
+    held = planner.held_bytes(num_params, k, stage, each)
+    kept = planner.kept_numbers(width, heads, length)
     numbers = layers * batch * kept[KINDS.index(recomputation)]
     return [float(n) / 1e9 for n in (*held, numbers * each[0])]
 
 
 def plan_costs(network, batch, degrees):
     """Return seconds, gigabytes held, and gigabytes sent on the data,
-    tensor, pipeline and context axis, of a plan of chapter 23.
+    tensor, pipeline and context axis, of a plan of chapter 24.
 
     `degrees`: dp, tp, pp, cp, ZeRO's stage, micro-batches, recomputation.
     """
     dp, tp, pp, cp, *others = degrees
-    plan = scaling.Degrees(dp, tp, pp, cp, 1, *others)
-    seconds, memory, sent = scaling.plan_costs(
-        scaling.gpt_network(*NETWORKS[network]), H100, plan, batch
+    plan = planner.Degrees(dp, tp, pp, cp, 1, *others)
+    seconds, memory, sent = planner.plan_costs(
+        planner.gpt_network(*NETWORKS[network]), H100, plan, batch
     )
     axes = [sent[axis] / 1e9 for axis in ('dp', 'tp', 'pp', 'cp')]
     return [float(n) for n in (seconds, memory / 1e9, *axes)]
@@ -178,8 +178,8 @@ def plans(network, k, batch, gigabytes):
     degrees, the fastest first: (seconds, gigabytes, `degrees`). Of those that
     are equally fast, up to rounding, it is the one that holds least."""
     best = {}
-    for seconds, memory, plan, _ in scaling.find_plans(
-        scaling.gpt_network(*NETWORKS[network]),
+    for seconds, memory, plan, _ in planner.find_plans(
+        planner.gpt_network(*NETWORKS[network]),
         H100._replace(memory=1e9 * gigabytes),
         *(k, batch),
         most=None,
@@ -259,7 +259,7 @@ def add(terms):
 
 
 def published():
-    """Return the published runs of chapter 24: for each, the seconds of a
+    """Return the published runs of chapter 25: for each, the seconds of a
     step on one machine, machines, bytes, bits per second, algorithm,
     efficiency."""
     cells = code_cells(read_chapter(path_of('claims')))

@@ -19,7 +19,7 @@ PARTS = {
     'IV. Networks that do not fit': range(15, 19),
     'V. Many machines': range(19, 21),
     'VI. Other frameworks': range(21, 23),
-    'VII. Judgment': range(23, 26),
+    'VII. Judgment': range(23, 27),
 }
 
 

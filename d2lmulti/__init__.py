@@ -41,6 +41,7 @@ from .cluster.hangs import *
 
 # VII. Judgment
 from .judgment.scaling import *
+from .judgment.planner import *
 from .judgment.bugs import *
 
 from . import budgets
@@ -61,7 +62,7 @@ MODULES = (
     'model_parallelism.sequences_experts',
     'model_parallelism.mesh',
     *('cluster.cluster', 'cluster.hangs', 'checkpoint'),
-    *('judgment.scaling', 'judgment.bugs'),
+    *('judgment.scaling', 'judgment.planner', 'judgment.bugs'),
 )
 __all__ = [
     name

@@ -85,7 +85,7 @@ SOLUTIONS = collections.defaultdict(
         ),
         '20_hangs 2': {'0 -> -1': 'the first of one worker is the last'},
         **dict.fromkeys(
-            ('23_scaling 1', '23_scaling 4'),
+            ('23_scaling 1', '24_planner 1'),
             dict.fromkeys(
                 ('9 -> 8', '9 -> 10'), 'other digits that floats do not hold'
             ),
@@ -94,12 +94,12 @@ SOLUTIONS = collections.defaultdict(
             ('86400 -> 86401', '86400 -> 86399'),
             'ten times as near as the check asks for',
         ),
-        '25_bugs 1': {
+        '26_bugs 1': {
             'found - factor * right -> factor * right - found': (
                 'only the absolute value is used'
             )
         },
-        '25_bugs 2': {
+        '26_bugs 2': {
             "result.astype('float64') - exact -> "
             "exact - result.astype('float64')": (
                 'only the absolute value is used'

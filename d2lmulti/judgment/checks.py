@@ -66,7 +66,16 @@ def check_failures(work, mtbf, interval, checkpoint_seconds, restart_seconds):
         )
 
 
-# Chapter 23: the planner
+def check_simulated(algorithm: str, k: int) -> None:
+    """Raise ValueError unless an allreduce of `k` devices can be simulated."""
+    if algorithm == 'halving-doubling' and k & (k - 1):
+        raise ValueError(
+            'the simulation of halving-doubling needs a power of two, not '
+            f'{k} devices: take another k, or another algorithm'
+        )
+
+
+# Chapter 24: the planner
 
 
 def check_gpt(num_params, num_layers, width, vocab_size, num_tables):
@@ -156,12 +165,3 @@ def check_plan(plan, network, batch_size):
     for ep in onp.ravel(plan.ep).tolist():
         message = 'ep must divide the number of experts'
         check_divides(message, network.limits[2], ep)
-
-
-def check_simulated(algorithm: str, k: int) -> None:
-    """Raise ValueError unless an allreduce of `k` devices can be simulated."""
-    if algorithm == 'halving-doubling' and k & (k - 1):
-        raise ValueError(
-            'the simulation of halving-doubling needs a power of two, not '
-            f'{k} devices: take another k, or another algorithm'
-        )

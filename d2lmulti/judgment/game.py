@@ -109,7 +109,7 @@ class Game:
 
     def play(self, read: Callable[[str], str] = input) -> None:
         """Play until the bug is found or the player leaves."""
-        print(f'{self}\nor quit. Chapter 25 has the code of all bugs.')
+        print(f'{self}\nor quit. Chapter 26 has the code of all bugs.')
         said = ''
         while not said.startswith('Found'):
             try:

@@ -1,4 +1,4 @@
-"""Hidden checks of chapter 25."""
+"""Hidden checks of chapter 26."""
 
 import numpy as onp
 from compare import assert_same

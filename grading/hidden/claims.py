@@ -1,4 +1,4 @@
-"""Hidden checks of chapter 24."""
+"""Hidden checks of chapter 25."""
 
 from compare import assert_same
 

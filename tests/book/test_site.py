@@ -428,7 +428,7 @@ def test_open_tables_of_figures_can_be_read_by_anyone(browser, site, width):
         assert len(set(names)) == len(names) == 6 and all(names)
 
 
-@pytest.mark.parametrize('page', ['glossary', 'notebooks/24_claims'])
+@pytest.mark.parametrize('page', ['glossary', 'notebooks/25_claims'])
 def test_a_phone_has_room_for_the_first_column(browser, site, page):
     phone = {'width': 390, 'height': 740}
     with Visit(browser, f'{site}/{page}.html', viewport=phone) as visit:

@@ -1,4 +1,4 @@
-"""What `spmd_types` says of chapter 25's rooms, written in PyTorch."""
+"""What `spmd_types` says of chapter 26's rooms, written in PyTorch."""
 
 import pytest
 import spmd_types as spmd
@@ -108,7 +108,7 @@ def is_refused(room, mesh, fixed):
     return False
 
 
-SAID = run_cells('25_bugs', 'spmd-types').SPMD_TYPES
+SAID = run_cells('26_bugs', 'spmd-types').SPMD_TYPES
 
 
 @pytest.mark.parametrize('room', SAID)

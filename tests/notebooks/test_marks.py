@@ -29,7 +29,7 @@ def collected(*options):
     [
         '08_collectives',
         pytest.param('04_data', marks=pytest.mark.long),
-        pytest.param('24_claims', marks=pytest.mark.long),  # has no module
+        pytest.param('25_claims', marks=pytest.mark.long),  # has no module
     ],
 )
 def test_a_mark_selects_all_of_a_chapter_and_nothing_else(stem):

@@ -1,4 +1,4 @@
-"""The game of chapter 25: what it measures is true, and it can be won."""
+"""The game of chapter 26: what it measures is true, and it can be won."""
 
 import io
 import re

@@ -35,7 +35,7 @@ from d2lmulti.cluster import cluster
 from d2lmulti.communication import checks as communication_checks
 from d2lmulti.communication import compression
 from d2lmulti.judgment import checks as judgment_checks
-from d2lmulti.judgment import scaling
+from d2lmulti.judgment import planner, scaling
 from d2lmulti.learning import checks as learning_checks
 from d2lmulti.learning import heterogeneous, large_batch, sync_batch_norm
 from d2lmulti.model_parallelism import check_schedules, model_parallel
@@ -1197,7 +1197,14 @@ def log_of_0(y_hat, y):
 CHAPTERS = [
     *(check_schedules, checkpoint_files, checks, resume),
     *(d2lmulti.data, d2lmulti.devices, compression, large_batch),
-    *(sync_batch_norm, heterogeneous, model_parallel, cluster, scaling),
+    *(
+        sync_batch_norm,
+        heterogeneous,
+        model_parallel,
+        cluster,
+        planner,
+        scaling,
+    ),
 ]
 DEVICES = [mx.cpu(0), mx.cpu(1)]
 IMAGES, LABELS = onp.ones((4, 1, 28, 28), 'float32'), onp.arange(4)

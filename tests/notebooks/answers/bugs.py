@@ -1,4 +1,4 @@
-"""Answers to the exercises of 25_bugs, right and wrong, in order."""
+"""Answers to the exercises of 26_bugs, right and wrong, in order."""
 
 FACTOR = 'factor = (found * right).sum() / (right * right).sum()'
 REST = 'rest = abs(found - factor * right).max()'

@@ -1,4 +1,4 @@
-"""Answers to the exercises of 24_claims, right and wrong."""
+"""Answers to the exercises of 25_claims, right and wrong."""
 
 PRICE = 'dollars / (flop / flops / 3_600)'
 PAIR = '(rate / rates[0], rate / rates[0] * devices[0] / k)'

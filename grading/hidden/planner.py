@@ -1,0 +1,16 @@
+"""Hidden checks of chapter 24."""
+
+from compare import assert_same
+
+
+def hidden_enough_micro_batches(rng, answer, solution):
+    assert_same(answer, solution, 1, int(rng.randint(1, 9)), 0.1)
+    assert_same(answer, solution, 80, 1, 0.0013)
+    assert_same(answer, solution, 4, 1, 0.2)
+    v = int(rng.randint(1, 9))
+    assert_same(answer, solution, int(rng.randint(1, 9)) * v + 1, v, 0.25)
+    for _ in range(8):
+        p, v = int(rng.randint(2, 99)), int(rng.randint(1, 9))
+        waits = (p - 1) / v
+        m = int(rng.randint(1, 300)) - rng.uniform(0.2, 0.8)
+        assert_same(answer, solution, p, v, waits / (waits + m))
