@@ -166,7 +166,7 @@ def plan_costs(network, batch, degrees):
     """
     dp, tp, pp, cp, *others = degrees
     plan = planner.Degrees(dp, tp, pp, cp, 1, *others)
-    seconds, memory, sent = planner.plan_costs(
+    seconds, memory, sent, _ = planner.plan_costs(
         planner.gpt_network(*NETWORKS[network]), H100, plan, batch
     )
     axes = [sent[axis] / 1e9 for axis in ('dp', 'tp', 'pp', 'cp')]
@@ -178,7 +178,7 @@ def plans(network, k, batch, gigabytes):
     degrees, the fastest first: (seconds, gigabytes, `degrees`). Of those that
     are equally fast, up to rounding, it is the one that holds least."""
     best = {}
-    for seconds, memory, plan, _ in planner.find_plans(
+    for seconds, memory, plan, *_ in planner.find_plans(
         planner.gpt_network(*NETWORKS[network]),
         H100._replace(memory=1e9 * gigabytes),
         *(k, batch),

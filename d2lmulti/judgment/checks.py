@@ -78,11 +78,13 @@ def check_simulated(algorithm: str, k: int) -> None:
 # Chapter 24: the planner
 
 
-def check_gpt(num_params, num_layers, width, vocab_size, num_tables):
+def check_gpt(
+    num_params, num_layers, width, vocab_size, num_tables, min_words
+):
     """Raise TypeError or ValueError unless a GPT has layers, beside its
     tables of words."""
     check_positive_int(num_layers=num_layers, width=width)
-    check_positive_int(vocab_size=vocab_size)
+    check_positive_int(vocab_size=vocab_size, min_words=min_words)
     check_positive_number(num_params=num_params)
     words = num_tables * vocab_size * width
     if num_params <= words:
@@ -144,24 +146,42 @@ def check_search(
 
 def check_plan(plan, network, batch_size):
     """Raise TypeError or ValueError unless a plan can be computed."""
-    check_positive_int(batch_size=batch_size, pp=plan.pp)
-    most = {'dp': batch_size, 'micro_batches': batch_size, 'chunks': math.inf}
-    most.update(zip(('tp', 'cp', 'ep'), network.limits))
-    for least, limits in ((1, most), (0, {'zero': 3, 'recompute': 2})):
+    depth = len(network.layers)
+    check_positive_int(batch_size=batch_size, pp=plan.pp, chunks=plan.chunks)
+    at_least_1 = dict.fromkeys(
+        ('dp', 'tp', 'cp', 'ep', 'micro_batches'), math.inf
+    )
+    for least, limits in ((1, at_least_1), (0, {'zero': 3, 'recompute': 2})):
         for name, limit in limits.items():
             values = onp.ravel(getattr(plan, name))
             check_integers(least, limit, **{name: values})
-    if plan.pp > len(network.layers):
+    if plan.pp > depth:
         raise ValueError(
-            'pp must be at most the number of layers, '
-            f'{len(network.layers)}, not {plan.pp}'
+            f'pp must be at most the number of layers, {depth}, not {plan.pp}'
         )
-    left = (onp.array(plan.chunks) > 1) * (plan.micro_batches % plan.pp)
+    check_chunks(plan, depth)
+    wholes = ('number of heads', 'pieces of a sequence', 'number of experts')
+    for axis, name, whole in zip(('tp', 'cp', 'ep'), wholes, network.divided):
+        for degree in onp.unique(getattr(plan, axis)).tolist():
+            check_divides(f'{axis} must divide the {name}', whole, degree)
+    parts = plan.dp * plan.ep * plan.micro_batches
+    for part in onp.unique(parts).tolist():
+        message = 'dp * ep * micro_batches must divide batch_size'
+        check_divides(message, batch_size, part)
+
+
+def check_chunks(plan, depth):
+    """Raise ValueError unless the chunks of a plan can take turns."""
+    if plan.chunks == 1:
+        return
+    if not 1 < plan.pp <= (depth + 2) // plan.chunks:
+        raise ValueError(
+            f'{depth} layers do not fill {plan.chunks} chunks on each of '
+            f'{plan.pp} devices: take fewer chunks'
+        )
+    left = onp.ravel(plan.micro_batches % plan.pp)
     if left.any():
         raise ValueError(
             'with more than one chunk, micro_batches must be a multiple of '
             f'pp, {plan.pp}, not {plan.micro_batches}'
         )
-    for ep in onp.ravel(plan.ep).tolist():
-        message = 'ep must divide the number of experts'
-        check_divides(message, network.limits[2], ep)

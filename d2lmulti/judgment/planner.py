@@ -4,6 +4,8 @@
 __all__ = ['gpt_network', 'Cluster', 'Degrees', 'plan_costs', 'Found', 'find_plans']
 
 # %% ../../notebooks/24_planner.ipynb #exported-imports
+import functools
+import itertools
 import math
 import typing
 import numpy as onp
@@ -22,6 +24,7 @@ class Layer(typing.NamedTuple):
     flops: float = 0  # of the forward pass
     kept: tuple = (0, 0, 0)  # for the backward pass
     again: tuple = (0, 0, 0)  # flops to compute again what is not kept
+    working: tuple = (0, 0, 0)  # kept only while its backward pass runs
     output: float = 0  # for the next layer
     summed: float = 0  # in the allreduces of a tensor group
     keys: float = 0  # keys and values, which go around the ring
@@ -35,19 +38,21 @@ class Network(typing.NamedTuple):
     first: Layer = Layer(calls=0)
     last: Layer = Layer(calls=0)
     tied: Layer = Layer(calls=0)
-    limits: tuple = (math.inf, 1, 1)  # largest tp, cp; number of experts
+    divided: tuple = (0, 1, 1)  # what tp, cp and ep must divide; 0: any
     each: tuple = (2, 2, 12)  # bytes of a parameter, its gradient and state
 
 # %% ../../notebooks/24_planner.ipynb #gpt-layer
-def kept_numbers(width, heads, length, choices=1):
+def kept_numbers(width, heads, length, choices=1, flash=False):
     """Return how many numbers a layer of a GPT keeps per sequence, with no,
     selective and full recomputation (Korthikanti et al. 2022)."""
     inputs, scores = length * width, heads * length ** 2
     kept = (7.5 + 9.5 * choices) * inputs
+    if flash:  # a logarithm in float32 for each query of each head
+        kept, scores = kept + 2 * heads * length, 0
     return kept + 2.5 * scores, kept, inputs
 
 def gpt_layer(num_params, width, heads, length, kv_heads=None,
-              num_experts=1, choices=1):
+              num_experts=1, choices=1, flash=True):
     """Return a layer of a GPT; an example is a sequence. `num_params`: of
     the layer with one expert. Raises TypeError or ValueError for invalid
     numbers."""
@@ -57,33 +62,41 @@ def gpt_layer(num_params, width, heads, length, kv_heads=None,
     expert = num_params * 2 / 3 * (num_experts > 1)
     scores = 4 * length ** 2 * width
     flops = 2 * length * (num_params + (choices - 1) * expert) + scores
-    inputs = length * width
+    inputs, anyway = length * width, flash * scores / 2
+    kept = kept_numbers(width, heads, length, choices, flash)
     return Layer(
         split=num_params - expert, experts=num_experts * expert,
-        flops=flops, kept=kept_numbers(width, heads, length, choices),
-        again=(0, scores, flops), output=inputs, summed=4 * inputs,
+        flops=flops, kept=kept,
+        again=(anyway, anyway or scores, flops + anyway),
+        working=tuple(kept[0] - numbers for numbers in kept),
+        output=inputs, summed=4 * inputs,
         keys=2 * inputs * kv_heads / heads,
         routed=choices * inputs * (num_experts > 1))
 
 # %% ../../notebooks/24_planner.ipynb #gpt-network
 def gpt_network(num_params, num_layers, width, heads, length, vocab_size,
-                tied=True, kv_heads=None, num_experts=1, choices=1):
+                tied=True, kv_heads=None, num_experts=1, choices=1,
+                flash=True, min_words=8_192):
     """Return a GPT. `num_params`: of all layers and the embedding, with one
-    expert; `tied`: the embedding also makes the scores (chapter 14). Raises
-    TypeError or ValueError for invalid numbers."""
+    expert; `tied`: the embedding also makes the scores (chapter 14);
+    `flash`: with FlashAttention; `min_words`: the fewest words of a sequence
+    on a device. Raises TypeError or ValueError for invalid numbers."""
     num_tables = 1 if tied else 2
-    check_gpt(num_params, num_layers, width, vocab_size, num_tables)
+    check_gpt(num_params, num_layers, width, vocab_size, num_tables,
+              min_words)
     words = vocab_size * width
     rest = num_params - words * num_tables
     layer = gpt_layer(rest / num_layers, width, heads, length, kv_heads,
-                      num_experts, choices)
+                      num_experts, choices, flash)
     table = Layer(split=words, calls=0)
-    scores = Layer(flops=2 * length * words, calls=0)
+    scores = Layer(flops=2 * length * words, calls=0,
+                   working=(2 * length * vocab_size,) * 3)  # in float32
+    pieces = math.gcd(length, max(1, length // min_words))
     return Network(
         (layer,) * num_layers, first=table,
         last=scores if tied else scores._replace(split=words),
         tied=table if tied else Layer(calls=0),
-        limits=(heads, length, num_experts))
+        divided=(math.gcd(heads, kv_heads or heads), pieces, num_experts))
 
 # %% ../../notebooks/24_planner.ipynb #cluster
 class Cluster(typing.NamedTuple):
@@ -98,7 +111,8 @@ class Cluster(typing.NamedTuple):
 
 class Degrees(typing.NamedTuple):
     """A plan: degrees of data, tensor, pipeline, context and expert
-    parallelism, and more. All but `pp` may be NumPy arrays: of many plans."""
+    parallelism, and more. All but `pp` and `chunks` may be NumPy arrays: of
+    many plans."""
     dp: int = 1
     tp: int = 1
     pp: int = 1
@@ -112,19 +126,25 @@ class Degrees(typing.NamedTuple):
 # %% ../../notebooks/24_planner.ipynb #stages
 def sum_layers(layers):
     """Return what several layers need, as one."""
-    return Layer(*[tuple(map(sum, zip(*values)))
-                   if isinstance(values[0], tuple) else sum(values)
-                   for values in zip(*layers)])
+    layers = [Layer(calls=0), *layers]
+    total = Layer(*[tuple(map(sum, zip(*values)))
+                    if isinstance(values[0], tuple) else sum(values)
+                    for values in zip(*layers)])
+    working = [layer.working for layer in layers]  # one at a time
+    return total._replace(working=tuple(map(max, zip(*working))))
 
-def make_stages(network, p):
-    """Return p stages, each as one layer; `output`: all that it sends."""
-    parts = [[*network.layers[own]]
-             for own in split_slices(len(network.layers), p)]
-    ends = [0, *[part[-1].output for part in parts[:-1]], 0]
+def make_stages(network, p, v=1):
+    """Return p stages: of each, its v chunks, each as one layer. `output`:
+    all that a chunk sends to the ones before and after it."""
+    pieces = split_slices(len(network.layers), p * v)
+    parts = [[*network.layers[own]] for own in pieces]
+    ends = [0, *[network.layers[own.stop - 1].output
+                 for own in pieces[:-1]], 0]
     parts[0].insert(0, network.first)
     parts[-1] += [network.last] + [network.tied] * (p > 1)
-    return [sum_layers(part)._replace(output=before + after)
-            for part, before, after in zip(parts, ends, ends[1:])]
+    chunks = [sum_layers(part)._replace(output=before + after)
+              for part, before, after in zip(parts, ends, ends[1:])]
+    return [chunks[s::p] for s in range(p)]
 
 # %% ../../notebooks/24_planner.ipynb #memory-bytes
 def held_bytes(num_params, k, zero, each=(2, 2, 12)):
@@ -134,96 +154,131 @@ def held_bytes(num_params, k, zero, each=(2, 2, 12)):
             for num_bytes, first in zip(each, (3, 2, 1))]
 
 def model_parts(stage, plan):
-    """Return (parameters of a device, how many devices hold the same)."""
-    holders = plan.dp * plan.cp
-    return [(stage.split / plan.tp + stage.whole, holders * plan.ep),
-            (stage.experts / plan.tp / plan.ep, holders)]
+    """Return (parameters of a device, the axes whose devices hold the same),
+    for all but the experts and for them; `stage`: as one layer."""
+    return [(stage.split / plan.tp + stage.whole, ('dp', 'cp', 'ep')),
+            (stage.experts / plan.tp / plan.ep, ('dp', 'cp'))]
+
+def extent(plan, axes):
+    """Return how many devices differ only on these axes."""
+    return math.prod(getattr(plan, axis) for axis in axes)
 
 def examples_of(plan, batch_size):
     """Return the examples of a micro-batch on a device, a fraction if they
     are split by context."""
     return batch_size / (plan.dp * plan.ep * plan.micro_batches * plan.cp)
 
-def memory_bytes(stage, s, plan, network, batch_size):
-    """Return the bytes that a device of stage s holds."""
+def memory_bytes(chunks, s, plan, network, batch_size):
+    """Return the bytes that a device of stage s holds, with these chunks."""
     p, v = plan.pp, plan.chunks
-    live = onp.where(v > 1, p + (p - 1 - 2 * s) / v, p - s)
+    live = p - s if v == 1 else p + (p - 1 - 2 * s) / v
     live = onp.minimum(plan.micro_batches, live)
-    kept = (onp.array(stage.kept)[plan.recompute] / plan.tp
-            * examples_of(plan, batch_size))
-    return live * kept * network.each[0] + sum(
-        sum(held_bytes(*part, plan.zero, network.each))
-        for part in model_parts(stage, plan))
+    largest = v * onp.max([chunk.kept for chunk in chunks], axis=0)
+    working = onp.max([chunk.working for chunk in chunks], axis=0)
+    kept = live * largest[plan.recompute] + working[plan.recompute]
+    held = sum(sum(held_bytes(num_params, extent(plan, axes), plan.zero,
+                              network.each))
+               for num_params, axes in model_parts(sum_layers(chunks), plan))
+    return held + (kept / plan.tp * examples_of(plan, batch_size)
+                   * network.each[0])
 
 # %% ../../notebooks/24_planner.ipynb #bytes-sent
-def data_bytes(stage, plan, each):
-    """Return what a device sends to sum gradients and gather parameters."""
-    param, grad, _ = each
-    m, zero = plan.micro_batches, plan.zero
-    sums = onp.where(zero >= 2, m, 1) * grad
-    gathers = onp.where(zero == 0, grad,
-                        onp.where(zero == 3, 2 * m, 1) * param)
-    return sum(numbers * (k - 1) / k * (sums + gathers)
-               for numbers, k in model_parts(stage, plan))
-
-def bytes_sent(stage, s, plan, network, batch_size):
-    """Return {axis: bytes} that a device of stage s sends in a step."""
+def bytes_sent(chunk, plan, network, batch_size):
+    """Return {axis: bytes} that a device sends in a step for a chunk."""
     t, c, e, full = plan.tp, plan.cp, plan.ep, plan.recompute == 2
     numbers = (network.each[0] * plan.micro_batches / t
                * examples_of(plan, batch_size))
+    return {'tp': numbers * chunk.summed * (t - 1) * (2 + full),
+            'cp': numbers * chunk.keys * ((3 + full) * (c - 1) + (c > 1)),
+            'ep': numbers * chunk.routed * (e - 1) / e * (4 + 2 * full),
+            'pp': numbers * chunk.output}
+
+def update_bytes(stage, is_end, plan, network):
+    """Return [(bytes, axes)] that a device of a stage, as one layer, sends
+    for its gradients and parameters; `is_end`: of the first or last one."""
+    (param, grad, _), t, m = network.each, plan.tp, plan.micro_batches
+    sums = onp.where(plan.zero >= 2, m, 1) * grad
+    gathers = onp.where(plan.zero == 0, grad,
+                        onp.where(plan.zero == 3, 2 * m, 1) * param)
     twice = network.tied.split / t + network.tied.whole  # on two stages
-    is_end = plan.pp > 1 and s in (0, plan.pp - 1)
-    return {
-        'dp': data_bytes(stage, plan, network.each),
-        'tp': (numbers * stage.summed * (t - 1) * (2 + full)
-               + stage.whole * 2 * (t - 1) / t * network.each[1]),
-        'pp': (numbers * stage.output * plan.chunks
-               + twice * network.each[1] * is_end),
-        'cp': numbers * stage.keys * ((3 + full) * (c - 1) + (c > 1)),
-        'ep': numbers * stage.routed * (e - 1) / e * (4 + 2 * full)}
+    return [*[(numbers * (1 - 1 / extent(plan, axes)) * (sums + gathers),
+               axes) for numbers, axes in model_parts(stage, plan)],
+            (stage.whole * 2 * (t - 1) / t * grad, ('tp',)),
+            (twice * grad * (is_end and plan.pp > 1), ('pp',))]
 
 # %% ../../notebooks/24_planner.ipynb #stage-seconds
-def axis_rates(plan, cluster):
-    """Return {axis: bytes per second}; the innermost axis first."""
-    rates, extent = {}, 1
-    for axis in ('tp', 'cp', 'ep', 'pp', 'dp'):
-        extent = extent * getattr(plan, axis)
-        rates[axis] = onp.where(extent <= cluster.node, cluster.inside,
-                                cluster.across)
-    return rates
+AXES = ('tp', 'cp', 'ep', 'pp', 'dp')
+PLACES = [axes for n in range(5, -1, -1)
+          for axes in itertools.combinations(AXES, n)]
 
-def stage_seconds(stage, sent, plan, cluster, batch_size):
-    """Return the seconds of a micro-batch, and those of the data axis."""
-    rates = axis_rates(plan, cluster)
-    flops = 3 * stage.flops + onp.array(stage.again)[plan.recompute]
-    exchange = sum(sent[axis] / rates[axis] for axis in sent if axis != 'dp')
+def fits_node(plan, inside, node):
+    """Return whether groups on the axes `inside` tile nodes, which the ranks
+    fill in order."""
+    size = extent(plan, inside)
+    alone = (size == extent(plan, AXES)) & (size <= node)
+    return (node % size == 0) | alone
+
+def rate_of(axes, inside, plan, cluster):
+    """Return the bytes per second among devices that differ on `axes`."""
+    outside = [axis for axis in axes if axis not in inside]
+    return onp.where(extent(plan, outside) > 1, cluster.across,
+                     cluster.inside)
+
+def chunk_seconds(chunk, inside, plan, network, cluster, batch_size):
+    """Return the seconds of a micro-batch in a chunk of layers."""
+    flops = 3 * chunk.flops + onp.array(chunk.again)[plan.recompute]
+    exchange = sum(size / rate_of((axis,), inside, plan, cluster)
+                   for axis, size in bytes_sent(chunk, plan, network,
+                                                batch_size).items())
     return (examples_of(plan, batch_size) * flops / plan.tp / cluster.flops
-            + exchange / plan.micro_batches + cluster.fixed * stage.calls,
-            sent['dp'] / rates['dp'])
+            + exchange / plan.micro_batches + cluster.fixed * chunk.calls)
 
 # %% ../../notebooks/24_planner.ipynb #plan-costs
+def place_seconds(stages, inside, plan, network, cluster, batch_size):
+    """Return the seconds of a step with the axes `inside` inside nodes."""
+    known = {chunk: chunk_seconds(chunk, inside, plan, network, cluster,
+                                  batch_size)
+             for chunk in {chunk for chunks in stages for chunk in chunks}}
+    times = [plan.chunks * functools.reduce(  # all wait for the largest
+        onp.maximum, [known[chunk] for chunk in chunks]) for chunks in stages]
+    ends = [sum(size / rate_of(axes, inside, plan, cluster)
+                for size, axes in update_bytes(
+                    sum_layers(chunks), s in (0, plan.pp - 1), plan, network))
+            for s, chunks in enumerate(stages)]
+    m, slowest = plan.micro_batches, functools.reduce(onp.maximum, times)
+    seconds = (m * slowest + (sum(times) - slowest) / plan.chunks
+               + functools.reduce(onp.maximum, ends))
+    work = (m * sum(times) + sum(ends)) * extent(plan, AXES) / plan.pp
+    return onp.where(fits_node(plan, inside, cluster.node),
+                     onp.maximum(seconds, work / cluster.at_once), math.inf)
+
+# %% ../../notebooks/24_planner.ipynb #plan-costs-of
 def plan_costs(network, cluster, plan, batch_size):
     """Return seconds per step, bytes of memory, and {axis: bytes sent}, of
-    the device that has most. Raises TypeError or ValueError."""
+    the device that has most; and which of `PLACES` is fastest: the axes that
+    lie inside nodes. Raises TypeError or ValueError."""
     check_plan(plan, network, batch_size)
-    stages = make_stages(network, plan.pp)
-    known, memory, most = {}, 0, {}
-    for s, stage in enumerate(stages):
-        if stage not in known:  # of equal stages, the first keeps most
-            sent = bytes_sent(stage, s, plan, network, batch_size)
-            known[stage] = stage_seconds(stage, sent, plan, cluster,
-                                         batch_size)
-            memory = onp.maximum(memory, memory_bytes(
-                stage, s, plan, network, batch_size))
-            most = {axis: onp.maximum(sent[axis], most.get(axis, 0))
-                    for axis in sent}
-    m, times = plan.micro_batches, [known[stage] for stage in stages]
-    slowest, last = map(onp.maximum.reduce, zip(*known.values()))
-    all_stages = sum(own for own, _ in times)
-    seconds = m * slowest + (all_stages - slowest) / plan.chunks + last
-    work = sum(m * own + data for own, data in times)
-    work = work * plan.dp * plan.tp * plan.cp * plan.ep
-    return onp.maximum(seconds, work / cluster.at_once), memory, most
+    stages = make_stages(network, plan.pp, plan.chunks)
+    memory, most, seen = 0, dict.fromkeys(AXES, 0), set()
+    for s, chunks in enumerate(stages):
+        if (*chunks, s == plan.pp - 1) in seen:  # the first keeps most
+            continue
+        seen.add((*chunks, s == plan.pp - 1))
+        memory = onp.maximum(memory, memory_bytes(chunks, s, plan, network,
+                                                  batch_size))
+        sent = dict.fromkeys(AXES, 0)
+        for chunk in chunks:
+            for axis, size in bytes_sent(chunk, plan, network,
+                                         batch_size).items():
+                sent[axis] = sent[axis] + size
+        for size, axes in update_bytes(sum_layers(chunks), s in (
+                0, plan.pp - 1), plan, network):
+            sent[axes[0]] = sent[axes[0]] + size
+        most = {axis: onp.maximum(sent[axis], most[axis]) for axis in AXES}
+    seconds = onp.stack([place_seconds(
+        stages, inside, plan, network, cluster, batch_size)
+        for inside in PLACES])
+    return seconds.min(axis=0), memory, most, seconds.argmin(axis=0)
 
 # %% ../../notebooks/24_planner.ipynb #found-plan
 class Found(typing.NamedTuple):
@@ -232,6 +287,7 @@ class Found(typing.NamedTuple):
     memory: float  # bytes on the device that has most
     plan: Degrees
     sent: dict  # {axis: bytes per step}
+    inside: tuple  # the axes that lie inside nodes
 
 # %% ../../notebooks/24_planner.ipynb #find-plans
 def write_as_products(n, num_factors):
@@ -242,24 +298,25 @@ def write_as_products(n, num_factors):
             for rest in write_as_products(n // d, num_factors - 1)]
 
 def list_plans(network, num_devices, batch_size, recompute, chunks):
-    """Return {stages: array of plans}, a row for each one."""
-    most = (batch_size, network.limits[0], len(network.layers),
-            *network.limits[1:])
-    rows = {}
-    for degrees in write_as_products(num_devices, 5):
-        own, rest = divmod(batch_size, degrees[0] * degrees[4])
-        if rest or any(d > limit for d, limit in zip(degrees, most)):
+    """Return {(stages, chunks): array of plans}, a row for each one."""
+    depth, rows = len(network.layers), {}
+    kept = network.layers[0].kept
+    kinds = [kind for kind in recompute
+             if kind != 1 or kept[0] != kept[1]]  # FlashAttention: no scores
+    for dp, tp, pp, cp, ep in write_as_products(num_devices, 5):
+        own, rest = divmod(batch_size, dp * ep)
+        if rest or pp > depth or any(whole % d for whole, d in zip(
+                network.divided, (tp, cp, ep))):
             continue
-        if network.limits[2] % degrees[4]:  # equally many on each device
-            continue
-        p = degrees[2]
-        allowed = [v for v in chunks
-                   if v == 1 or 1 < p <= len(network.layers) // v]
-        rows.setdefault(p, []).extend(
-            (*degrees, zero, m, kind, v) for m in range(1, own + 1)
-            if own % m == 0 for zero in range(4) for kind in recompute
-            for v in allowed if v == 1 or m % p == 0)
-    return {p: onp.array(table) for p, table in rows.items() if table}
+        for v in chunks:
+            if v > 1 and not 1 < pp <= (depth + 2) // v:
+                continue
+            rows.setdefault((pp, v), []).extend(
+                (dp, tp, pp, cp, ep, zero, m, kind, v)
+                for m in range(1, own + 1) if own % m == 0
+                if v == 1 or m % pp == 0
+                for zero in range(4) for kind in kinds)
+    return {key: onp.array(table) for key, table in rows.items() if table}
 
 # %% ../../notebooks/24_planner.ipynb #find-plans-sorted
 def find_plans(network, cluster, num_devices, batch_size,
@@ -271,17 +328,21 @@ def find_plans(network, cluster, num_devices, batch_size,
     check_search(network, cluster, num_devices, batch_size, recompute,
                  chunks, most)
     found = []
-    for p, rows in list_plans(network, num_devices, batch_size, recompute,
-                              chunks).items():
-        plans = Degrees(*rows.T)._replace(pp=p)
+    for (p, v), rows in list_plans(network, num_devices, batch_size,
+                                   recompute, chunks).items():
+        plans = Degrees(*rows.T)._replace(pp=p, chunks=v)
         costs = plan_costs(network, cluster, plans, batch_size)
-        seconds, memory, *sent = [onp.broadcast_to(array, len(rows)) for array
-                                  in (*costs[:2], *costs[2].values())]
+        seconds, memory, places, *sent = [
+            onp.broadcast_to(array, len(rows))
+            for array in (*costs[:2], costs[3], *costs[2].values())]
         order = onp.lexsort((*rows.T[::-1], onp.float32(memory),
                              onp.float32(seconds)))  # without rounding
         for i in order[memory[order] <= cluster.memory][:most]:
             own = [float(array[i]) for array in (seconds, memory, *sent)]
-            found.append(Found(*own[:2], Degrees(*rows[i].tolist()),
-                               dict(zip(costs[2], own[2:]))))
+            plan = Degrees(*rows[i].tolist())
+            inside = tuple(axis for axis in PLACES[places[i]]
+                           if getattr(plan, axis) > 1)
+            found.append(Found(*own[:2], plan,
+                               dict(zip(costs[2], own[2:])), inside))
     return sorted(found, key=lambda each: (
         *onp.float32(each[:2]), each.plan))[:most]

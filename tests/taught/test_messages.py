@@ -1050,7 +1050,14 @@ find_plans(gpt, cluster_of_2, 4, 4, chunks=(1, 0))
 find_plans(gpt, cluster_of_2, 4, 4, most=0)
     ValueError: most must be at least 1, not 0
 plan_costs(gpt, cluster_of_2, Degrees(dp=5), 4)
-    ValueError: dp must be from 1 to 4, not 5
+    ValueError: dp * ep * micro_batches must divide batch_size, 4, but 5 does
+    not
+plan_costs(gpt, cluster_of_2, Degrees(2, micro_batches=3), 4)
+    ValueError: dp * ep * micro_batches must divide batch_size, 4, but 6 does
+    not
+plan_costs(gpt, cluster_of_2, Degrees(pp=2, chunks=3, micro_batches=2), 4)
+    ValueError: 2 layers do not fill 3 chunks on each of 2 devices: take fewer
+    chunks
 plan_costs(gpt, cluster_of_2, Degrees(dp=0.5), 4)
     TypeError: dp must hold integers, not float64
 plan_costs(gpt, cluster_of_2, Degrees(zero=4), 4)
@@ -1058,13 +1065,13 @@ plan_costs(gpt, cluster_of_2, Degrees(zero=4), 4)
 plan_costs(gpt, cluster_of_2, Degrees(chunks=0), 4)
     ValueError: chunks must be at least 1, not 0
 plan_costs(gpt, cluster_of_2, Degrees(tp=3), 4)
-    ValueError: tp must be from 1 to 2, not 3
+    ValueError: tp must divide the number of heads, 2, but 3 does not
 plan_costs(gpt, cluster_of_2, Degrees(ep=0), 4)
-    ValueError: ep must be from 1 to 4, not 0
+    ValueError: ep must be at least 1, not 0
 plan_costs(gpt, cluster_of_2, Degrees(ep=3), 4)
     ValueError: ep must divide the number of experts, 4, but 3 does not
 plan_costs(dense, cluster_of_2, Degrees(ep=onp.array([1, 2])), 4)
-    ValueError: ep must be 1, not 2
+    ValueError: ep must divide the number of experts, 1, but 2 does not
 plan_costs(gpt, cluster_of_2, Degrees(pp=3), 4)
     ValueError: pp must be at most the number of layers, 2, not 3
 plan_costs(gpt, cluster_of_2, Degrees(pp=2, micro_batches=3, chunks=2), 4)

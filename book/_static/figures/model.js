@@ -89,15 +89,18 @@ MODEL.planCosts = (network, batch, [dp, tp, pp, cp, zero, m, kind]) => {
   const table = words * width, layer = (all - table * (2 - tied)) / depth;
   const inputs = length * width, scores = 4 * length * inputs;
   const forward = 2 * length * layer + scores, full = kind == 2;
-  const kept = 2 * [17 * inputs + 2.5 * heads * length ** 2, 17 * inputs,
-                    inputs][kind];
-  const share = batch / dp / m / cp / tp, k = dp * cp, moved = 2 * m * share;
-  const rate = extent => extent > 8 ? 50e9 : 450e9;
-  const firsts = [...new Set([0, 1, depth % pp, pp - 1])]
-    .filter(s => s < pp).sort((a, b) => a - b); // of equal stages
-  const most = Array(7).fill(0);
-  let all_stages = 0;
-  firsts.forEach((s, i) => {
+  const all_kept = 17 * inputs + 2 * heads * length;
+  const kept = 2 * [all_kept, all_kept, inputs][kind];
+  const again = scores / 2 + (full ? forward : 0);
+  const share = batch / dp / m / cp / tp, k = dp * cp;
+  const degrees = {tp, cp, pp, dp}, axes = Object.keys(degrees);
+  const extent = names => names.reduce((n, name) => n * degrees[name], 1);
+  const chosen = axes.reduce((sets, axis) => [
+    ...sets, ...sets.map(set => [...set, axis])], [[]]);
+  const places = chosen.filter(inside => 8 % extent(inside) == 0
+    || extent(inside) == extent(axes) && extent(axes) <= 8);
+  const moved = 2 * m * share, most = Array(5).fill(0);
+  const stages = Array.from({length: pp}, (_, s) => {
     const own = Math.floor(depth / pp) + (s < depth % pp);
     const last = s == pp - 1, twice = tied && pp > 1 && (last || s == 0);
     const held = (own * layer + table * (
@@ -105,34 +108,45 @@ MODEL.planCosts = (network, batch, [dp, tp, pp, cp, zero, m, kind]) => {
     const sent = [
       held * (k - 1) / k * 2 * [2, 2, m + 1, 3 * m][zero],
       moved * own * 4 * inputs * (tp - 1) * (2 + full),
-      moved * inputs * ((s > 0) + !last) + twice * 2 * table / tp,
+      moved * inputs * ((s > 0) + !last),
       moved * own * 2 * inputs * keys / heads
         * ((3 + full) * (cp - 1) + (cp > 1))];
-    const flops = own * (3 * forward + [0, scores, forward][kind])
-      + last * 6 * length * table;
-    const time = share * flops / (0.554 * 989e12) + (sent[1] / rate(tp)
-      + sent[3] / rate(tp * cp) + sent[2] / rate(tp * cp * pp)) / m;
-    const memory = own * kept * share * Math.min(m, pp - s)
+    const home = twice * 2 * table / tp;
+    const flops = own * (3 * forward + again) + last * 6 * length * table;
+    const working = Math.max(own && 2 * all_kept - kept,
+                             last && 4 * length * words);
+    const memory = share * (own * kept * Math.min(m, pp - s) + working)
       + held * [2, 2, 12].reduce(
         (sum, bytes, j) => sum + bytes / (zero >= 3 - j ? k : 1), 0);
-    all_stages += time * ((firsts[i + 1] ?? pp) - s);
-    [time, sent[0] / rate(k * tp * pp), memory, ...sent].forEach(
+    [memory, sent[0], sent[1], sent[2] + home, sent[3]].forEach(
       (x, j) => most[j] = Math.max(most[j], x));
+    return [share * flops / (0.554 * 989e12), sent, home];
   });
-  return [(m - 1) * most[0] + all_stages + most[1],
-          ...most.slice(2).map(bytes => bytes / 1e9)];
+  const seconds = places.map(inside => {
+    const rate = (...names) => extent(names.filter(
+      name => !inside.includes(name))) > 1 ? 50e9 : 450e9;
+    const times = stages.map(([compute, sent]) => compute + (
+      sent[1] / rate('tp') + sent[3] / rate('cp') + sent[2] / rate('pp')) / m);
+    const ends = stages.map(([, sent, home]) =>
+      sent[0] / rate('dp', 'cp') + home / rate('pp'));
+    return (m - 1) * Math.max(...times) + Math.max(...ends)
+      + times.reduce((sum, time) => sum + time, 0);
+  });
+  return [Math.min(...seconds), ...most.map(bytes => bytes / 1e9)];
 };
 
 MODEL.plans = (network, k, batch, gigabytes) => {
-  const [, depth, , heads, length] = NETWORKS[network], best = {};
+  const [, depth, , heads, length, , , keys] = NETWORKS[network];
+  const best = {}, pieces = Math.max(1, Math.floor(length / 8192));
   const factors = n => Array.from({length: n}, (_, i) => i + 1)
     .filter(i => n % i == 0);
   for (const dp of factors(k)) for (const tp of factors(k / dp))
     for (const pp of factors(k / dp / tp)) {
       const cp = k / dp / tp / pp;
-      if (batch % dp || tp > heads || pp > depth || cp > length) continue;
+      if (batch % dp || heads % tp || keys % tp || pp > depth || pieces % cp
+          || length % cp) continue;
       for (const m of factors(batch / dp)) for (const zero of [0, 1, 2, 3])
-        for (const kind of [0, 1, 2]) {
+        for (const kind of [0, 2]) {
           const plan = [dp, tp, pp, cp, zero, m, kind];
           const [seconds, memory] = MODEL.planCosts(network, batch, plan);
           const old = best[[tp, pp]] ?? [Infinity];
