@@ -14,3 +14,19 @@ def hidden_enough_micro_batches(rng, answer, solution):
         waits = (p - 1) / v
         m = int(rng.randint(1, 300)) - rng.uniform(0.2, 0.8)
         assert_same(answer, solution, p, v, waits / (waits + m))
+
+
+def hidden_split_groups(rng, answer, solution):
+    for _ in range(8):
+        group, node = int(rng.randint(1, 20)), int(rng.randint(1, 20))
+        k = group * int(rng.randint(1, 30))
+        assert_same(answer, solution, k, group, node)
+
+
+def hidden_score_bytes(rng, answer, solution):
+    for _ in range(6):
+        tp = int(2 ** rng.randint(0, 4))
+        length = int(rng.randint(1, 9_999))
+        heads = tp * int(rng.randint(1, 9))
+        n = int(rng.randint(1, 9))
+        assert_same(answer, solution, n, length, heads, tp)

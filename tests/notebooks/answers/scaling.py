@@ -162,23 +162,3 @@ WRONG[0] += [
         'a shard of 1000',
     ),
 ]
-WRONG[3] += [
-    (
-        """def enough_micro_batches(p, v, bubble):
-    step = p if v > 1 else 1
-    m = math.ceil((p - 1) * (1 - bubble) / bubble / v)
-    return max(1, step * math.ceil(m / step))
-""",
-        'with 13 micro-batches',
-    ),
-    (
-        """def enough_micro_batches(p, v, bubble):
-    step = p if v > 1 else 1
-    for m in range(step, 5000, step):
-        if (p - 1) / (v * m + p - 1) <= bubble:
-            return m
-    return 5000
-""",
-        'with 5000 micro-batches',
-    ),
-]
