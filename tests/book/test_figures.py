@@ -102,7 +102,7 @@ def test_a_step_adds_up_and_waits_for_the_slowest():
     assert uneven[1] == pytest.approx(0.1 * 2.07 * 0.256, rel=0.1)
 
 
-def test_a_published_run_has_as_many_examples_as_chapter_24_says():
+def test_a_published_run_has_as_many_examples_as_chapter_25_says():
     """Its seconds per example, times them, are those of its step."""
     per_example = {
         'ResNet-50': 16 * 60 / 1.28e6,
