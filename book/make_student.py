@@ -33,6 +33,11 @@ PARTS = (
     'pyproject.toml',
     'samestep',
 )
+# What a chapter reads of our measurements, and the page about it.
+MEASURED = [
+    f'benchmarks/results/{name}'
+    for name in ('h100.json', 'h200.json', 'GPU_OR_CPU.md')
+]
 # Of what reads notebooks: what a student runs, and what that needs.
 CHECKS = (
     '__init__',
@@ -79,6 +84,9 @@ def make_student(folder):
         for page in re.findall(r'\]\(\.\./(book/\w+\.md)', path.read_text()):
             (folder / 'book').mkdir(exist_ok=True)
             shutil.copy(ROOT / page, folder / page)
+    for result in MEASURED:
+        (folder / result).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / result, folder / result)
     (folder / 'chapters').mkdir()
     for name in CHECKS:
         shutil.copy(ROOT / 'chapters' / f'{name}.py', folder / 'chapters')

@@ -19,7 +19,10 @@ PARTS = {
     'IV. Networks that do not fit': range(15, 19),
     'V. Many machines': range(19, 21),
     'VI. Other frameworks': range(21, 23),
-    'VII. Judgment': range(23, 27),
+    'VII. Judgment': range(23, 28),
+=======
+    'VII. Judgment': range(23, 28),
+>>>>>>> fa4c82f (fixup! Add chapter 27, GPU or CPU?: three prices, where the lines cross, and what decides)
 }
 
 

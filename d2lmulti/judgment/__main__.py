@@ -1,4 +1,4 @@
-"""The game of the last chapter: python -m d2lmulti.judgment play NAME."""
+"""The game of the chapter of bugs: python -m d2lmulti.judgment play NAME."""
 
 from .bugs import ROOMS, in_numpy
 from .game import run_game
