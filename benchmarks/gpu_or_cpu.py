@@ -4,8 +4,8 @@
 
 needs PyTorch and torchvision for the GPU, and no other file of the project;
 it takes two minutes. Each time is [median, least, most] seconds of the
-rounds; the GPU has finished on both sides of the clock. What stands for
-itself in results/GPU_OR_CPU.md is not repeated here.
+rounds; the GPU has finished on both sides of the clock.
+results/GPU_OR_CPU.md says what each section is.
 """
 
 import contextlib
