@@ -257,7 +257,7 @@ def test_it_has_nothing_of_the_instructors(edition):
     assert {path.name for path in edition.iterdir()} == {
         *make_student.PARTS,
         *(path.name for path in (ROOT / 'book' / 'student').iterdir()),
-        *('book', 'chapters', 'img', 'notebooks'),
+        *('benchmarks', 'book', 'chapters', 'img', 'notebooks'),
     }
     linked = set()
     for name in NAMES:
@@ -265,6 +265,10 @@ def test_it_has_nothing_of_the_instructors(edition):
         linked |= {*re.findall(r'\]\(\.\./(book/\w+\.md)', text)}
     found = {str(p.relative_to(edition)) for p in edition.glob('book/*')}
     assert found == linked and 'book/teaching.md' not in found
+    measured = [p for p in edition.glob('benchmarks/**/*') if p.is_file()]
+    assert {str(p.relative_to(edition)) for p in measured} == {
+        *make_student.MEASURED
+    }
     for folder in ('img', 'notebooks'):
         assert not [*(edition / folder).rglob('*.py')]
     asked = {cell.source for n in NAMES for cell in secrets_of(n)}

@@ -7,7 +7,7 @@ import pytest
 from chapters import ROOT, path_of
 from chapters.cells import code_cells, plain, read_chapter
 
-CELLS = 'imports', 'data', 'prices', 'formula', 'crossing'
+CELLS = 'imports', 'data', 'products', 'prices', 'formula', 'crossing'
 
 
 @pytest.fixture(scope='module')
