@@ -105,6 +105,9 @@ SOLUTIONS = collections.defaultdict(
                 'only the absolute value is used'
             )
         },
+        '27_gpu_or_cpu 3': {
+            '0 -> -1': 'only the larger of it and the seconds counts'
+        },
     },
 )
 
