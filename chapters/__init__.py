@@ -20,9 +20,6 @@ PARTS = {
     'V. Many machines': range(19, 21),
     'VI. Other frameworks': range(21, 23),
     'VII. Judgment': range(23, 28),
-=======
-    'VII. Judgment': [23, 24, 25, 27],
->>>>>>> 0ebb40a (Give students what chapter 27 reads, and test it)
 }
 
 
