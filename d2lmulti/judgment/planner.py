@@ -218,7 +218,7 @@ def fits_node(plan, inside, node):
     alone = (size == extent(plan, AXES)) & (size <= node)
     return (node % size == 0) | alone
 
-def rate_of(axes, inside, plan, cluster):
+def link_rate(axes, inside, plan, cluster):
     """Return the bytes per second among devices that differ on `axes`."""
     outside = [axis for axis in axes if axis not in inside]
     return onp.where(extent(plan, outside) > 1, cluster.across,
@@ -227,7 +227,7 @@ def rate_of(axes, inside, plan, cluster):
 def chunk_seconds(chunk, inside, plan, network, cluster, batch_size):
     """Return the seconds of a micro-batch in a chunk of layers."""
     flops = 3 * chunk.flops + onp.array(chunk.again)[plan.recompute]
-    exchange = sum(size / rate_of((axis,), inside, plan, cluster)
+    exchange = sum(size / link_rate((axis,), inside, plan, cluster)
                    for axis, size in bytes_sent(chunk, plan, network,
                                                 batch_size).items())
     return (examples_of(plan, batch_size) * flops / plan.tp / cluster.flops
@@ -241,7 +241,7 @@ def place_seconds(stages, inside, plan, network, cluster, batch_size):
              for chunk in {chunk for chunks in stages for chunk in chunks}}
     times = [plan.chunks * functools.reduce(  # all wait for the largest
         onp.maximum, [known[chunk] for chunk in chunks]) for chunks in stages]
-    ends = [sum(size / rate_of(axes, inside, plan, cluster)
+    ends = [sum(size / link_rate(axes, inside, plan, cluster)
                 for size, axes in update_bytes(
                     sum_layers(chunks), s in (0, plan.pp - 1), plan, network))
             for s, chunks in enumerate(stages)]

@@ -228,7 +228,8 @@ def points():
             RNG.choice(['none', 'selective', 'full']),
         ]
         yield 'memory', arguments, model.memory(*arguments)
-        arguments = [RNG.choice(list(model.NETWORKS)), *plan_at_random()]
+        network = RNG.choice(list(model.NETWORKS))
+        arguments = [network, *plan_at_random(network)]
         yield 'planCosts', arguments, model.plan_costs(*arguments)
         arguments = [
             *(RNG.choice(['none', 'scale', 'missing']), drawn(1e-9, 1)),
@@ -238,13 +239,20 @@ def points():
         yield 'rounding', arguments, [error, bound, *errors]
 
 
-def plan_at_random():
-    """Return a minibatch and a plan for it."""
-    dp, cp, m = (2 ** RNG.randint(0, 5) for _ in range(3))
-    tp = 2 ** RNG.randint(0, 4)  # every network has as many heads
+def plan_at_random(network):
+    """Return a minibatch and a legal plan for it."""
+    _, _, _, heads, length, _, _, keys = model.NETWORKS[network]
+    dp, m = (2 ** RNG.randint(0, 5) for _ in range(2))
+    tp = RNG.choice(divisors(math.gcd(heads, keys)))
+    cp = RNG.choice(divisors(max(1, length // 8_192)))
     pp = RNG.randint(1, 32)
     batch = dp * m * RNG.randint(1, 9)
     return batch, [dp, tp, pp, cp, RNG.randint(0, 3), m, RNG.randint(0, 2)]
+
+
+def divisors(n):
+    """Return all whole numbers that divide n."""
+    return [i for i in range(1, n + 1) if n % i == 0]
 
 
 @pytest.mark.parametrize(

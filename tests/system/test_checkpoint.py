@@ -620,6 +620,7 @@ OPTIONS = {  # with another value, and the setting that the message names
     'speed': (3, 'speeds'),
     'adapt': (True, 'adapt'),
     'net': (lambda X, params: 2 * d2lmulti.lenet(X, params), 'tried loss'),
+    'init': (lambda seed: d2lmulti.init_params(seed + 1), 'tried loss'),
     'loss': (larger_loss, 'tried loss'),
     'update': (momentum, 'tried update'),
     'num_micro_batches': (2, 'num_micro_batches'),
@@ -629,8 +630,6 @@ OPTIONS = {  # with another value, and the setting that the message names
 FREE = {  # what changes nothing of the training, or says that it may change
     'num_epochs': 3,
     'checkpoints': None,
-    # Numbers that the checkpoint replaces; other shapes are refused above.
-    'init': lambda seed: d2lmulti.init_params(seed + 1),
     'evaluate': lambda *_: 0.5,
     'elastic': True,
     'keep_every': 2,

@@ -493,7 +493,7 @@ def train_counted(store, name, folder):
 
     d2lmulti.cluster.cluster.worker_rows = note
     train(store, name, folder, elastic=True, num_devices=number,
-          init=tiny_init, net=tiny_net)
+          checkpoint_every=3, init=tiny_init, net=tiny_net)
     d2lmulti.cluster.cluster.worker_rows = original
     onp.savez(f'{path}/rows-{store.rank}.npz', *taken)
 
@@ -1066,7 +1066,6 @@ OPTIONS = {
 }
 FREE = {  # change no step: how long, what is written, what is measured
     'num_epochs': 3,
-    'checkpoint_every': 3,
     'keep_every': 1,
     'evaluate': lambda *args: 0.5,
     'elastic': True,

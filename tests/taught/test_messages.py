@@ -916,8 +916,8 @@ check_same_start(TwoWorkers(0), state, plan)
     of the same shapes in all; here they are [[2]]
 check_same_start(TwoWorkers(1), state, plan)
     ValueError: the workers were started with different arguments: only
-    num_devices and speed may differ; here they are {"checkpoint_every": 1,
-    "num_epochs": 1, "shapes": [[2]]}
+    num_devices and speed may differ; here they are {"num_epochs": 1,
+    "shapes": [[2]]}
 check_same_start(TwoWorkers(2), state, plan)
     ValueError: the workers found different checkpoints in FOLDER: give a
     folder that all hosts share
@@ -946,7 +946,14 @@ save_checkpoint(file, Checkpoint([w]))
 read_whole(folder)
     ValueError: FOLDER is not a file
 read_whole(absent)
-    ValueError: FOLDER/absent cannot be read (No such file or directory)
+    ValueError: FOLDER/absent is gone
+read_whole(loop)
+    OSError: [Errno 40] FOLDER/loop cannot be read (Too many levels of symbolic
+    links), and may be whole: get permission to read it or repair the disk; to
+    resume from an earlier one, move it away
+check_start(not_finite, plan)
+    FloatingPointError: params[0], of shape (1,), is not finite before the
+    first step: init has returned it
 read_whole(file)
     ValueError: FOLDER/file is not a checkpoint
 read_whole(damaged)
@@ -1288,6 +1295,7 @@ MADE = {
     'mesh_params': make_mesh,
     'short_params': lambda: make_mesh(1),
     'state': lambda: d2lmulti.Checkpoint([], settings=SETTINGS),
+    'not_finite': lambda: d2lmulti.Checkpoint([np.array([onp.nan])]),
 }
 
 
@@ -1295,6 +1303,12 @@ MADE = {
 def make_file(folder):
     (folder / 'file').write_text('text')
     return folder / 'file'
+
+
+def make_loop(folder):
+    path = folder / 'loop'
+    path.symlink_to(path)
+    return path
 
 
 def make_damaged(folder):
@@ -1316,6 +1330,7 @@ IN_FOLDER = {
     'absent': lambda folder: folder / 'absent',
     'file': make_file,
     'damaged': make_damaged,
+    'loop': make_loop,
     'written': make_written,
     'plan': lambda folder: resume.Plan(
         1, 0.1, None, False, False, False, folder, 1, None, {}

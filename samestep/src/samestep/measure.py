@@ -73,10 +73,14 @@ def check_shapes(replicas, right):
             )
 
 
+class NothingMoves(ValueError):
+    """A step cannot be judged: it moves nothing further than its rounding."""
+
+
 def check_that_it_moves(moved):
-    """Raise ValueError if no array has moved further than rounding hides."""
+    """Raise NothingMoves if no array has moved further than rounding hides."""
     if not moved:
-        raise ValueError(
+        raise NothingMoves(
             'nothing moves further than its rounding, so nothing can be '
             'judged: take a learning rate that is not 0, and larger; or '
             'compare gradients'
