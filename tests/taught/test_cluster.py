@@ -1053,6 +1053,7 @@ OPTIONS = {
     'seed': (1, 2, 'seed'),
     'data': (data_with(change_X=0.01), data_with(change_y=1), 'data'),
     'init': (other_init, lambda seed: tiny_init(seed + 1), 'tried loss'),
+    'checkpoint_every': (3, 5, 'checkpoint_every'),
     'schedule': (lambda step: 0.1, lambda step: 0.3, 'schedule'),
     'speed': (3.0, 5.0, 'speeds'),
     'net': (make_net(), make_net(0.3), 'tried loss'),
