@@ -17,8 +17,7 @@ from typing import Any, Callable, Mapping
 
 import numpy as np
 
-from samestep import same_step
-from samestep.measure import NothingMoves
+from samestep import NothingMoves, same_step
 
 WRONG_GUESS = 5  # points
 MEASUREMENTS = {  # name: (points, what the player learns)

@@ -3,7 +3,6 @@
 import builtins
 import dataclasses
 import errno
-import inspect
 import io
 import itertools
 import multiprocessing
@@ -33,7 +32,7 @@ from mxnet import autograd, np, npx
 import d2lmulti
 from d2lbase import files
 from d2lmulti import checkpoint as module
-from d2lmulti import checkpoint_files, resume
+from d2lmulti import checkpoint_files
 from d2lmulti.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 
 
@@ -586,100 +585,6 @@ def test_an_error_of_the_disk_is_told_as_it_is(tmp_path, monkeypatch):
         save_checkpoint(tmp_path, some())
     assert caught.value.errno == errno.ENOSPC
     assert list(tmp_path.iterdir()) == []
-
-
-# Every option of `train_on_cluster`: what a checkpoint says to another one.
-
-
-def larger_loss(scores, y):
-    return 2 * d2lmulti.loss(scores, y)
-
-
-def momentum(params, grads, state, lr):
-    if not state:
-        state += [np.zeros_like(param) for param in params]
-    for param, grad, velocity in zip(params, grads, state):
-        velocity[:] = 0.9 * velocity + grad
-        param -= lr * velocity
-
-
-def half_of_the_data():
-    X, y, X_test, y_test = d2lmulti.read_fashion_mnist()
-    return X[1:151], y[1:151], X_test[:64], y_test[:64]
-
-
-OPTIONS = {  # with another value, and the setting that the message names
-    'num_devices': (1, 'devices'),
-    'batch_size': (16, 'batch_size'),
-    'lr': (0.1, 'lr'),
-    'seed': (1, 'seed'),
-    'data': (half_of_the_data, 'data'),
-    'checkpoint_every': (3, 'checkpoint_every'),
-    'schedule': (lambda step: 0.1, 'schedule'),
-    'deterministic': (True, 'deterministic'),
-    'speed': (3, 'speeds'),
-    'adapt': (True, 'adapt'),
-    'net': (lambda X, params: 2 * d2lmulti.lenet(X, params), 'tried loss'),
-    'init': (lambda seed: d2lmulti.init_params(seed + 1), 'tried loss'),
-    'loss': (larger_loss, 'tried loss'),
-    'update': (momentum, 'tried update'),
-    'num_micro_batches': (2, 'num_micro_batches'),
-    'max_norm': (0.01, 'max_norm'),
-    'count': (lambda y: 2 * len(y), 'tried loss'),
-}
-FREE = {  # what changes nothing of the training, or says that it may change
-    'num_epochs': 3,
-    'checkpoints': None,
-    'evaluate': lambda *_: 0.5,
-    'elastic': True,
-    'keep_every': 2,
-}
-
-
-def test_the_table_has_every_option():
-    named = inspect.signature(d2lmulti.train_on_cluster).parameters
-    more = inspect.signature(d2lmulti.cluster.cluster.cluster_step).parameters
-    ours = [name for name, p in more.items() if p.kind is p.KEYWORD_ONLY]
-    assert {*OPTIONS, *FREE} == {*named, *ours} - {'options'}
-
-
-def assert_option_is_compared(folder, option):
-    """If it is new, if it is gone, and if it is another."""
-    value, setting = OPTIONS[option]
-    with_it = {option: value() if option == 'data' else value}
-    for name, first, second in (('new', {}, with_it), ('gone', with_it, {})):
-        place = folder / name
-        small_training(place, **{'num_epochs': 1, **first})
-        with pytest.raises(ValueError, match=f'written with {setting} = '):
-            small_training(place, **{'num_epochs': 2, **second})
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize('option', OPTIONS)
-def test_an_option_that_is_new_or_gone_is_refused(tmp_path, option):
-    assert_option_is_compared(tmp_path, option)
-
-
-@pytest.mark.ci
-def test_free_options_may_change(tmp_path):
-    small_training(tmp_path, num_epochs=1)
-    for option in FREE.keys() - {'checkpoints'}:
-        small_training(tmp_path, **{option: FREE[option]})
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize('option', ['max_norm', 'adapt', 'checkpoint_every'])
-def test_an_option_that_is_not_compared_is_noticed(
-    tmp_path, monkeypatch, option
-):
-    settings = resume.Training.settings
-
-    def without(*args):
-        return {n: v for n, v in settings(*args).items() if n != option}
-
-    monkeypatch.setattr(resume.Training, 'settings', without)
-    with pytest.raises(pytest.fail.Exception):
-        assert_option_is_compared(tmp_path, option)
 
 
 @pytest.mark.parametrize('resumed', [False, True])

@@ -1078,6 +1078,12 @@ BEFORE_AND_NOW = [
     ),
     ('max_norm', {}, {'max_norm': 0.01}),
     ('max_norm', {'max_norm': 0.01}, {}),
+    *(
+        pytest.param(name, before, now, marks=pytest.mark.ci)
+        for name, (one, *_) in OPTIONS.items()
+        for before, now in (({}, {name: one}), ({name: one}, {}))
+        if name != 'max_norm'
+    ),
 ]
 
 
@@ -1099,6 +1105,21 @@ def test_an_option_that_is_new_gone_or_changed_is_refused(
     tmp_path, name, before, now
 ):
     assert_options_count(tmp_path, name, before, now)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize('name', ['max_norm', 'adapt', 'checkpoint_every'])
+def test_an_option_that_is_not_compared_is_noticed(
+    tmp_path, monkeypatch, name
+):
+    settings = resume.Training.settings
+
+    def without(*args):
+        return {n: v for n, v in settings(*args).items() if n != name}
+
+    monkeypatch.setattr(resume.Training, 'settings', without)
+    with pytest.raises(pytest.fail.Exception):
+        assert_options_count(tmp_path, name, {}, {name: OPTIONS[name][0]})
 
 
 def test_each_option_counts_or_changes_no_step():

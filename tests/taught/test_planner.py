@@ -547,6 +547,11 @@ def test_bytes_and_memory_are_those_of_the_mesh_of_chapter_18(shape):
     assert {axis: planned[axis] for axis in counted} == pytest.approx(counted)
 
 
+def bytes_of(work):
+    """Return the bytes that the devices send in `work()`, all together."""
+    return sum(size for *_, size in record_copies(work))
+
+
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
 def test_bytes_of_the_ring_are_those_of_chapter_17(k):
     n, heads, length, part = 2, 2, 12, 4
@@ -569,7 +574,7 @@ def test_bytes_of_the_ring_are_those_of_chapter_17(k):
             grads, Os, logs, Qs, Ks, Vs, pads, places, False
         )
 
-    counted = sum(size for *_, size in record_copies(run))
+    counted = bytes_of(run)
     counted -= 2 * (k - 1) * 4 * n * length  # where the padding is
     layer = gpt_layer(1e4, heads * part, heads, length)
     planned = planned_bytes(
@@ -600,7 +605,7 @@ def test_bytes_of_experts_are_those_of_chapter_17(k):
         for backward in reversed(tape):
             backward()
 
-    counted = sum(size for *_, size in record_copies(run))
+    counted = bytes_of(run)
     layer = gpt_layer(1e4, width, 1, rows, num_experts=4)
     planned = planned_bytes(
         Network((layer,), each=(4, 4, 0)), Degrees(ep=k), k
@@ -622,12 +627,7 @@ def test_bytes_of_lenets_pipeline_are_those_of_chapter_15(p, m):
     devices = [mx.cpu(i) for i in range(p)]
     stages = split_layers(init_params(), devices)
     X, y = np.ones((8, 1, 28, 28)), np.zeros(8)
-    counted = sum(
-        size
-        for *_, size in record_copies(
-            lambda: pipeline_gradients(X, y, stages, m)
-        )
-    )
+    counted = bytes_of(lambda: pipeline_gradients(X, y, stages, m))
     counted -= 4 * 8 * (p > 1)  # labels, to the last stage
     plan = Degrees(pp=p, micro_batches=m)
     assert planned_bytes(lenet_counts(), plan, 8)['pp'] == counted
@@ -638,11 +638,8 @@ def test_bytes_of_lenets_tensor_parallelism_are_those_of_chapter_15(k):
     devices = [mx.cpu(i) for i in range(k)]
     parts = shard_params(init_params(), devices)
     X, y = np.ones((8, 1, 28, 28)), np.zeros(8)
-    counted = sum(
-        size
-        for *_, size in record_copies(
-            lambda: tensor_parallel_gradients(X, y, parts, LENET[:-1])
-        )
+    counted = bytes_of(
+        lambda: tensor_parallel_gradients(X, y, parts, LENET[:-1])
     )
     counted -= (k - 1) * X.size * 4  # images, to all devices
     planned = planned_bytes(lenet_counts(), Degrees(tp=k), 8)['tp']

@@ -6,11 +6,11 @@ It needs NumPy alone.
 
 from .comparison import Comparison, Difference
 from .functions import Functions, Taken
-from .measure import Measure
+from .measure import Measure, NothingMoves
 from .questions import ask_both, compare_results
 from .trees import Batch
 
-__all__ = ['Comparison', 'Difference', 'Taken', 'same_step']
+__all__ = ['Comparison', 'Difference', 'NothingMoves', 'Taken', 'same_step']
 
 
 def same_step(
@@ -52,8 +52,9 @@ def same_step(
     device, which takes the place of the reference in `dtype`. `num_devices`
     helps to name a cause.
 
-    Raises ValueError if there is no minibatch, if the reference diverges or
-    moves nothing, or if the step returns arrays of other names or shapes.
+    Raises ValueError if there is no minibatch, if the reference diverges, or
+    if the step returns arrays of other names or shapes; NothingMoves, which
+    is one, if the reference moves nothing.
     """
     if not batches:
         raise ValueError('batches is empty: give at least one (X, y)')

@@ -96,7 +96,7 @@ class Functions:
                 != {*named_arrays(result)}
             ):
                 result = result[0]  # one of several replicas
-            self._form, own = result, [*named_arrays(result)]
+            own = [*named_arrays(result)]
             same = {*own} == {*self.names}
             self.result_names = self.names if same else own
             self._form = self._params if same else result

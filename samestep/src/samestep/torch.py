@@ -53,9 +53,7 @@ class Adapter:
 
     def arrays_of(self, model):
         """Return parameters that train, and floating-point buffers."""
-        named = dict(model.named_parameters())
-        named.update(buffers_of(model))
-        return {name: to_numpy(tensor) for name, tensor in named.items()}
+        return {n: to_numpy(t) for n, t in tensors_of(model).items()}
 
     def state_of(self, reference, batch):
         """Return what an optimizer keeps, before it has taken a step."""
@@ -97,13 +95,12 @@ class Adapter:
         import torch
 
         model = copy.deepcopy(self.model)
-        tensors = {**dict(model.named_parameters()), **buffers_of(model)}
-        floats = [a.dtype for n, a in arrays.items() if n in tensors]
+        known = tensors_of(model)
+        floats = [a.dtype for n, a in arrays.items() if n in known]
         if floats and floats[0] == np.float64:
             model = model.double()
-            tensors = {**dict(model.named_parameters()), **buffers_of(model)}
         with torch.no_grad():
-            for name, tensor in tensors.items():
+            for name, tensor in tensors_of(model).items():
                 tensor.copy_(torch.as_tensor(np.array(arrays[name])))
         like = next(p for p in model.parameters() if p.is_floating_point())
         rows = [to_tensor(part, like) for part in batch]
@@ -148,7 +145,7 @@ class Run:
         if not any(id(p) in names for p in params):
             return
         self.num_steps += 1
-        self.before([p.grad for p in params if p.grad is not None])
+        self.before(grads_of(params))
         for param in params:
             for key, kind in self.kinds.get(names.get(id(param)), {}).items():
                 array = self.arrays.get(f'{names[id(param)]}.{key}')
@@ -181,27 +178,19 @@ class Run:
             optimizer.register_optimizer_step_post_hook(self.after_step),
         ]
 
-        def of_grads(function):
+        def watching(function, grads_in):
             def watch(tensors, *more, **others):
                 tensors = [tensors] if torch.is_tensor(tensors) else [*tensors]
-                self.before(tensors)
+                self.before(grads_in(tensors))
                 return function(tensors, *more, **others)
 
             return watch
 
-        def of_params(function):
-            def watch(params, *more, **others):
-                params = [params] if torch.is_tensor(params) else [*params]
-                self.before([p.grad for p in params if p.grad is not None])
-                return function(params, *more, **others)
-
-            return watch
-
         patches = [
-            (place, name, watch)
-            for names, watch in (
-                (('_get_total_norm', 'get_total_norm'), of_grads),
-                (('clip_grad_norm_', 'clip_grad_value_'), of_params),
+            (place, name, grads_in)
+            for names, grads_in in (
+                (('_get_total_norm', 'get_total_norm'), list),
+                (('clip_grad_norm_', 'clip_grad_value_'), grads_of),
             )
             for name in names
             for place in (clip_grad, torch.nn.utils)
@@ -209,14 +198,24 @@ class Run:
         ]
         old = [getattr(place, name) for place, name, _ in patches]
         try:
-            for (place, name, watch), function in zip(patches, old):
-                setattr(place, name, watch(function))
+            for (place, name, grads_in), function in zip(patches, old):
+                setattr(place, name, watching(function, grads_in))
             yield
         finally:
             for (place, name, _), function in zip(patches, old):
                 setattr(place, name, function)
             for handle in handles:
                 handle.remove()
+
+
+def grads_of(params):
+    """Return the gradients of the parameters that have one."""
+    return [param.grad for param in params if param.grad is not None]
+
+
+def tensors_of(model):
+    """Return parameters that train, and buffers with floats, by name."""
+    return {**dict(model.named_parameters()), **buffers_of(model)}
 
 
 def buffers_of(model):

@@ -23,7 +23,7 @@ def update_spreads(given, how, start, grads, right, low_step):
         near = arrays[: len(start)], arrays[len(start) :]
         others.append(given.update(*near))
     spreads = how.spreads_of(right, [cast(own, 'float64') for own in others])
-    if low_step:  # it rounds in a way of its own
+    if low_step:  # which rounds in another way
         own, new = low_step
         exact = given.update(start, cast(own, 'float64'))
         low = how.spreads_of(exact, [new])
@@ -36,8 +36,8 @@ def pushed(given, start, grads, bounds, right):
     number of a gradient is off by up to the bound of its array.
 
     Each number of a gradient is at the same part of its bound at a time: that
-    is enough where an array's update is of its own gradient, number by
-    number, as Adam's is, and a common norm changes little.
+    is enough where each number moves by its gradient's number, as with Adam,
+    and a common norm changes little.
     """
     far = [np.zeros(a.shape) for a in right]
     for part in PARTS:
@@ -51,23 +51,14 @@ def update_causes(given, start, grads, batch, replica, right, bounds, k):
     """Return the likely cause of each array's wrong update, or ''."""
     moves = [a - s for a, s in zip(replica, start)]
     wanted = [a - s for a, s in zip(right, start)]
-    none = given.update(start, [0 * g for g in grads])
     known = [('the right one', wanted)]
-    for words, arrays in (
-        (
-            ('that of gradients that are 0', none),
-            (
-                f'that of {k} times the gradients',
-                given.update(start, [k * g for g in grads]),
-            ),
-            (
-                f'that of one {k}-th of the gradients',
-                given.update(start, [g / k for g in grads]),
-            ),
-        )
-        if k > 1
-        else ()
-    ):
+    others = {
+        'that of gradients that are 0': 0,
+        f'that of {k} times the gradients': k,
+        f'that of one {k}-th of the gradients': 1 / k,
+    }
+    for words, factor in others.items() if k > 1 else ():
+        arrays = given.update(start, [factor * g for g in grads])
         known.append((words, [a - s for a, s in zip(arrays, start)]))
     factors = factors_of(moves, wanted, bounds)
     causes = []
