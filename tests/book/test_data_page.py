@@ -1,4 +1,4 @@
-"""The page *What data do* prints what it says."""
+"""The page *The path of a minibatch* prints what it says."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""The figures that answer: in the browser they compute what Python does."""
+"""The interactive figures: in the browser they compute what Python does."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-/* The figures that answer: book/figures.md has a place for each. */
+/* The interactive figures: book/figures.md has a place for each. */
 (() => {
 const DEVICES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00',
                  '#56b4e9', '#999999', '#b8a800'];
