@@ -34,7 +34,7 @@ compile = pip compile -q --config-file requirements/uv.toml --universal \
 # Else every process of the tests would compile MXNet's Python code again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help env train lab lint check test test-all test-ci test-long test-mutants test-processors \
+.PHONY: help env train doctor lab lint check test test-all test-ci test-long test-mutants test-processors \
 	test-arm64 test-as-gpus test-hosts test-gpu test-gpu-build bench readme export execute sphinx book pdf slides poster \
 	student grade figures horovod lock dist gpu-report clean
 
@@ -47,6 +47,9 @@ env:  ## set up .venv; PYTHON=/path/to/python3.12 chooses the interpreter
 
 train: env  ## train on one and two devices; options in ARGS='--full'
 	$(python) -m d2lmulti train $(ARGS)
+
+doctor: env  ## examine the installation, and say what repairs it
+	$(python) -m d2lrun doctor $(ARGS)
 
 # JupyterLab asks for it where root is the only user, as in a container.
 as_root = $(if $(filter 0,$(shell id -u)),--allow-root)

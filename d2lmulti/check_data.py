@@ -140,10 +140,13 @@ def labels_line(shape: tuple, ndim: int, num_classes: int) -> str:
 
 
 def classes_line(y: Any, num_classes: int) -> str:
-    """Return the line that repairs labels which are no classes."""
+    """Return what repairs labels which are no classes; it ends in a line."""
     if y.min() == 1 and y.max() == num_classes and not (y % 1).any():
         return 'y - 1'
-    return f'keep = onp.isin(y, range({num_classes})); X, y = X[keep], y[keep]'
+    return (
+        'correct them, or leave those rows out: '
+        f'keep = onp.isin(y, range({num_classes})); X, y = X[keep], y[keep]'
+    )
 
 
 def numbers_line(name: str, dtype: Any) -> str:

@@ -58,6 +58,7 @@ def split_slices(n, k):
     """
     check_slices(n, k)
     size, longer = divmod(n, k)
+    # the first `longer` parts have one more
     ends = [i * size + min(i, longer) for i in range(k + 1)]
     return [slice(start, end) for start, end in zip(ends, ends[1:])]
 

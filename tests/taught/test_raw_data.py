@@ -77,7 +77,10 @@ FLOATS = ', but lenet needs float32 (as params do): X.astype('
 SIZES = ', but lenet needs (1, 28, 28) with these params'
 ROWS = ', but loss needs a label for each row of the scores y_hat'
 LABELS = 'labels must be integers from 0 to 9, but example '
-KEEP = ': keep = onp.isin(y, range(10)); X, y = X[keep], y[keep]'
+KEEP = (
+    ': correct them, or leave those rows out: '
+    'keep = onp.isin(y, range(10)); X, y = X[keep], y[keep]'
+)
 FINITE = (
     'X has numbers that are not finite in float32, the first in example 2; '
     "repair or remove these examples: keep = onp.isfinite(X.astype('float32')"

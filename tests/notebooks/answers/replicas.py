@@ -25,7 +25,7 @@ WRONG = [
         (
             'array /= len(data)',
             'array = array / len(data)',
-            'the sum: divide in place',
+            'the sum: divide every array',
         ),
         ('/= len(data)', '/= 2', 'array 1 of 1|array 0 of 1|array 0 of 3'),
         (

@@ -87,29 +87,29 @@ WRONG = [
             ADDED_BY_AUTOGRAD.replace(
                 '[param.copy() for param in params]', 'params'
             ),
-            'params changed',
+            'attach them to copies',
         ),
-        ('lr / len(X)', '0.2 / len(X)', 'spreads from'),
+        ('lr / len(X)', '0.2 / len(X)', 'further from the reference'),
     ],
     [
-        (FACTORS + '    return [num_devices] * num_devices', 'divide by'),
+        (FACTORS + '    return [num_devices] * num_devices', 'expected'),
         (FACTORS + '    return num_devices', 'one factor for each'),
         (FACTORS + '    return [2, 2]', 'one factor for each'),
-        ('[num_examples / (', '[num_examples // (', 'divide by'),
+        ('[num_examples / (', '[num_examples // (', 'expected'),
         (
             FACTORS
             + '    longest = -(-num_examples // num_devices)\n'
             + '    return [num_examples / longest] * num_devices',
-            'divide by',
+            'expected',
         ),
         (
             'num_examples / (rows.stop - rows.start)',
             '(rows.stop - rows.start) / num_examples',
-            'divide by',
+            'expected',
         ),
-        ('in slices]', 'in slices[::-1]]', 'divide by'),
+        ('in slices]', 'in slices[::-1]]', 'expected'),
         ('in slices]', 'in slices[:1]]', 'one factor for each'),
-        ('rows.start)', 'rows.start + 1)', 'divide by'),
+        ('rows.start)', 'rows.start + 1)', 'expected'),
     ],
     [
         ('in device_params\n', 'in device_params[:2]\n', 'every replica'),
