@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from . import ROOT
 from .answers import match, parse_notebook
@@ -96,7 +97,9 @@ def check_answer(chapter, answer, seconds):
         'answer': [*answer.sources, answer.exercise.check],
     }
     with tempfile.TemporaryDirectory() as folder:
-        result = pathlib.Path(folder, 'result.json')
+        result, begun = (
+            pathlib.Path(folder, name) for name in ('result.json', 'begun')
+        )
         pathlib.Path(folder, 'job.json').write_text(json.dumps(job))
         process = subprocess.Popen(
             [sys.executable, '-m', 'chapters.run_answer'],
@@ -113,9 +116,15 @@ def check_answer(chapter, answer, seconds):
             start_new_session=True,
         )
         try:
-            process.wait(seconds)
+            wait_for(process, begun, seconds)
         except subprocess.TimeoutExpired:
-            return 'stopped', f'it took longer than {seconds:g} s'
+            return 'stopped', (
+                f'it took longer than {seconds:g} s (--seconds): look for a '
+                'loop that does not end'
+                if begun.exists()
+                else "the chapter's own cells took too long: try again when "
+                'the machine is less busy'
+            )
         finally:  # with what the answer has started
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -126,6 +135,17 @@ def check_answer(chapter, answer, seconds):
     if verdict == 'failed' and FRAMEWORKS.search(message):
         message = f'{message}: make grade BUILD=frameworks'
     return verdict, message
+
+
+def wait_for(process, begun, seconds):
+    """Wait for the process of an answer; its `seconds` count from when
+    `begun` is there. The chapter's own cells may take ten times as long."""
+    limit = time.monotonic() + 10 * seconds
+    while not begun.exists() and process.poll() is None:
+        if time.monotonic() > limit:
+            raise subprocess.TimeoutExpired(process.args, 10 * seconds)
+        time.sleep(0.05)
+    process.wait(seconds)
 
 
 if __name__ == '__main__':

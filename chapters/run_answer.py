@@ -1,6 +1,7 @@
 """The process of one answer, for `chapters.check`: cells as in a notebook.
 
-It reads job.json in its folder, and writes result.json.
+It reads job.json in its folder, and writes result.json; `begun` is there as
+soon as the chapter's own cells have run.
 """
 
 import json
@@ -24,6 +25,8 @@ def judge(job):
         ('failed', job['before']),
         ('wrong', job['answer']),
     ):
+        if verdict == 'wrong':
+            pathlib.Path('begun').touch()
         for source in sources:
             done = shell.run_cell(source, silent=True)
             error = done.error_before_exec or done.error_in_exec

@@ -22,7 +22,6 @@ from bs4 import BeautifulSoup, SoupStrainer
 from pybtex.database import parse_file
 
 import d2lmulti
-import d2lrun
 from book.api_page import PUBLIC
 from book.chapter_pages import named
 from book.front_page import chapter_lines
