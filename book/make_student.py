@@ -33,10 +33,10 @@ PARTS = (
     'pyproject.toml',
     'samestep',
 )
-# What a chapter reads of our measurements, and the page about it.
+# What a chapter reads of our measurements or names, and the pages about it.
 MEASURED = [
     f'benchmarks/results/{name}'
-    for name in ('h100.json', 'h200.json', 'GPU_OR_CPU.md')
+    for name in ('h100.json', 'h200.json', 'GPU_OR_CPU.md', 'FALSE_ALARMS.md')
 ]
 # Of what reads notebooks: what a student runs, and what that needs.
 CHECKS = (
