@@ -126,8 +126,6 @@ def test_the_search_finds_allreduce(browser, site):
     'query, titles',
     [
         ('ring', ['The ring', 'Around the ring', 'Backward around the ring']),
-        ('pipeline', ['Pipeline parallelism', 'Who waits in a pipeline']),
-        ('star', ['What the star costs']),
         ('ZeRO', ['ZeRO on the data axis', 'ZeRO-2: shard the gradients']),
     ],
 )
@@ -235,14 +233,14 @@ def test_folded_code_can_be_shown(browser, site, kind, label):
         assert code.is_visible()
 
 
-@pytest.mark.parametrize('width', [360, 784, 1280, 1600])
-def test_nothing_is_wider_than_its_box_or_the_screen(browser, site, width):
-    screen = {'width': width, 'height': 740}
-    for name in SAMPLE:
-        with Visit(browser, f'{site}/{name}.html', viewport=screen) as visit:
+@pytest.mark.parametrize('name', SAMPLE)
+def test_nothing_is_wider_than_its_box_or_the_screen(browser, site, name):
+    with Visit(browser, f'{site}/{name}.html') as visit:
+        for width in (360, 784, 1280, 1600):
+            visit.page.set_viewport_size({'width': width, 'height': 740})
             wide = visit.page.evaluate('document.documentElement.scrollWidth')
-            assert wide <= width, name
-            assert not visit.page.evaluate(TOO_WIDE), name
+            assert wide <= width
+            assert not visit.page.evaluate(TOO_WIDE), width
 
 
 def test_no_code_scrolls_beside_both_sidebars(browser, site):

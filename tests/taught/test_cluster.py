@@ -1168,22 +1168,18 @@ print('trained', flush=True)
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(
-    'first, then', [(['0.01'], []), ([], ['0.01']), (['0.01'], ['0.02'])]
-)
-def test_a_job_goes_on_with_its_own_clipping_only(tmp_path, first, then):
+def test_a_job_of_two_goes_on_with_its_own_clipping_only(tmp_path):
     folder = tmp_path / 'checkpoints'
-    lines = run_job(tmp_path, CLIPPED, folder, *first, workers=2)
+    lines = run_job(tmp_path, CLIPPED, folder, '0.01', workers=2)
     assert lines.count('trained') == 2
     lines = []
     with pytest.raises(JobFailed):
         run_job(
-            *(tmp_path, CLIPPED, folder, *then),
+            *(tmp_path, CLIPPED, folder, '0.02'),
             workers=2,
             on_line=lines.append,
         )
-    before, now = ([*map(float, own), None][0] for own in (first, then))
-    told = f'was written with max_norm = {before}, this run has {now}: '
+    told = 'was written with max_norm = 0.01, this run has 0.02: '
     assert any(told in line for line in lines)
 
 
