@@ -66,8 +66,8 @@ def split_slices(n, k):
 def try_devices(k):
     """Return a list of `k` distinct devices, such as `mx.gpu(0)`.
 
-    GPUs if at least one works, else `cpu(0)` to `cpu(k - 1)`, with a
-    warning that says why in MXNet's GPU build. If D2LMULTI_DEVICES is `cpu`
+    GPUs if at least one works, else `cpu(0)` to `cpu(k - 1)`. If MXNet was
+    built for GPUs and none works, a warning says why. If D2LMULTI_DEVICES is `cpu`
     in the environment, GPUs are ignored; if it is `gpu`, CPUs are.
 
     Raises TypeError if `k` is not an integer, ValueError if it is below 1

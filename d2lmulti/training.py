@@ -88,7 +88,7 @@ def evaluate_accuracy(device_params, data_iter, devices, net=lenet):
     check_evaluation(device_params, data_iter, devices)
     num_correct, num_examples = [], 0
     for X, y in data_iter:
-        used = devices[:len(X)] or devices  # not more than examples
+        used = devices[:len(X)] or devices  # no device without examples
         shards = split_batch(X, y, used)
         for X_shard, y_shard, params in zip(*shards, device_params):
             guesses = net(X_shard, params).argmax(axis=1)

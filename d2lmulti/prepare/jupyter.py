@@ -25,6 +25,7 @@ def explain_missing_names() -> None:
         tb_offset: Any = None,
     ) -> None:
         own_shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
-        print(ADVICE, file=sys.stderr)
+        if kind is NameError:  # not that of a function's local name
+            print(ADVICE, file=sys.stderr)
 
     shell.set_custom_exc((NameError,), explain)

@@ -28,7 +28,7 @@ WRONG = [
             'max(sizes[0] / speeds[0], sizes[-1] / speeds[-1])',
             'the last is done after',
         ),
-        (TIMES, f'[{TIMES}]', 'return seconds'),
+        (TIMES, f'[{TIMES}]', 'return a number of seconds'),
         (
             TIMES,
             'max(sizes[i] / speeds[i] for i in ('

@@ -32,7 +32,7 @@ WRONG = [
             + '    return (time.perf_counter() - start) / 9',
             'before you read the clock',
         ),
-        (MEASURED, f'str({MEASURED})', 'return seconds'),
+        (MEASURED, f'str({MEASURED})', 'return a number of seconds'),
         (MEASURED, f'{MEASURED} / k', 'but a round took'),
         (SERIAL, 'result of another|make the inputs once'),
         (
