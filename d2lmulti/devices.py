@@ -58,7 +58,7 @@ def split_slices(n, k):
     """
     check_slices(n, k)
     size, longer = divmod(n, k)
-    # the first `longer` parts have one more
+    # before part i: i parts of `size`, min(i, longer) of them one longer
     ends = [i * size + min(i, longer) for i in range(k + 1)]
     return [slice(start, end) for start, end in zip(ends, ends[1:])]
 
@@ -73,6 +73,6 @@ def try_devices(k):
     Raises TypeError if `k` is not an integer, ValueError if it is below 1
     or above the number of devices.
     """
-    gpus, faults = find_gpus()
+    gpus, faults = find_gpus()  # faults: why others do not work
     check_num_devices(k, gpus, faults)
     return gpus[:k] or [mx.cpu(i) for i in range(k)]

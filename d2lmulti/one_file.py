@@ -22,7 +22,7 @@ npx.set_np()
 def split_slices(n, k):
     """Return k slices that cover range(n), in order."""
     size, longer = divmod(n, k)
-    # the first `longer` parts have one more
+    # before part i: i parts of `size`, min(i, longer) of them one longer
     ends = [i * size + min(i, longer) for i in range(k + 1)]
     return [slice(start, end) for start, end in zip(ends, ends[1:])]
 

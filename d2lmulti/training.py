@@ -89,10 +89,11 @@ def evaluate_accuracy(device_params, data_iter, devices, net=lenet):
     num_correct, num_examples = [], 0
     for X, y in data_iter:
         used = devices[:len(X)] or devices  # no device without examples
-        shards = split_batch(X, y, used)
-        for X_shard, y_shard, params in zip(*shards, device_params):
+        X_shards, y_shards = split_batch(X, y, used)
+        for X_shard, y_shard, params in zip(X_shards, y_shards,
+                                            device_params):
             guesses = net(X_shard, params).argmax(axis=1)
-            labels = as_labels(y_shard, guesses)
+            labels = as_labels(y_shard, guesses)  # in one row
             num_correct.append((guesses == labels).sum())
         num_examples += len(X)
     check_not_empty(num_examples, 'examples to evaluate')
@@ -116,7 +117,8 @@ def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None,
     test_iter = Minibatches(X_test, y_test, batch_size, None, num_classes)
     check_training(num_epochs, lr, train_iter, devices)
     replicas = [get_params(init(seed), device) for device in devices]
-    result = TrainResult(devices, [], [], replicas)
+    result = TrainResult(devices, accuracies=[], seconds=[],
+                         device_params=replicas)
     with stoppable():
         for _ in show_progress(result, num_epochs):
             start = time.perf_counter()

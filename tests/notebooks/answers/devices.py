@@ -39,7 +39,7 @@ WRONG = [
             SERIAL.replace('b in args', 'b in args[::-1]'),
             'another|inputs once',
         ),
-        ('range(k)', 'range(1)', 'use 3 devices'),
+        ('range(k)', 'range(1)', 'start the work of all 3 devices'),
         (
             'for shape in shapes]',
             'for shape in ((shapes[0][0] // 2, 512), *shapes[1:])]',
@@ -69,8 +69,12 @@ WRONG = [
             '        *[twenty_layers(*arg) for arg in args[1:]]])',
             'waits for another',
         ),
-        ('ctx=mx.cpu(i)', 'ctx=mx.cpu(0)', 'use 3 devices'),
-        ('ctx=mx.cpu(i)', 'ctx=mx.cpu(i * (shape[0] == 256))', 'use 3'),
+        ('ctx=mx.cpu(i)', 'ctx=mx.cpu(0)', 'start the work of all 3 devices'),
+        (
+            'ctx=mx.cpu(i)',
+            'ctx=mx.cpu(i * (shape[0] == 256))',
+            'start the work of all 3',
+        ),
         (
             'twenty_layers(*arg) for',
             'twenty_layers(*arg).wait_to_read() for',
@@ -83,6 +87,15 @@ WRONG = [
             + '    [twenty_layers(*arg) for arg in args]\n'
             + '    return time.perf_counter() - start',
             'read the clock|waits for another|round took',
+        ),
+        (  # one run, and no wait before it
+            HEAD
+            + INPUTS
+            + '    start = time.perf_counter()\n'
+            + '    [twenty_layers(*arg) for arg in args]\n'
+            + '    npx.waitall()\n'
+            + '    return time.perf_counter() - start',
+            'also before you start it',
         ),
         (
             HEAD

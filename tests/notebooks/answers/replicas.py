@@ -119,16 +119,16 @@ WRONG = [
             '\n',
             'the values changed',
         ),
-        (TRIED, 'changed = a is b\n', 'last row: True'),
-        (TRIED, 'changed = a.ctx == b.ctx\n', ': False, not True'),
-        (TRIED, 'changed = True\n', ': False, not True'),
-        (TRIED, 'changed = False\n', 'an array and itself: True'),
+        (TRIED, 'changed = a is b\n', 'last row: expected True'),
+        (TRIED, 'changed = a.ctx == b.ctx\n', 'expected False, got True'),
+        (TRIED, 'changed = True\n', 'expected False, got True'),
+        (TRIED, 'changed = False\n', 'an array and itself: expected True'),
         ('    a[()] = 0  # everything', '    # everything', 'of ones'),
         (
             TRIED,
             'changed = a.shape == b.shape and bool((a.asnumpy() == '
             'b.asnumpy()).all())\n',
-            'last row: True',
+            'last row: expected True',
         ),
         (
             TRIED,
@@ -144,7 +144,7 @@ WRONG = [
             '    a[0] = 5\n'
             '    changed = bool((b.asnumpy() != before).any())\n'
             '    a[()] = kept\n',
-            'last row: True',
+            'last row: expected True',
         ),
         (
             TRIED,
@@ -152,7 +152,7 @@ WRONG = [
             '    a[-1] = 5\n'
             '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
             '    a[()] = kept\n',
-            'first row: True',
+            'first row: expected True',
         ),
         (
             TRIED,
@@ -160,12 +160,12 @@ WRONG = [
             '    a[(-1,) * a.ndim] = 5\n'
             '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
             '    a[()] = kept\n',
-            'first row: True',
+            'first row: expected True',
         ),
         (
             TRIED,
             TRIED.replace('b.asnumpy()', 'b[-1].asnumpy()'),
-            'first row of an array, and the array: True',
+            'first row of an array, and the array: expected True',
         ),
         (
             TRIED,
@@ -176,7 +176,7 @@ WRONG = [
             '        a[()] = 5\n'
             '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
             '    a[()] = kept\n',
-            'middle row: True',
+            'middle row: expected True',
         ),
         (
             TRIED,
@@ -184,7 +184,7 @@ WRONG = [
             '    a[()] = kept + 1\n'
             '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
             '    a[()] = kept\n',
-            'NaN in an array, and the array: True',
+            'NaN in an array, and the array: expected True',
         ),
         (
             TRIED,
@@ -193,7 +193,7 @@ WRONG = [
             '    now = onp.nan_to_num(b.asnumpy())\n'
             '    changed = now.tobytes() != before.tobytes()\n'
             '    a[()] = kept\n',
-            '1e10 and itself: True',
+            '1e10 and itself: expected True',
         ),
         (
             TRIED,
@@ -201,7 +201,7 @@ WRONG = [
             '    a[()] = 0\n'
             '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
             '    a[()] = kept\n',
-            'two views of zeros: True',
+            'two views of zeros: expected True',
         ),
         (
             TRIED,
@@ -209,19 +209,19 @@ WRONG = [
             '    a[()] = 5\n'
             '    changed = bool((b.asnumpy() != before).any())\n'
             '    a[()] = kept\n',
-            'another one with NaN and infinity: False',
+            'another one with NaN and infinity: expected False',
         ),
         (
             'def share_memory(a, b):\n'
             '    return onp.shares_memory(a.asnumpy(), b.asnumpy())\n',
-            'an array and itself: True',
+            'an array and itself: expected True',
         ),
         (
             'changed = b.asnumpy().tobytes() != with_zeros',
             'changed = -1',
-            ': False, not -1',
+            'expected False, got -1',
         ),
-        (TRIED, SENTINEL, 'and itself: True'),
+        (TRIED, SENTINEL, 'and itself: expected True'),
     ],
 ]
 

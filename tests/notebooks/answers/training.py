@@ -139,7 +139,7 @@ WRONG = [
             'onp.linalg.norm(param.asnumpy() - right)',
             'every number',
         ),
-        (DIFFERENCE + '    return 0.5', '0, not 0.5'),
+        (DIFFERENCE + '    return 0.5', 'expected 0, got 0.5'),
         (
             'zip(params, first)])',
             'zip(params[-1:], first[-1:])])',
@@ -235,6 +235,6 @@ WRONG[2] += [
         abs(a - b).max() for own in [first, *others]
         for a, b in zip(first, own)])), 6)
 """,
-        '1e-09, not 0',
+        'expected 1e-09, got 0',
     ),
 ]
