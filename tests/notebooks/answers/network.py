@@ -54,9 +54,9 @@ WRONG = [
             RESULT,
             'np.array([onp.log(onp.exp(row).sum()) - row[int(label)]'
             ' for row, label in zip(y_hat.asnumpy(), y)], dtype="float64")',
-            'no gradient',
+            'has no gradient',
         ),
-        (RESULT, f'({RESULT}).detach()', 'no gradient'),
+        (RESULT, f'({RESULT}).detach()', 'has no gradient'),
         (
             RESULT,
             'np.log(np.exp(y_hat).sum(axis=1)) - npx.pick(y_hat.detach(), y)',
