@@ -99,24 +99,25 @@ def parts_of(text, missing, up='../'):
     forms = {term[0].upper() + term[1:]: term for term in missing}
     forms.update((term, term) for term in missing)
     longest_first = sorted(map(re.escape, forms), key=len, reverse=True)
-    pattern = rf'(?<![\w-])({"|".join(longest_first)})(?=e?s?(?![\w-]))'
+    pattern = rf'(?<![\w-])({"|".join(longest_first)})e?s?(?![\w-])'
     parts, end = [], 0
     for found in re.finditer(pattern, text) if forms else []:
         meaning = missing.pop(forms[found[1]], None)
         if meaning is not None:
             parts.append(nodes.Text(text[end : found.start()]))
             parts.append(
-                nodes.raw('', tip(found[1], meaning, up), format='html')
+                nodes.raw('', tip(found, meaning, up), format='html')
             )
             end = found.end()
     return [*parts, nodes.Text(text[end:])]
 
 
-def tip(word, meaning, up):
-    """Return the link; `up`: the way to the folder of the glossary."""
+def tip(found, meaning, up):
+    """Return the link of a match, whose group is the term without its plural;
+    `up`: the way to the folder of the glossary."""
     return (
-        f'<a class="tip" href="{up}glossary.html#{anchor(word)}" '
-        f'data-tip="{html.escape(meaning)}">{html.escape(word)}</a>'
+        f'<a class="tip" href="{up}glossary.html#{anchor(found[1])}" '
+        f'data-tip="{html.escape(meaning)}">{html.escape(found[0])}</a>'
     )
 
 
