@@ -1,11 +1,14 @@
-"""Where a GPU is faster than the CPU beside it, for chapter 27.
+"""What a GPU does for training, beside the CPU: one file for any machine.
 
-    python benchmarks/gpu_or_cpu.py OUT.json
+    python gpu_or_cpu.py OUT.json
 
-needs PyTorch and torchvision for the GPU, and no other file of the project;
-it takes two minutes. Each time is [median, least, most] seconds of the
-rounds; the GPU has finished on both sides of the clock.
-results/GPU_OR_CPU.md says what each section is.
+It needs a GPU and PyTorch with NumPy, and nothing of this project, so copy it
+to a machine that has them. It takes two minutes on a fast machine and less
+than eight on a slow one. Without a GPU it says so, and ends with status 1.
+
+A time is [median, least, most] seconds of the rounds; the GPU has finished on
+both sides of the clock. What cannot be measured is a line of text, the error,
+and the rest goes on. results/GPU_OR_CPU.md says what each section is.
 """
 
 import contextlib
@@ -17,12 +20,18 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
-import torch
-from torch import nn
+try:
+    import torch
+    from torch import nn
+except ImportError as error:
+    sys.exit(f'this needs PyTorch: {error}')
 
 GPU, CPU = torch.device('cuda'), torch.device('cpu')
+BEGAN = time.monotonic()
+MEASURE_UNTIL = 360.0  # seconds; what is still to be measured is left out
 BYTES = (4, 4096, 65_536, 2**20, 2**24, 2**28)
 SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 PRECISIONS = {
@@ -33,51 +42,96 @@ PRECISIONS = {
 }
 
 
-def main():
-    """Measure section by section, and write the file."""
-    if not torch.cuda.is_available():
-        sys.exit('no GPU that PyTorch can use')
+def main(out):
+    """Measure section by section, and write what there is after each."""
+    set_tf32(False)
     found = describe()
     for section in SECTIONS:
-        found[section.__name__] = section()
-        print(section.__name__, str(found[section.__name__])[:200])
-    text = json.dumps(found, indent=1)
-    triples = re.compile(r'\[\s+([^][{}]*?)\s+\]')
-    text = triples.sub(lambda m: f'[{" ".join(m[1].split())}]', text)
-    pathlib.Path(sys.argv[1]).write_text(text + '\n')
+        found[section.__name__] = attempt(section)
+        print(section.__name__, str(found[section.__name__])[:200], flush=True)
+        found['took'] = rounded(time.monotonic() - BEGAN)[0]
+        text = json.dumps(found, indent=1)
+        triples = re.compile(r'\[\s+([^][{}"]*?)\s+\]')
+        text = triples.sub(lambda m: f'[{" ".join(m[1].split())}]', text)
+        pathlib.Path(out).write_text(text + '\n')
+    print(f'it is in {out}')
+
+
+def check_gpu():
+    """Compute something on the GPU; raise whatever goes wrong."""
+    net = nn.Conv2d(1, 2, 3).to(GPU)
+    return float(net(torch.ones(1, 1, 8, 8, device=GPU)).sum())
+
+
+def attempt(work):
+    """Return `work()`, or its error in one line."""
+    try:
+        return work()
+    except Exception as error:  # whatever it is, the rest goes on
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()  # it may have been the memory
+        lines = [line.strip() for line in str(error).splitlines()]
+        line = next(filter(None, lines), '')
+        return f'{type(error).__name__}: {line:.200}'
 
 
 def ask_gpu(what):
     """Return what nvidia-smi says."""
     command = ['nvidia-smi', f'--query-gpu={what}', '--format=csv,noheader']
     return subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True
-    ).stdout.strip()
+        command,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    ).stdout.splitlines()[0]
 
 
 def describe():
     """Return the machine and the versions."""
-    cpu = re.search(
-        r'model name\s*: (.*)', pathlib.Path('/proc/cpuinfo').read_text()
-    )
     return {
         'date': str(datetime.date.today()),
         'versions': {
             'torch': torch.__version__,
-            'cuda': torch.version.cuda,
+            'cuda': torch.version.cuda or torch.version.hip,
             'python': platform.python_version(),
         },
-        'gpu': torch.cuda.get_device_name(),
-        'driver': ask_gpu('driver_version,memory.total,power.limit'),
-        'cpu': cpu[1],
+        'gpu': attempt(torch.cuda.get_device_name),
+        'gpus': torch.cuda.device_count(),
+        'capability': attempt(torch.cuda.get_device_capability),
+        'driver': attempt(
+            lambda: ask_gpu('driver_version,memory.total,power.limit')
+        ),
+        'cpu': attempt(name_of_cpu),
         'cpu_threads': torch.get_num_threads(),
     }
 
 
+def name_of_cpu():
+    """Return the processor's name, or its kind where it has none."""
+    text = pathlib.Path('/proc/cpuinfo').read_text()
+    found = re.search(r'model name\s*: (.*)', text)
+    return found[1] if found else platform.machine()
+
+
 def seconds(work, device=GPU, rounds=9, limit=2.0):
-    """Return median, least and most seconds of `work()`; a short one is
-    repeated within a round."""
-    wait = torch.cuda.synchronize if device == GPU else lambda: None
+    """Return median, least and most seconds of `work()`, or its error; a
+    short one is repeated within a round."""
+    return attempt(lambda: time_rounds(work, device, rounds, limit))
+
+
+def seconds_left():
+    """Return for how long may be measured; raise TimeoutError if no more."""
+    left = MEASURE_UNTIL - (time.monotonic() - BEGAN)
+    if left <= 0:
+        raise TimeoutError('no time left for it')
+    return left
+
+
+def time_rounds(work, device, rounds, limit):
+    """Return median, least and most seconds of `work()`."""
+    seconds_left()
+    wait = torch.cuda.synchronize if device.type == 'cuda' else lambda: None
 
     def clock(repeats):
         wait()
@@ -89,6 +143,8 @@ def seconds(work, device=GPU, rounds=9, limit=2.0):
 
     clock(1)
     once = clock(1)
+    if once > limit:  # a slow machine: more rounds would take too long
+        return rounded(once, once, once)
     repeats = max(1, min(200, int(0.02 / max(once, 1e-7))))
     rounds = max(3, min(rounds, int(limit / max(once * repeats, 1e-6))))
     times = [clock(repeats) / repeats for _ in range(rounds)]
@@ -112,11 +168,17 @@ def threads(count):
 @contextlib.contextmanager
 def tensor_cores(allowed):
     """Let float32 be rounded to TF32, or not."""
-    for backend in (torch.backends.cuda.matmul, torch.backends.cudnn):
-        backend.allow_tf32 = allowed
-    yield
-    for backend in (torch.backends.cuda.matmul, torch.backends.cudnn):
-        backend.allow_tf32 = False
+    set_tf32(allowed)
+    try:
+        yield
+    finally:
+        set_tf32(False)
+
+
+def set_tf32(allowed):
+    """Let products and convolutions round float32 to TF32, or not."""
+    torch.backends.cuda.matmul.allow_tf32 = allowed
+    torch.backends.cudnn.allow_tf32 = allowed
 
 
 def call_and_done():
@@ -219,11 +281,48 @@ def lenet():
     )
 
 
+class Block(nn.Module):
+    """A residual block: two convolutions beside what goes past them."""
+
+    def __init__(self, channels_in, channels, stride):
+        super().__init__()
+        self.convolutions = nn.Sequential(
+            *normalized(channels_in, channels, 3, stride),
+            nn.ReLU(),
+            *normalized(channels, channels, 3, 1),
+        )
+        self.past = nn.Sequential()
+        if stride > 1:
+            self.past.extend(normalized(channels_in, channels, 1, stride))
+
+    def forward(self, X):
+        """Return the output for a minibatch of images."""
+        return torch.relu(self.convolutions(X) + self.past(X))
+
+
+def normalized(channels_in, channels, size, stride):
+    """Return a convolution and its batch normalization."""
+    return (
+        nn.Conv2d(
+            *(channels_in, channels, size, stride, size // 2), bias=False
+        ),
+        nn.BatchNorm2d(channels),
+    )
+
+
 def resnet18():
     """Return ResNet-18 for ten classes."""
-    import torchvision
-
-    return torchvision.models.resnet18(num_classes=10)
+    widths = (64, 64, 128, 256, 512)
+    blocks = [
+        Block(n_in if i == 0 else n, n, 2 if n > n_in and i == 0 else 1)
+        for n_in, n in zip(widths, widths[1:])
+        for i in range(2)
+    ]
+    return nn.Sequential(
+        *normalized(3, 64, 7, 2),
+        *(nn.ReLU(), nn.MaxPool2d(3, 2, 1), *blocks),
+        *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10)),
+    )
 
 
 class Transformer(nn.Module):
@@ -298,13 +397,15 @@ def networks():
             rows[name][n] = {}
             if n <= most:
                 rows[name][n]['cpu'] = on_cpu(make(), X, y)
-            rows[name][n]['cuda'] = on_gpu(make().to(GPU), X, y)
+            rows[name][n]['cuda'] = attempt(
+                lambda make=make, X=X, y=y: on_gpu(make().to(GPU), X, y)
+            )
     return rows
 
 
-def step_of(net):
+def step_of(net, foreach=None):
     """Return a function that takes a training step."""
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01, foreach=foreach)
 
     def step(X, y):
         optimizer.zero_grad()
@@ -325,7 +426,11 @@ def on_cpu(net, X, y):
     step, row = step_of(net), {}
     row['step'] = seconds(lambda: step(X, y), CPU)
     row['infer'] = seconds(lambda: infer(net, X), CPU)
-    if row['step'][0] < 0.3 and len(X) <= 256:
+    if (
+        not isinstance(row['step'], str)
+        and row['step'][0] < 0.3
+        and len(X) <= 256
+    ):
         with threads(2):
             row['step_two_threads'] = seconds(lambda: step(X, y), CPU, 5)
     return row
@@ -340,7 +445,7 @@ def on_gpu(net, X, y):
     row['step_with_copies'] = seconds(lambda: step(X.to(GPU), y.to(GPU)))
     with tensor_cores(True):
         row['step_tf32'] = seconds(lambda: step(A, b))
-    with torch.autocast('cuda', torch.bfloat16):
+    with torch.autocast(GPU.type, torch.bfloat16):
         row['step_bf16'] = seconds(lambda: step(A, b))
     return row
 
@@ -428,10 +533,199 @@ def power():
     return {'idle': idle, 'busy': max(watts)}
 
 
+def same_step():
+    """Return how far gradients of LeNet are from those in float64, in units
+    of what another order of the examples does in float32: on one device, in
+    two shards, in two processes, and with the mean of the shards' means."""
+    torch.manual_seed(0)
+    net, draw = lenet(), torch.Generator().manual_seed(1)
+    X = torch.randn(61, 1, 28, 28, generator=draw)
+    y = torch.randint(10, (61,), generator=draw)
+    exact = gradients(net.double(), X.double(), y)
+    net = net.float().to(GPU)
+    orders = [torch.randperm(61, generator=draw) for _ in range(8)]
+    found = [distances(gradients(net, X[i], y[i]), exact) for i in orders]
+    spreads = [max(column) for column in zip(*found)]
+    cut = (X[:31], y[:31]), (X[31:], y[31:])
+
+    def ways(tf32):
+        """Yield each way to compute the gradients."""
+        yield 'one', lambda: gradients(net, X, y)
+        for name, weights in (
+            ('two_shards', (31 / 61, 30 / 61)),
+            ('mean_of_means', (0.5, 0.5)),
+        ):
+            yield (
+                name,
+                lambda weights=weights: [
+                    weights[0] * g + weights[1] * h
+                    for g, h in zip(*(gradients(net, *part) for part in cut))
+                ],
+            )
+        for backend in ('gloo', 'nccl'):
+            yield (
+                f'two_processes_{backend}',
+                lambda backend=backend: in_two_processes(
+                    backend, net, cut, tf32
+                ),
+            )
+
+    rows = {}
+    for name, tf32 in (('float32', False), ('tf32', True)):
+        rows[name] = {}
+        for way, make in ways(tf32):
+            with tensor_cores(tf32):
+                found = attempt(make)
+            if not isinstance(found, str):
+                ratios = zip(distances(found, exact), spreads)
+                found = rounded(max(d / spread for d, spread in ratios))[0]
+            rows[name][way] = found
+    return rows
+
+
+def gradients(net, X, y):
+    """Return the gradients of the mean loss, where the network is."""
+    device = next(net.parameters()).device
+    loss = nn.functional.cross_entropy(net(X.to(device)), y.to(device))
+    found = torch.autograd.grad(loss, [*net.parameters()])
+    return [gradient.detach() for gradient in found]
+
+
+def distances(found, exact):
+    """Return the largest difference in each array."""
+    return [
+        float((g.double().cpu() - e).abs().max()) for g, e in zip(found, exact)
+    ]
+
+
+def in_two_processes(backend, net, cut, tf32):
+    """Return the sum of gradients that two processes have computed."""
+    if backend == 'nccl' and torch.cuda.device_count() < 2:
+        raise RuntimeError('NCCL needs a GPU for each process')
+    limit = min(120, seconds_left())
+    with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder)
+        torch.save((net.cpu(), cut, tf32), place / 'task.pt')
+        net.to(GPU)
+        workers = [
+            subprocess.Popen(
+                [sys.executable, __file__, folder, backend, str(rank)],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for rank in range(2)
+        ]
+        try:
+            said = [worker.communicate(timeout=limit)[1] for worker in workers]
+        finally:
+            for worker in workers:
+                worker.kill()
+        for worker, text in zip(workers, said):
+            if worker.returncode:
+                raise RuntimeError([*text.strip().splitlines(), '?'][-1])
+        first, second = [torch.load(place / f'{rank}.pt') for rank in range(2)]
+    if not all(map(torch.equal, first, second)):
+        raise RuntimeError('the two processes have different sums')
+    return first
+
+
+def work(folder, backend, rank):
+    """Be one of two processes: sum the gradients of both, and save them."""
+    import torch.distributed as dist
+
+    place, gpus = pathlib.Path(folder), torch.cuda.device_count()
+    device = torch.device('cuda', rank % gpus) if gpus else CPU
+    if gpus:
+        torch.cuda.set_device(device)
+    net, cut, tf32 = torch.load(place / 'task.pt', weights_only=False)
+    set_tf32(tf32)
+    dist.init_process_group(
+        backend,
+        f'file://{folder}/store',
+        timeout=datetime.timedelta(seconds=100),
+        rank=rank,
+        world_size=2,
+    )
+    X, y = cut[rank]
+    found = gradients(net.to(device), X, y)
+    for gradient in found:
+        gradient *= len(X) / 61
+        dist.all_reduce(gradient)
+    torch.save([gradient.cpu() for gradient in found], place / f'{rank}.pt')
+    dist.destroy_process_group()
+
+
+def samestep_cases():
+    """Return what samestep says of steps of LeNet on the GPU, if it can be
+    imported: it is beside this file, or installed."""
+    sys.path.append(str(pathlib.Path(__file__).parents[1] / 'samestep/src'))
+    from samestep.torch import same_step as compare
+
+    def mean(model, X, y):
+        return nn.functional.cross_entropy(model(X), y)
+
+    def shards(model, X, y):
+        parts = zip(X.tensor_split(2), y.tensor_split(2))
+        return sum(mean(model, *part) * len(part[1]) for part in parts) / len(
+            y
+        )
+
+    def mean_of_means(model, X, y):
+        parts = zip(X.tensor_split(2), y.tensor_split(2))
+        return sum(mean(model, *part) for part in parts) / 2
+
+    def step_with(loss, tf32=False, bfloat16=False):
+        def step(model, X, y):
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            with tensor_cores(tf32):
+                with torch.autocast(
+                    GPU.type, torch.bfloat16, enabled=bfloat16
+                ):
+                    value = loss(model, X, y)
+                value.backward()
+            optimizer.step()
+
+        return step
+
+    torch.manual_seed(0)
+    model = lenet().to(GPU)
+    X, y = torch.randn(61, 1, 28, 28), torch.randint(10, (61,))
+    cases = {
+        'shards': {'step': step_with(shards)},
+        'mean_of_means': {'step': step_with(mean_of_means)},
+        'tf32': {'step': step_with(shards, tf32=True)},
+        'bfloat16': {
+            'step': step_with(shards, bfloat16=True),
+            'low': step_with(mean, bfloat16=True),
+        },
+    }
+    return {
+        name: attempt(
+            lambda case=case: str(
+                compare(
+                    reference=step_with(mean),
+                    model=model,
+                    batches=[(X, y)],
+                    **case,
+                )
+            )[:300]
+        )
+        for name, case in cases.items()
+    }
+
+
 SECTIONS = (
     *(call_and_done, copies, thousand_small_copies, products, precision),
-    *(networks, streams, repeatable, power),
+    *(same_step, samestep_cases, networks, streams, repeatable, power),
 )
 
 if __name__ == '__main__':
-    main()
+    if len(sys.argv) == 4:  # one of two processes, which this file starts
+        work(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    elif len(sys.argv) != 2:
+        sys.exit('usage: python gpu_or_cpu.py OUT.json')
+    elif isinstance(why := attempt(check_gpu), str):
+        sys.exit(f'no GPU that PyTorch can use, so nothing to measure: {why}')
+    else:
+        main(sys.argv[1])

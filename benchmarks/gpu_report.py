@@ -23,6 +23,10 @@ from .report.machine import describe_machine
 ROOT = pathlib.Path(__file__).parents[1]
 OUT = ROOT / 'build/gpu-report.md'
 PYTEST = ['-m', 'pytest', '-q', '-p', 'no:cacheprovider']
+WITHOUT_MXNET = """
+If MXNet has no code for your GPU (H100, H200, B200, RTX 50), measure it with
+PyTorch: copy benchmarks/gpu_or_cpu.py to any machine that has PyTorch, NumPy
+and a GPU, and run `python gpu_or_cpu.py OUT.json` there, in eight minutes."""
 SMI = 'name,driver_version,memory.total,compute_cap,pcie.link.gen.max'
 # A part: its command, after this Python unless it is another program, and
 # how many seconds it may take.
@@ -65,6 +69,7 @@ def main():
         reason = (answer.splitlines() or ['MXNet did not answer'])[-1]
         print(f'no report without a GPU that works: {reason}')
         print('.venv-gpu/bin/python -m d2lrun doctor says more')
+        print(WITHOUT_MXNET)
         return 1
     results = {}
     for name in chosen:
