@@ -36,7 +36,10 @@ PARTS = (
 # What a chapter reads of our measurements or names, and the pages about it.
 MEASURED = [
     f'benchmarks/results/{name}'
-    for name in ('h100.json', 'h200.json', 'GPU_OR_CPU.md', 'FALSE_ALARMS.md')
+    for name in (
+        *('h100.json', 'h200.json', 'network_work.json'),
+        *('GPU_OR_CPU.md', 'FALSE_ALARMS.md'),
+    )
 ]
 # Of what reads notebooks: what a student runs, and what that needs.
 CHECKS = (

@@ -7,7 +7,10 @@ import pytest
 from chapters import ROOT, path_of
 from chapters.cells import code_cells, plain, read_chapter
 
-CELLS = 'imports', 'data', 'products', 'prices', 'formula', 'crossing'
+CELLS = (
+    *('imports', 'data', 'products', 'prices', 'formula', 'crossing'),
+    *('work', 'model', 'fit', 'predict'),
+)
 
 
 @pytest.fixture(scope='module')
@@ -62,6 +65,51 @@ def test_the_formula_pays_for_each_launch_copy_and_operation_once(chapter):
     assert chapter.gpu_seconds(5, paid) == 10 + 250 / 1e3
     copies = 2 * (3 + 100 / 1e2) + 7 + 100 / 1e1
     assert chapter.with_copies(5, paid) == 10 + 250 / 1e3 + copies
+
+
+def test_the_longer_of_launches_and_work_counts_and_copies_always(chapter):
+    seconds = chapter.gpu_step_seconds
+    assert seconds((10, 3, 4, 5), launch=1) == 10 + 5
+    assert seconds((10, 30, 40, 5), launch=1) == 70 + 5
+    assert seconds((10, 30, 40, 0), launch=1, slowdown=2) == 140
+
+
+def test_work_bytes_and_copies_grow_with_the_minibatch_launches_do_not(
+    chapter,
+):
+    for network, rows in chapter.WORK.items():
+        one, two, four = [
+            chapter.step_costs(chapter.H100, network, n, 'step_with_copies')
+            for n in (1, 2, 4)
+        ]
+        assert one[0] == four[0] == rows['step']['operators']
+        assert four[1] == pytest.approx(4 * one[1])
+        for i in (2, 3):  # the parameters' bytes, a copy's start
+            assert four[i] - two[i] == pytest.approx(2 * (two[i] - one[i]))
+        assert chapter.step_costs(chapter.H100, network, 4, 'step')[3] == 0
+
+
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        lambda costs, launch, slowdown=1: costs[0] * launch,
+        lambda costs, launch, slowdown=1: sum(costs[1:]),
+        lambda costs, launch, slowdown=1: (
+            10 * costs[0] * launch + slowdown * sum(costs[1:3])
+        ),
+    ],
+    ids=['launches alone', 'work alone', 'launches ten times'],
+)
+def test_a_model_that_leaves_something_out_predicts_fewer(
+    chapter, monkeypatch, wrong, capsys
+):
+    monkeypatch.setattr(chapter, 'gpu_step_seconds', wrong)
+    cell = {
+        cell.id: cell
+        for cell in code_cells(read_chapter(path_of('gpu_or_cpu')))
+    }['predict']
+    exec(compile(plain(cell.source), cell.id, 'exec'), vars(chapter))
+    assert 'did not hold' in capsys.readouterr().out
 
 
 def triples(data):
