@@ -1,11 +1,15 @@
 """Choosing devices where there are GPUs, which are made up here."""
 
+import pathlib
+import sys
 import warnings
 
 import mxnet as mx
 import pytest
 
 import d2lmulti
+from benchmarks import gpu_report
+from chapters import ROOT
 from d2lmulti.prepare import gpus as module
 
 CPUS = [mx.cpu(0), mx.cpu(1)]
@@ -140,3 +144,40 @@ def test_only_gpus_will_do_and_none_works(gpus, monkeypatch):
     monkeypatch.setenv('D2LMULTI_DEVICES', 'gpu')
     with pytest.raises(ValueError, match=r'gpu\(0\): its memory is taken'):
         d2lmulti.try_devices(1)
+
+
+def test_the_report_has_every_chapter_that_its_environment_can_run():
+    command, _ = gpu_report.PARTS['chapters']
+    found = {pathlib.Path(part) for part in command if '.ipynb' in part}
+    every = {path.relative_to(ROOT) for path in ROOT.glob('notebooks/*.ipynb')}
+    others = {path.stem.split('_')[1] for path in every - found}
+    assert found < every
+    assert others == {'pytorch', 'tensorflow'}
+
+
+def test_the_report_is_written_although_a_part_fails(
+    monkeypatch, tmp_path, capsys
+):
+    monkeypatch.setenv('PYTHONPATH', str(ROOT / 'tests/notebooks/two_gpus'))
+    monkeypatch.setenv('D2LMULTI_DEVICES', 'gpu')
+    monkeypatch.setattr(sys, 'argv', ['gpu_report'])
+    monkeypatch.setattr(gpu_report, 'OUT', tmp_path / 'report.md')
+    parts = {
+        'prints': (['-c', 'print("seen", 6 * 7)'], 60),
+        'missing': (['no-such-program'], 60),
+        'waits': (['-c', 'import time; time.sleep(60)'], 0.1),
+        'fails': (['-c', '1 / 0'], 60),
+    }
+    monkeypatch.setattr(gpu_report, 'PARTS', parts)
+    assert gpu_report.main() == 1
+    text = (tmp_path / 'report.md').read_text()
+    for line in (
+        '| prints | passed |',
+        '| missing | could not be started |',
+        '| waits | ended after 0.1 s |',
+        '| fails | failed with status 1 |',
+        'seen 42',
+        'ZeroDivisionError',
+    ):
+        assert line in text
+    assert capsys.readouterr().out.endswith('read it, and send it in\n')
