@@ -114,10 +114,10 @@ def name_of_cpu():
     return found[1] if found else platform.machine()
 
 
-def seconds(work, device=GPU, rounds=9, limit=2.0):
-    """Return median, least and most seconds of `work()`, or its error; a
-    short one is repeated within a round."""
-    return attempt(lambda: time_rounds(work, device, rounds, limit))
+def seconds(work, device=None, rounds=9, limit=2.0):
+    """Return median, least and most seconds of `work()`, on the GPU unless
+    `device` is another, or its error; a short one is repeated in a round."""
+    return attempt(lambda: time_rounds(work, device or GPU, rounds, limit))
 
 
 def seconds_left():
