@@ -136,7 +136,8 @@ def test_samestep_finds_the_mean_of_means_and_nothing_else(stand_in):
     found = stand_in.samestep_cases()
     assert found['shards'] == 'equal up to rounding'
     assert found['bfloat16'] == 'equal up to rounding'
-    assert "mean of the shards' own" in found['mean_of_means']
+    for times in (61 / 62, 61 / 60):  # how much each example counts
+        assert f'{times:.3g} times' in found['mean_of_means']
 
 
 def test_the_counts_of_lenet_follow_from_its_layers():
