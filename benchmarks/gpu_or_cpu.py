@@ -658,8 +658,7 @@ def work(folder, backend, rank):
 
 def samestep_cases():
     """Return what samestep says of steps of LeNet on the GPU, if it can be
-    imported: it is beside this file, or installed."""
-    sys.path.append(str(pathlib.Path(__file__).parents[1] / 'samestep/src'))
+    imported: it is installed, or its folder beside this file."""
     from samestep.torch import same_step as compare
 
     def mean(model, X, y):

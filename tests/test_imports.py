@@ -20,7 +20,7 @@ MAY_IMPORT = {
     'grading': {'chapters', 'd2lmulti'},
     'img': {'chapters'},
     'lint': {'chapters'},
-    'benchmarks': {'chapters', 'd2lmulti', 'd2lrun'},
+    'benchmarks': {'chapters', 'd2lmulti', 'd2lrun', 'samestep'},
 }
 OURS = {*MAY_IMPORT}
 # Scripts of the launcher, which hide their folder from a worker's imports.
