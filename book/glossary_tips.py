@@ -105,9 +105,7 @@ def parts_of(text, missing, up='../'):
         meaning = missing.pop(forms[found[1]], None)
         if meaning is not None:
             parts.append(nodes.Text(text[end : found.start()]))
-            parts.append(
-                nodes.raw('', tip(found, meaning, up), format='html')
-            )
+            parts.append(nodes.raw('', tip(found, meaning, up), format='html'))
             end = found.end()
     return [*parts, nodes.Text(text[end:])]
 

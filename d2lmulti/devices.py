@@ -67,8 +67,8 @@ def try_devices(k):
     """Return a list of `k` distinct devices, such as `mx.gpu(0)`.
 
     GPUs if at least one works, else `cpu(0)` to `cpu(k - 1)`. If MXNet was
-    built for GPUs and none works, a warning says why. If D2LMULTI_DEVICES is `cpu`
-    in the environment, GPUs are ignored; if it is `gpu`, CPUs are.
+    built for GPUs and none works, a warning says why. If D2LMULTI_DEVICES
+    is `cpu` in the environment, GPUs are ignored; if it is `gpu`, CPUs are.
 
     Raises TypeError if `k` is not an integer, ValueError if it is below 1
     or above the number of devices.
