@@ -17,12 +17,14 @@ MOST_GROUPS = 12  # arrays whose norms are tried, also in pairs
 
 def update_spreads(given, how, start, grads, right, low_step):
     """Return how far rounding alone moves each array of an update."""
-    others = [given.update(cast(start, how.dtype), cast(grads, how.dtype))]
-    for seed in range(NEARBY):
-        arrays = how.nearby([*start, *grads], seed)
-        near = arrays[: len(start)], arrays[len(start) :]
-        others.append(given.update(*near))
-    spreads = how.spreads_of(right, [cast(own, 'float64') for own in others])
+
+    def others():
+        yield given.update(cast(start, how.dtype), cast(grads, how.dtype))
+        for seed in range(NEARBY):
+            arrays = how.nearby([*start, *grads], seed)
+            yield given.update(arrays[: len(start)], arrays[len(start) :])
+
+    spreads = how.spreads_of(right, others())
     if low_step:  # which rounds in another way
         own, new = low_step
         exact = given.update(start, cast(own, 'float64'))
