@@ -157,14 +157,12 @@ def norm_cause(j, factors, given, grads, start, batch, k):
     tried = range(min(len(grads), MOST_GROUPS))
     groups = [{*own} for own in subsets(tried, 2) if own]
     everything = set(range(len(grads)))
-    for times in sorted({2, k} - {1}):
+    for times in sorted({0, 2, k} - {1}):
         for often in [everything, *groups, *(everything - g for g in groups)]:
             counted = whole + (times - 1) * sum(squares[i] for i in often)
-            if counted > whole and fits(np.sqrt(whole / counted)):
+            if counted > 0 and fits(np.sqrt(whole / counted)):
                 some = {given.labels[i] for i in often}
                 what = said_together(some, given.labels)
-                return (
-                    f'The update is the {words} all, with {what} counted '
-                    f'{times} times.'
-                )
+                how = f'counted {times} times' if times else 'left out'
+                return f'The update is the {words} all, with {what} {how}.'
     return ''
