@@ -194,6 +194,8 @@ def place_of_error(found, right, lows, measure):
     for key in keys_of(right):
         what, name, _ = key
         exact = whole(right, key)
+        if exact is None:
+            continue
         others = [whole(low, key) for low in lows]
         others = [
             a for a in others if a is not None and a.shape == exact.shape
@@ -207,6 +209,7 @@ def place_of_error(found, right, lows, measure):
             for own in found.kept.get(key, ())
             if own.axis == right.kept[of_right(key)][0].axis
             and own.numbers.shape[1:] == exact.shape[1:]
+            and max(own.rows) < len(exact)
         ]
         unseen |= not kept and what in (RETURNED, BACK)
         for own in kept:
@@ -236,12 +239,13 @@ def of_right(key):
 
 
 def whole(trace, key):
-    """Return the numbers that a reference kept, of all rows, or None."""
-    kept = trace.kept.get(of_right(key))
-    if not kept:
+    """Return the numbers that a reference kept, from the first row on, or
+    None if it has left out a row."""
+    kept = trace.kept.get(of_right(key), [])
+    rows = {row for own in kept for row in own.rows}
+    if not rows or len(rows) <= max(rows):
         return None
-    rows = 1 + max(row for own in kept for row in own.rows)
-    found = np.zeros((rows, *kept[0].numbers.shape[1:]))
+    found = np.empty((len(rows), *kept[0].numbers.shape[1:]))
     for own in kept:
         found[own.rows] = own.numbers
     return found
