@@ -31,11 +31,6 @@ BUGS = {
         [('    scaler.unscale_(optimizer)\n', '')],
         'to the power of 16: a scale of the loss?',
     ),
-    'another activation in one part': (
-        'place.py',
-        [],
-        '\nIt begins in the forward pass of 1.',
-    ),
     'DDP takes a mean of means': (
         'ddp.py',
         [(", reduction='sum')", ')'), ('(loss * size / len(X))', 'loss')],
@@ -91,6 +86,11 @@ def test_a_bug_in_a_recipe_is_found(bug, tmp_path):
     name, changes, cause = BUGS[bug]
     found = run_recipe(tmp_path, name, changes, RECIPES[name][0])
     assert FINE not in found and cause in found
+
+
+def test_the_module_in_which_an_error_begins_is_named(tmp_path):
+    found = run_recipe(tmp_path, 'place.py')
+    assert found.endswith('\nIt begins in the forward pass of 1.\n')
 
 
 def test_buffers_are_compared(tmp_path):

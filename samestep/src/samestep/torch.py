@@ -7,6 +7,7 @@ optimizer's state after it.
 
 import contextlib
 import copy
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class Adapter:
     def __init__(self, model):
         self.model = model
         self.kinds = {}  # of the numbers that an optimizer keeps
-        self.last = None  # what the step was given, and its Trace
+        self.last: tuple = ()  # what the step was given, and its Trace
 
     def arrays_of(self, model):
         """Return parameters that train, and floating-point buffers."""
@@ -134,9 +135,9 @@ class Adapter:
         like = next(p for p in model.parameters() if p.is_floating_point())
         rows = [to_tensor(part, like) for part in batch]
         run = Run(model, arrays, gradients, self.kinds)
-        run.trace = Trace(model, rows) if traced else None
+        trace = run.trace = Trace(model, rows) if traced else None
         with run.watched(), (
-            run.trace.watched() if traced else contextlib.nullcontext()
+            trace.watched() if trace else contextlib.nullcontext()
         ):
             function(model, *rows)
         if run.num_steps != 1:
@@ -154,6 +155,7 @@ class Run:
         self.model, self.arrays, self.given = model, arrays, given
         self.kinds, self.state, self.gradients = kinds, {}, {}
         self.num_steps = 0
+        self.trace: Any = None  # of its modules
 
     def names(self):
         """Return the names of the parameters by what they are."""

@@ -93,7 +93,9 @@ class Trace:
         """Keep some numbers of each row of a tensor."""
         found = numbers_of(tensor, len(rows)) if rows else None
         if found:
-            self.kept.setdefault(key, []).append(Kept(call, *found, rows))
+            axis, numbers = found
+            kept = self.kept.setdefault(key, [])
+            kept.append(Kept(call, axis, numbers, rows))
 
     def watch(self, tensor, what, name):
         """Keep the gradient of a tensor, when it comes, as that of the module
@@ -160,8 +162,8 @@ def places_of(tensor):
 
 
 def numbers_of(tensor, rows):
-    """Return the axis of a tensor along which it has the rows, and some
-    numbers of each row; or None if it has no such axis."""
+    """Return the axis of a tensor along which it has the rows, or that of
+    their tokens, and some numbers of each row; or None if it has neither."""
     if hasattr(tensor, 'placements'):  # a DTensor: only where all is here
         if not all(p.is_replicate() for p in tensor.placements):
             return None
@@ -172,13 +174,12 @@ def numbers_of(tensor, rows):
     axes = [i for i, size in enumerate(tensor.shape) if size == rows]
     if axes:
         tensor = tensor.movedim(axes[0], 0)
-    elif tensor.ndim and len(tensor) % rows == 0:  # a row's tokens, in a row
-        axes = ['tokens']
-    else:
+    elif not tensor.ndim or len(tensor) % rows:
         return None
     tensor = tensor.reshape(rows, -1)
     stride = -(-tensor.shape[1] // MOST) | 1  # not always the same channel
-    return axes[0], tensor[:, ::stride].double().cpu().numpy()
+    numbers = tensor[:, ::stride].double().cpu().numpy()
+    return axes[0] if axes else 'of tokens', numbers
 
 
 def place_of_error(found, right, lows, measure):

@@ -10,6 +10,7 @@ from .trees import said_together
 
 NEARBY = 4  # copies of the arrays, each number off by up to a rounding
 PARTS = -1, -0.5, -0.25, 0.25, 0.5, 1  # of the bound of a gradient
+PATTERNS = 4  # of which numbers are up and which are down
 PLAIN = re.compile(r'the right one times [\d.]+\.$')  # says nothing of why
 MOST_UNSURE = 4  # arrays of which it is not seen by what they are scaled
 MOST_GROUPS = 12  # arrays whose norms are tried, also in pairs
@@ -37,15 +38,24 @@ def pushed(given, start, grads, bounds, right):
     """Return for each number of the new arrays how far it may be off if each
     number of a gradient is off by up to the bound of its array.
 
-    Each number of a gradient is at the same part of its bound at a time: that
-    is enough where each number moves by its gradient's number, as with Adam,
-    and a common norm changes little.
+    Each number of a gradient is at the same part of its bound at a time, all
+    up or down, or each at random, so that a common norm changes much or
+    little: that is enough where each number moves by its gradient's number
+    and such a norm, as with Adam and clipping.
     """
     far = [np.zeros(a.shape) for a in right]
-    for part in PARTS:
-        off = [g + part * bound for g, bound in zip(grads, bounds)]
-        new = cast(given.update(start, off), 'float64')
-        far = [np.maximum(f, abs(a - r)) for f, a, r in zip(far, new, right)]
+    for pattern in range(PATTERNS):
+        rng = np.random.RandomState(pattern)
+        signs = [rng.choice([-1, 1], g.shape) if pattern else 1 for g in grads]
+        for part in PARTS:
+            off = [
+                g + part * bound * sign
+                for g, bound, sign in zip(grads, bounds, signs)
+            ]
+            new = cast(given.update(start, off), 'float64')
+            far = [
+                np.maximum(f, abs(a - r)) for f, a, r in zip(far, new, right)
+            ]
     return far
 
 
