@@ -37,7 +37,7 @@ def run_recipe(folder, name, changes=(), python=(sys.executable,)):
         },
         text=True,
         capture_output=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -45,3 +45,4 @@ class Environment:
 TORCH = Environment('torch')
 TENSORFLOW = Environment('tensorflow')
 JAX = Environment('jax')
+TRANSFORMERS = Environment('transformers')  # not for a benchmark: for tests

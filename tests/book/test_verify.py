@@ -1,12 +1,13 @@
 """The recipes of the page *Verify your own training step* are right, and see
 the bugs that the page names."""
 
+import re
 import sys
 
 import pytest
-from verify_page import FINE, SCRIPTS, run_recipe
+from verify_page import FINE, ROOT, SCRIPTS, run_recipe
 
-from benchmarks.peers.environments import JAX
+from benchmarks.peers.environments import JAX, TRANSFORMERS
 
 BUGS = {
     'a mean of means': (
@@ -81,3 +82,44 @@ def test_the_recipe_for_jax(tmp_path):
     bug = [("return jax.lax.psum(gradients, 'devices')", 'return gradients')]
     found = run_recipe(tmp_path, 'jax_steps.py', bug, python)
     assert 'shard 0 alone' in found
+
+
+TRAINERS = {
+    'trainer.py': ('max_grad_norm=0.1', 'max_grad_norm=0.2', 'update of'),
+    'accelerated.py': (
+        'loss * parts / len(X)',
+        'loss / len(X)',
+        'the right one times 0.25',
+    ),
+    'lit.py': (
+        'batches[1:2]',
+        'batches[:1]',
+        'it counts 0 to 47 0.953 times, 48 to 60 1.17 times',
+    ),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('name', TRAINERS)
+def test_the_recipes_of_libraries_for_pytorch(name, tmp_path):
+    """In an environment with them, which it sets up."""
+    assert TRANSFORMERS.why_missing() is None
+    python = (str(TRANSFORMERS.python),)
+    *bug, cause = TRAINERS[name]
+    assert FINE in run_recipe(tmp_path, name, (), python)
+    found = run_recipe(tmp_path, name, [bug], python)
+    assert FINE not in found and cause in found
+
+
+@pytest.mark.long
+def test_what_readme_found_in_a_library(tmp_path):
+    """GPT-2, which `Trainer` of this version trains with other gradients."""
+    assert TRANSFORMERS.why_missing() is None
+    page = (ROOT / 'samestep/README.md').read_text('utf-8')
+    script, shown = re.findall(r'```(?:python)?\n(.*?)```', page, re.S)[:2]
+    (tmp_path / 'gpt2.py').write_text(script)
+    found = run_recipe(*(tmp_path, 'gpt2.py', ()), (str(TRANSFORMERS.python),))
+    for line in shown.splitlines():  # how far it is off is the processor's
+        assert re.sub(r'off by .*? bound\. ', '', line) in re.sub(
+            r'off by .*? bound\. ', '', found
+        )

@@ -117,6 +117,28 @@ def test_state_goes_on_from_step_to_step():
     }
 
 
+def test_gradients_of_a_closure_are_seen():
+    """Lightning's last part is computed in the optimizer's step."""
+
+    def in_closure(scale):
+        def train(model, X, y):
+            def closure():
+                loss = cross_entropy(model(X[30:]), y[30:], reduction='sum')
+                (scale * loss / len(X)).backward()
+                torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+
+            loss = cross_entropy(model(X[:30]), y[:30], reduction='sum')
+            (loss / len(X)).backward()
+            torch.optim.AdamW(model.parameters(), lr=0.01).step(closure)
+
+        return train
+
+    model, batches = case(7000)
+    assert same_step(in_closure(1), step('adamw'), model, batches)
+    found = str(same_step(in_closure(0), step('adamw'), model, batches))
+    assert 'counts 0 to 29 once, 30 to 60 never' in found
+
+
 def test_what_is_no_step_is_refused():
     def twice(model, X, y):
         for _ in range(2):

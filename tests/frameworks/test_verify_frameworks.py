@@ -13,9 +13,11 @@ TORCHRUN = (
 RECIPES = {
     'accumulate.py': ((sys.executable,), 1),
     'autocast.py': ((sys.executable,), 1),
+    'scaler.py': ((sys.executable,), 1),
     'ddp.py': (TORCHRUN, 2),
     'no_sync.py': (TORCHRUN, 2),
     'fsdp.py': (TORCHRUN, 2),
+    'tensor_parallel.py': (TORCHRUN, 2),
     'tf_steps.py': ((sys.executable,), 1),
 }
 BUGS = {
@@ -23,6 +25,11 @@ BUGS = {
         'accumulate.py',
         [(", reduction='sum')", ')'), ('(loss / len(X))', 'loss')],
         "the mean of the shards' own, times the 4 devices",
+    ),
+    'clipped before it is unscaled': (
+        'scaler.py',
+        [('    scaler.unscale_(optimizer)\n', '')],
+        'to the power of 16: a scale of the loss?',
     ),
     'DDP takes a mean of means': (
         'ddp.py',
@@ -43,6 +50,16 @@ BUGS = {
         'fsdp.py',
         [('loss * size / len(X)', 'loss / len(X)')],
         'the right one, divided by the 2 devices',
+    ),
+    'other labels on the other rank of a group': (
+        'tensor_parallel.py',
+        [
+            (
+                'mesh, plan), X, y)',
+                'mesh, plan), X, (y + dist.get_rank()) % 5)',
+            )
+        ],
+        'off by',
     ),
     'the sum of means': (
         'tf_steps.py',
@@ -69,6 +86,11 @@ def test_a_bug_in_a_recipe_is_found(bug, tmp_path):
     name, changes, cause = BUGS[bug]
     found = run_recipe(tmp_path, name, changes, RECIPES[name][0])
     assert FINE not in found and cause in found
+
+
+def test_the_module_in_which_an_error_begins_is_named(tmp_path):
+    found = run_recipe(tmp_path, 'place.py')
+    assert found.endswith('\nIt begins in the forward pass of 1.\n')
 
 
 def test_buffers_are_compared(tmp_path):

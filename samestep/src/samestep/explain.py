@@ -5,20 +5,28 @@ import re
 
 import numpy as np
 
-from .causes import likely_cause, moves_of
+from .causes import Sample, cast, likely_cause, moves_of
 from .comparison import Comparison
 from .examples import MOST_EXAMPLES, example_counts
 from .joint import numbers_cause, starts_cause
+
+# Counts and places of a sample say nothing of the array.
+SOME = re.compile(r'Wrong are \d+ of \d+ numbers, the first at \(.*?\)\.')
+FEW = 'Wrong are only some of its numbers.'
 
 
 def explain(comparison, replicas, reference, starts, batches, gradients, k):
     """Return the comparison with likely causes. `starts`: the right arrays
     before each step; the last is the wrong one."""
     n = len(starts) - 1
-    moves = moves_of(reference, starts, batches, n, gradients, k)
+    exact = cast(reference(starts[n], batches[n].cast('float64')), 'float64')
+    sample = Sample(replicas, exact)
+    moves = moves_of(reference, starts, batches, n, gradients, k, sample)
     right = moves[0][1]
-    start = [0 * a for a in right] if gradients else starts[n]
-    replicas = [[a - s for a, s in zip(own, start)] for own in replicas]
+    start = [0 * a for a in right] if gradients else sample.take(starts[n])
+    replicas = [
+        [a - s for a, s in zip(sample.take(own), start)] for own in replicas
+    ]
     found = [
         d
         if d.error <= d.bound
@@ -34,12 +42,17 @@ def explain(comparison, replicas, reference, starts, batches, gradients, k):
         )
         for d in comparison.differences
     ]
-    for fill in (fill_starts, fill_numbers, fill_counts):
+    fills = (
+        [fill_counts] if sample else [fill_starts, fill_numbers, fill_counts]
+    )
+    for fill in fills:
         with contextlib.suppress(Exception):  # the reference may want more
-            batch = (reference, starts[n], batches[n], gradients, k)
+            batch = (reference, starts[n], batches[n], gradients, k, sample)
             found = fill(found, replicas, moves[0][1], *batch)
     labels = [d.name for d in found if d.replica == found[0].replica]
     found = [d._replace(cause=with_names(d.cause, labels)) for d in found]
+    if sample:
+        found = [d._replace(cause=SOME.sub(FEW, d.cause)) for d in found]
     return Comparison(found, comparison.growth, comparison.notes)
 
 
@@ -53,7 +66,9 @@ def is_open(difference):
     return not (difference.error <= difference.bound or difference.cause)
 
 
-def fill_starts(found, replicas, right, reference, start, batch, gradients, k):
+def fill_starts(
+    found, replicas, right, reference, start, batch, gradients, k, _
+):
     """Return the differences, those without a cause with that of replicas
     that did not start alike."""
     if gradients or len(replicas) < 2 or not any(map(is_open, found)):
@@ -75,12 +90,16 @@ def fill_numbers(found, replicas, right, *_):
     ]
 
 
-def fill_counts(found, replicas, right, reference, start, batch, gradients, k):
+def fill_counts(
+    found, replicas, right, reference, start, batch, gradients, k, sample
+):
     """Return them with how often each example is counted."""
     rows, alone = batch.rows, None
     for i in sorted({d.replica for d in found if is_open(d)}):
         if rows <= MOST_EXAMPLES:
-            alone = alone or moves_alone(reference, start, batch, gradients)
+            alone = alone or moves_alone(
+                reference, start, batch, gradients, sample
+            )
             own = [d for d in found if d.replica == i and is_open(d)]
             cause = count_cause(own, replicas[i], right, alone, k)
             found = [d._replace(cause=cause) if d in own else d for d in found]
@@ -98,13 +117,15 @@ def moves_of_array(moves, j):
     ]
 
 
-def moves_alone(reference, start, batch, gradients):
+def moves_alone(reference, start, batch, gradients, sample):
     """Return the moves of all arrays for each example alone."""
     batch, alone = batch.cast('float64'), []
     for i in range(batch.rows):
         arrays = reference(start, batch.take(slice(i, i + 1)))
         alone.append(
-            [a - (0 if gradients else s) for a, s in zip(arrays, start)]
+            sample.take(
+                [a - (0 if gradients else s) for a, s in zip(arrays, start)]
+            )
         )
     return alone
 

@@ -22,14 +22,18 @@ class Measure(NamedTuple):
         ]
 
     def spreads_of(self, right, others):
-        """Return each array's spread, at least a rounding of its largest."""
-        return [
-            max(
-                self.rounding * float(abs(exact).max(initial=1e-30)),
-                *(distance(other[j], exact) for other in others),
-            )
-            for j, exact in enumerate(right)
+        """Return each array's spread, at least a rounding of its largest.
+        `others` may be computed one at a time: no two are held at once."""
+        spreads = [
+            self.rounding * float(abs(exact).max(initial=1e-30))
+            for exact in right
         ]
+        for other in others:
+            spreads = [
+                max(spread, distance(found, exact))
+                for spread, found, exact in zip(spreads, other, right)
+            ]
+        return spreads
 
     @property
     def rounding(self):
@@ -52,13 +56,15 @@ def is_count(array):
     return array.size == 1 and float(array.reshape(-1)[0]).is_integer()
 
 
-def check_reference(results, n):
-    """Raise ValueError unless all of the reference's numbers are finite."""
-    if not all(np.isfinite(array).all() for own in results for array in own):
+def check_reference(arrays, n):
+    """Return the reference's arrays, or raise ValueError unless all of their
+    numbers are finite."""
+    if not all(np.isfinite(array).all() for array in arrays):
         raise ValueError(
             f'the reference itself is not finite in step {n}: take a smaller '
             'learning rate or fewer steps'
         )
+    return arrays
 
 
 def check_shapes(replicas, right):

@@ -57,7 +57,8 @@ def compare_results(given, batches, how, gradients, num_devices):
     first, moves = None, False
     for n, (exact,) in enumerate(right):
         lows = [other[n][0] for other in others]
-        check_reference([exact, *lows], n)
+        for arrays in (exact, *lows):
+            check_reference(arrays, n)
         check_shapes(found[n], exact)
         spreads = how.spreads_of(exact, lows)
         first = first or [max(s, np.median(spreads)) for s in spreads]
@@ -128,11 +129,13 @@ def ask_both(given, batches, how, num_devices):
     for n, batch in enumerate(batches):
         start = cast(arrays, 'float64')
         grads = cast(given.reference(start, batch.cast('float64')), 'float64')
-        lows = [
-            cast(given.low(arrays, own.cast(how.dtype)), how.dtype)
+        check_reference(grads, n)
+        lows = (
+            check_reference(
+                cast(given.low(arrays, own.cast(how.dtype)), how.dtype), n
+            )
             for own in how.orders_of(batch)
-        ]
-        check_reference([grads, *lows], n)
+        )
         spreads = how.spreads_of(grads, lows)
         bounds = [how.factor * spread for spread in spreads]
         taken = given.step(arrays, batch.cast(how.dtype))
@@ -175,7 +178,7 @@ def judge_updates(
         seen = own is not None
         own = grads if own is None else cast(own, 'float64')
         right = cast(given.update(start, own), 'float64')
-        check_reference([right], n)
+        check_reference(right, n)
         spreads = update_spreads(given, how, start, own, right, low_step)
         limits = [how.factor * spread for spread in spreads]
         moved = [distance(a, s) for a, s in zip(right, start)]

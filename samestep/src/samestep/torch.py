@@ -7,11 +7,18 @@ optimizer's state after it.
 
 import contextlib
 import copy
+from typing import Any
 
 import numpy as np
 
 from . import Taken
 from . import same_step as compare
+from .causes import cast
+from .measure import Measure
+from .torch_modules import Trace, place_of_error
+from .trees import Batch
+
+NUM_NEAR = 2  # starts, each number off by up to a rounding
 
 
 def same_step(step, reference, model, batches, low=None, **how):
@@ -33,8 +40,8 @@ def same_step(step, reference, model, batches, low=None, **how):
     adapter = Adapter(model)
     batches = [tuple(map(to_numpy, batch)) for batch in batches]
     first = adapter.state_of(reference, batches[0]) if batches else {}
-    return compare(
-        adapter.taken(step),
+    comparison = compare(
+        adapter.taken(step, traced=True),
         adapter.taken(reference),
         {**adapter.arrays_of(model), **first},
         batches,
@@ -42,6 +49,9 @@ def same_step(step, reference, model, batches, low=None, **how):
         update=adapter.update(reference, batches),
         **how,
     )
+    if {d.of for d in comparison.failures()} == {'gradient'}:
+        comparison.notes.extend(adapter.places(reference, low, how))
+    return comparison
 
 
 class Adapter:
@@ -50,6 +60,7 @@ class Adapter:
     def __init__(self, model):
         self.model = model
         self.kinds = {}  # of the numbers that an optimizer keeps
+        self.last: tuple = ()  # what the step was given, and its Trace
 
     def arrays_of(self, model):
         """Return parameters that train, and floating-point buffers."""
@@ -61,11 +72,13 @@ class Adapter:
         run = self.run(reference, arrays, batch)
         return {name: 0 * to_numpy(a) for name, a in run.state.items()}
 
-    def taken(self, function):
+    def taken(self, function, traced=False):
         """Return a function of (arrays, X, y) that returns Taken."""
 
         def step(arrays, *batch):
-            run = self.run(function, arrays, batch)
+            run = self.run(function, arrays, batch, traced=traced)
+            if traced:
+                self.last = arrays, batch, run.trace
             new = self.arrays_of(run.model)
             gradients = {
                 name: run.gradients.get(name, np.zeros_like(new[name]))
@@ -90,7 +103,24 @@ class Adapter:
 
         return update
 
-    def run(self, function, arrays, batch, gradients=None):
+    def places(self, reference, low, how):
+        """Return in a list where the last step went wrong, if it is seen."""
+        arrays, batch, found = self.last
+        measure = Measure(how.get('dtype', 'float32'), how.get('factor', 4), 0)
+
+        def trace(function, dtype, values):
+            own = dict(zip(arrays, cast(values, dtype)))
+            rows = Batch(batch).cast(dtype).parts()
+            return self.run(function, own, rows, traced=True).trace
+
+        values = [*arrays.values()]
+        near = [values, *(measure.nearby(values, n) for n in range(NUM_NEAR))]
+        right = trace(reference, 'float64', values)
+        lows = [trace(low or reference, measure.dtype, own) for own in near]
+        words = place_of_error(found, right, lows, measure)
+        return [words] if words else []
+
+    def run(self, function, arrays, batch, gradients=None, traced=False):
         """Let the function train a copy of the module; return the Run."""
         import torch
 
@@ -105,7 +135,10 @@ class Adapter:
         like = next(p for p in model.parameters() if p.is_floating_point())
         rows = [to_tensor(part, like) for part in batch]
         run = Run(model, arrays, gradients, self.kinds)
-        with run.watched():
+        trace = run.trace = Trace(model, rows) if traced else None
+        with run.watched(), (
+            trace.watched() if trace else contextlib.nullcontext()
+        ):
             function(model, *rows)
         if run.num_steps != 1:
             raise ValueError(
@@ -122,6 +155,7 @@ class Run:
         self.model, self.arrays, self.given = model, arrays, given
         self.kinds, self.state, self.gradients = kinds, {}, {}
         self.num_steps = 0
+        self.trace: Any = None  # of its modules
 
     def names(self):
         """Return the names of the parameters by what they are."""
@@ -138,20 +172,31 @@ class Run:
                     set_tensor(param.grad, self.given[name])
                 self.gradients[name] = to_numpy(param.grad)
 
-    def before_step(self, optimizer, *_):
-        """See what an optimizer gets; give it the state of the arrays."""
+    def before_step(self, optimizer, given, named):
+        """See what an optimizer gets; give it the state of the arrays. Return
+        what it is called with: a closure, as Lightning has, computes the
+        gradients in the step."""
         params = [p for g in optimizer.param_groups for p in g['params']]
         names = self.names()
         if not any(id(p) in names for p in params):
-            return
+            return None
         self.num_steps += 1
-        self.before(grads_of(params))
+        closure = named.get('closure') or [*given[1:], None][0]
+
+        def watched():
+            loss = closure()
+            self.before(grads_of(params))
+            return loss
+
+        if closure is None:
+            self.before(grads_of(params))
         for param in params:
             for key, kind in self.kinds.get(names.get(id(param)), {}).items():
                 array = self.arrays.get(f'{names[id(param)]}.{key}')
                 if array is not None:
                     new = from_array(array, kind, param)
                     optimizer.state[param][key] = new
+        return closure and ((optimizer, watched), {})
 
     def after_step(self, optimizer, *_):
         """Read the state of an optimizer."""

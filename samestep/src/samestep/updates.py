@@ -10,6 +10,7 @@ from .trees import said_together
 
 NEARBY = 4  # copies of the arrays, each number off by up to a rounding
 PARTS = -1, -0.5, -0.25, 0.25, 0.5, 1  # of the bound of a gradient
+PATTERNS = 4  # of which numbers are up and which are down
 PLAIN = re.compile(r'the right one times [\d.]+\.$')  # says nothing of why
 MOST_UNSURE = 4  # arrays of which it is not seen by what they are scaled
 MOST_GROUPS = 12  # arrays whose norms are tried, also in pairs
@@ -17,12 +18,14 @@ MOST_GROUPS = 12  # arrays whose norms are tried, also in pairs
 
 def update_spreads(given, how, start, grads, right, low_step):
     """Return how far rounding alone moves each array of an update."""
-    others = [given.update(cast(start, how.dtype), cast(grads, how.dtype))]
-    for seed in range(NEARBY):
-        arrays = how.nearby([*start, *grads], seed)
-        near = arrays[: len(start)], arrays[len(start) :]
-        others.append(given.update(*near))
-    spreads = how.spreads_of(right, [cast(own, 'float64') for own in others])
+
+    def others():
+        yield given.update(cast(start, how.dtype), cast(grads, how.dtype))
+        for seed in range(NEARBY):
+            arrays = how.nearby([*start, *grads], seed)
+            yield given.update(arrays[: len(start)], arrays[len(start) :])
+
+    spreads = how.spreads_of(right, others())
     if low_step:  # which rounds in another way
         own, new = low_step
         exact = given.update(start, cast(own, 'float64'))
@@ -35,15 +38,24 @@ def pushed(given, start, grads, bounds, right):
     """Return for each number of the new arrays how far it may be off if each
     number of a gradient is off by up to the bound of its array.
 
-    Each number of a gradient is at the same part of its bound at a time: that
-    is enough where each number moves by its gradient's number, as with Adam,
-    and a common norm changes little.
+    Each number of a gradient is at the same part of its bound at a time, all
+    up or down, or each at random, so that a common norm changes much or
+    little: that is enough where each number moves by its gradient's number
+    and such a norm, as with Adam and clipping.
     """
     far = [np.zeros(a.shape) for a in right]
-    for part in PARTS:
-        off = [g + part * bound for g, bound in zip(grads, bounds)]
-        new = cast(given.update(start, off), 'float64')
-        far = [np.maximum(f, abs(a - r)) for f, a, r in zip(far, new, right)]
+    for pattern in range(PATTERNS):
+        rng = np.random.RandomState(pattern)
+        signs = [rng.choice([-1, 1], g.shape) if pattern else 1 for g in grads]
+        for part in PARTS:
+            off = [
+                g + part * bound * sign
+                for g, bound, sign in zip(grads, bounds, signs)
+            ]
+            new = cast(given.update(start, off), 'float64')
+            far = [
+                np.maximum(f, abs(a - r)) for f, a, r in zip(far, new, right)
+            ]
     return far
 
 
@@ -155,14 +167,12 @@ def norm_cause(j, factors, given, grads, start, batch, k):
     tried = range(min(len(grads), MOST_GROUPS))
     groups = [{*own} for own in subsets(tried, 2) if own]
     everything = set(range(len(grads)))
-    for times in sorted({2, k} - {1}):
+    for times in sorted({0, 2, k} - {1}):
         for often in [everything, *groups, *(everything - g for g in groups)]:
             counted = whole + (times - 1) * sum(squares[i] for i in often)
-            if counted > whole and fits(np.sqrt(whole / counted)):
+            if counted > 0 and fits(np.sqrt(whole / counted)):
                 some = {given.labels[i] for i in often}
                 what = said_together(some, given.labels)
-                return (
-                    f'The update is the {words} all, with {what} counted '
-                    f'{times} times.'
-                )
+                how = f'counted {times} times' if times else 'left out'
+                return f'The update is the {words} all, with {what} {how}.'
     return ''

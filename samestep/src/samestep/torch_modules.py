@@ -1,0 +1,324 @@
+"""In which module of a PyTorch network an error begins.
+
+Hooks keep some numbers of what each module is given and returns, and of the
+gradients that come back. A call of the network may have some of the rows of
+the minibatch: they are found by their contents, so that each number stands
+beside that of the reference.
+"""
+
+import collections
+import contextlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+MOST = 512  # numbers of a row that are kept of each tensor
+GIVEN, RETURNED, RETURNED_AGAIN = 'given', 'returned', 'returned again'
+BACK, BACK_GIVEN = 'gradient', 'gradient of what is given'
+
+
+class Kept(NamedTuple):
+    """Some numbers of the rows that one call of the network had."""
+
+    call: int
+    axis: Any  # of the tensor, along which its rows are
+    numbers: np.ndarray
+    rows: list
+
+
+class Trace:
+    """What the modules of one run computed, while it is watched.
+
+    `kept` has lists of Kept by (what, module, count), in the order in which
+    they were computed. `users`: which modules return, and which are given,
+    the tensor that a gradient belongs to.
+    """
+
+    def __init__(self, model, batch):
+        self.root = model
+        self.names = {id(m): name for name, m in model.named_modules()}
+        self.kept: dict = {}
+        self.users: dict = {}
+        self.call, self.rows = -1, None
+        self.counts: collections.Counter = collections.Counter()
+        self.places = [places_of(part) for part in tensors_in(batch)]
+
+    @contextlib.contextmanager
+    def watched(self):
+        """Keep what modules compute meanwhile."""
+        handles = []
+        for module in self.root.modules():
+            handles += [
+                module.register_forward_pre_hook(
+                    self.before, with_kwargs=True
+                ),
+                module.register_forward_hook(self.after),
+            ]
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def before(self, module, arguments, named):
+        """Keep what a module is given."""
+        name = self.names.get(id(module))
+        if name is None:  # a copy, such as one that averages
+            return
+        given = tensors_in([arguments, named])
+        again = in_backward()
+        if not again and (module is self.root or self.rows is None):
+            self.call += 1
+            self.rows = self.rows_of(given)
+            self.counts.clear()
+        for tensor in given:
+            if not again:
+                self.keep(self.key(GIVEN, name), tensor, self.call, self.rows)
+            self.watch(tensor, BACK_GIVEN, name)[1].append(name)
+
+    def after(self, module, arguments, result):
+        """Keep what a module returns, and watch for the gradients of it."""
+        name = self.names.get(id(module))
+        what = RETURNED_AGAIN if in_backward() else RETURNED
+        for tensor in tensors_in(result) if name is not None else ():
+            self.keep(self.key(what, name), tensor, self.call, self.rows)
+            self.watch(tensor, BACK, name)[0].append(name)
+
+    def key(self, what, name):
+        """Return how the next tensor of a module is called in `kept`."""
+        self.counts[what, name] += 1
+        return what, name, self.counts[what, name]
+
+    def keep(self, key, tensor, call, rows):
+        """Keep some numbers of each row of a tensor."""
+        found = numbers_of(tensor, len(rows)) if rows else None
+        if found:
+            axis, numbers = found
+            kept = self.kept.setdefault(key, [])
+            kept.append(Kept(call, axis, numbers, rows))
+
+    def watch(self, tensor, what, name):
+        """Keep the gradient of a tensor, when it comes, as that of the module
+        that was the first to return it or to be given it. Return the lists of
+        the modules that return it, and that are given it."""
+        trace, users = getattr(tensor, '_samestep', (None, None))
+        if trace is self:
+            return users
+        users = [], []
+        tensor._samestep = self, users
+        if tensor.requires_grad and not tensor.is_leaf:
+            key, call, rows = self.key(what, name), self.call, self.rows
+            self.users[key] = users
+            tensor.register_hook(
+                lambda gradient: self.keep(key, gradient, call, rows)
+            )
+        return users
+
+    def rows_of(self, given):
+        """Return which rows of the minibatch a call has: those of a tensor
+        that tells them apart; or None."""
+        for tensor in given:
+            for places in self.places:
+                rows = [places.get(row) for row in bytes_of_rows(tensor)]
+                if rows and None not in rows:
+                    return rows
+        return None
+
+
+def in_backward():
+    """Return whether a backward pass is running: then a module is called to
+    compute its activations again."""
+    import torch
+
+    return torch._C._current_graph_task_id() != -1
+
+
+def tensors_in(tree):
+    """Return the tensors in dicts, lists and tuples."""
+    import torch
+
+    if isinstance(tree, dict):
+        tree = [*tree.values()]
+    if isinstance(tree, (list, tuple)):
+        return [tensor for part in tree for tensor in tensors_in(part)]
+    return [tree] if torch.is_tensor(tree) else []
+
+
+def bytes_of_rows(tensor):
+    """Return the numbers of each row of a tensor as bytes."""
+    import torch
+
+    if not tensor.ndim or not tensor.numel() or hasattr(tensor, 'placements'):
+        return []
+    array = tensor.detach().cpu().contiguous().reshape(len(tensor), -1)
+    return [row.tobytes() for row in array.view(torch.uint8).numpy()]
+
+
+def places_of(tensor):
+    """Return the number of each row by its bytes, if no two rows are alike."""
+    rows = bytes_of_rows(tensor)
+    places = {row: i for i, row in enumerate(rows)}
+    return places if len(places) == len(rows) else {}
+
+
+def numbers_of(tensor, rows):
+    """Return the axis of a tensor along which it has the rows, or that of
+    their tokens, and some numbers of each row; or None if it has neither."""
+    if hasattr(tensor, 'placements'):  # a DTensor: only where all is here
+        if not all(p.is_replicate() for p in tensor.placements):
+            return None
+        tensor = tensor.to_local()
+    if not tensor.is_floating_point() or not tensor.numel():
+        return None
+    tensor = tensor.detach()
+    axes = [i for i, size in enumerate(tensor.shape) if size == rows]
+    if axes:
+        tensor = tensor.movedim(axes[0], 0)
+    elif not tensor.ndim or len(tensor) % rows:
+        return None
+    tensor = tensor.reshape(rows, -1)
+    stride = -(-tensor.shape[1] // MOST) | 1  # not always the same channel
+    numbers = tensor[:, ::stride].double().cpu().numpy()
+    return axes[0] if axes else 'of tokens', numbers
+
+
+def place_of_error(found, right, lows, measure):
+    """Return in words where a run first has numbers that are further from
+    the right ones than rounding moves them; or ''.
+
+    `found`, `right`, `lows`: Traces of the run, of the reference in float64,
+    and of some in low precision. A gradient that comes from the loss may be
+    any number of times the right one, as where processes average it.
+    """
+    factors: dict = {}  # of the gradients, for each call
+    unseen = False
+    for key in keys_of(right):
+        what, name, _ = key
+        exact = whole(right, key)
+        if exact is None:
+            continue
+        others = [whole(low, key) for low in lows]
+        others = [
+            a for a in others if a is not None and a.shape == exact.shape
+        ]
+        if what in (BACK, BACK_GIVEN):
+            others = [a / factor_of(a, exact) for a in others]
+        (spread,) = measure.spreads_of([exact], [[other] for other in others])
+        bound = measure.factor * spread
+        kept = [
+            own
+            for own in found.kept.get(key, ())
+            if own.axis == right.kept[of_right(key)][0].axis
+            and own.numbers.shape[1:] == exact.shape[1:]
+            and max(own.rows) < len(exact)
+        ]
+        unseen |= not kept and what in (RETURNED, BACK)
+        for own in kept:
+            numbers, wanted = own.numbers, exact[own.rows]
+            if what in (BACK, BACK_GIVEN):
+                if own.call not in factors:
+                    sure = bound / max(abs(wanted).max(), 1e-300)
+                    factors[own.call] = factor_of(numbers, wanted), sure
+                numbers = numbers / factors[own.call][0]
+            if not abs(numbers - wanted).max() <= bound:
+                return words_for(what, name, right, right.users.get(key))
+    return '' if unseen or not factors else words_for_none(factors.values())
+
+
+def keys_of(trace):
+    """Return the keys of what a reference computed: of the forward pass, of
+    what may be computed again, and of the backward pass."""
+    back = [key for key in trace.kept if key[0] in (BACK, BACK_GIVEN)]
+    forward = [key for key in trace.kept if key[0] in (GIVEN, RETURNED)]
+    again = [(RETURNED_AGAIN, *k[1:]) for k in forward if k[0] == RETURNED]
+    return [*forward, *again, *back]
+
+
+def of_right(key):
+    """Return the key of what the numbers of a key should be."""
+    return (RETURNED if key[0] == RETURNED_AGAIN else key[0], *key[1:])
+
+
+def whole(trace, key):
+    """Return the numbers that a reference kept, from the first row on, or
+    None if it has left out a row."""
+    kept = trace.kept.get(of_right(key), [])
+    rows = {row for own in kept for row in own.rows}
+    if not rows or len(rows) <= max(rows):
+        return None
+    found = np.empty((len(rows), *kept[0].numbers.shape[1:]))
+    for own in kept:
+        found[own.rows] = own.numbers
+    return found
+
+
+def factor_of(numbers, right):
+    """Return how many times the right numbers these are, as nearly as can
+    be."""
+    size = (right * right).sum()
+    factor = (numbers * right).sum() / size if size else 1
+    return factor if np.isfinite(factor) and factor else 1
+
+
+def words_for(what, name, right, users):
+    """Return in words where an error begins that is first seen there."""
+    if what == GIVEN:
+        if not name:
+            return 'It begins before the network, which is given other inputs.'
+        return (
+            f'It begins in the forward pass of {caller(name, right)}, in what '
+            f'it gives to {name}.'
+        )
+    if what == RETURNED:
+        return f'It begins in the forward pass of {module(name)}.'
+    if what == RETURNED_AGAIN:
+        return (
+            f'It begins where {module(name)} is computed again for the '
+            'backward pass: it then returns something else.'
+        )
+    writers, readers = users
+    inner = [
+        own
+        for own in readers
+        if own and not any(other.startswith(f'{own}.') for other in readers)
+    ]
+    if inner:
+        which = ' or '.join(dict.fromkeys(inner))
+        return f'It begins in the backward pass of {which}.'
+    above = caller(writers[-1] if writers else name, right)
+    loss = ' or in the loss' if above == module('') else ''
+    return (
+        f'It begins in the backward pass of {above}{loss}, behind '
+        f'{module(name)}.'
+    )
+
+
+def words_for_none(factors):
+    """Return in words where an error begins that no module shows."""
+    other = sorted({f'{f:.4g}' for f, sure in factors if abs(f - 1) > sure})
+    words = 'Each module returns what it should, and passes back '
+    if not other:
+        return (
+            f'{words}what it should: it begins where gradients are summed, '
+            'exchanged or scaled.'
+        )
+    return (
+        f'{words}{" or ".join(other[:4])} times what it should: it begins in '
+        'the loss, or where gradients are summed, exchanged or scaled.'
+    )
+
+
+def module(name):
+    """Return what a module is called in a sentence."""
+    return name or 'the network itself'
+
+
+def caller(name, right):
+    """Return what the module is called that calls another: the next above it
+    that is called itself, as a list of modules is not."""
+    called = {own for _, own, _ in right.kept}
+    while name:
+        name = name.rpartition('.')[0]
+        if name in called:
+            break
+    return module(name)

@@ -1,0 +1,255 @@
+"""`samestep.torch` says in which module an error begins, in the forward pass
+or in the backward pass; and where no module shows it. Tiny transformers,
+whose seeds begin at 8000.
+"""
+
+import functools
+
+import numpy as onp
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+from torch.utils.checkpoint import checkpoint
+
+from samestep.torch import same_step
+
+ROWS, TOKENS, WORDS, WIDTH = 7, 6, 11, 16
+
+
+def scores_of(q, k, width=WIDTH):
+    hidden = torch.ones(TOKENS, TOKENS, dtype=torch.bool).triu(1)
+    return (q @ k.mT / width**0.5).masked_fill(hidden, -1e9)
+
+
+def attend(q, k, v):
+    return scores_of(q, k).softmax(-1) @ v
+
+
+class Attention(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v, self.out = (
+            torch.nn.Linear(WIDTH, WIDTH) for _ in range(4)
+        )
+        self.attend = attend
+
+    def forward(self, x):
+        return self.out(self.attend(self.q(x), self.k(x), self.v(x)))
+
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.LayerNorm(WIDTH)
+        self.attention = Attention()
+        self.mlp = torch.nn.Sequential(
+            torch.nn.Linear(WIDTH, WIDTH),
+            torch.nn.Tanh(),
+            torch.nn.Linear(WIDTH, WIDTH),
+        )
+        self.mask = None
+
+    def forward(self, x):
+        x = x + self.attention(self.norm(x))
+        return x + self.mlp(x)
+
+
+class Network(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = torch.nn.Embedding(WORDS, WIDTH)
+        self.places = torch.nn.Embedding(TOKENS, WIDTH)
+        self.blocks = torch.nn.ModuleList(Block() for _ in range(2))
+        self.head = torch.nn.Linear(WIDTH, WORDS, bias=False)
+        self.head.weight = self.words.weight  # tied
+        self.run, self.start = (lambda block, x: block(x)), 0
+
+    def forward(self, X):
+        at = (torch.arange(TOKENS) + self.start) % TOKENS
+        x = self.words(X) + self.places(at)
+        for block in self.blocks:
+            x = self.run(block, x)
+        return self.head(x)
+
+
+def case(seed):
+    torch.manual_seed(seed)
+    rng = onp.random.default_rng(seed)
+    return Network(), [
+        (
+            rng.integers(0, WORDS, (ROWS, TOKENS)),
+            rng.integers(0, WORDS, (ROWS, TOKENS)),
+        )
+    ]
+
+
+def step(parts=1, before=None, after=None, scale=1, half=False):
+    """Return a function that accumulates gradients of a network which
+    `before` changes; `after` changes the gradients."""
+
+    def train(model, X, y):
+        if before:
+            before(model)
+        for X_part, y_part in zip(
+            X.tensor_split(parts), y.tensor_split(parts)
+        ):
+            with torch.autocast('cpu', torch.bfloat16, enabled=half):
+                scores = model(X_part).flatten(0, 1)
+            scores = scores.float() if half else scores
+            loss = cross_entropy(scores, y_part.flatten(), reduction='sum')
+            (scale * loss / y.numel()).backward()
+        if after:
+            after(model)
+        torch.optim.AdamW(model.parameters(), lr=0.01).step()
+
+    return train
+
+
+def said(seed=8000, low=None, parts=2, **options):
+    found = same_step(step(parts, **options), step(), *case(seed), low=low)
+    assert not found
+    return str(found)
+
+
+class Rolled(torch.autograd.Function):
+    """Keys whose gradients come from the neighbor's turn of a ring."""
+
+    @staticmethod
+    def forward(ctx, k):
+        return k.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient.roll(1, 1)
+
+
+def stale_keys(model):
+    """diffusers#14265: ring attention's backward pass has stale keys."""
+    model.blocks[0].attention.attend = lambda q, k, v: attend(
+        q, Rolled.apply(k), v
+    )
+
+
+def over_a_shard(model):
+    """Each device attends to its own part of the sequence alone."""
+
+    def local(q, k, v):
+        scores = scores_of(q, k)
+        scores[:, TOKENS // 2 :, : TOKENS // 2] = -1e9
+        return scores.softmax(-1) @ v
+
+    model.blocks[1].attention.attend = local
+
+
+def restarted_positions(model):
+    model.start = TOKENS // 2
+
+
+def another_epsilon(model):
+    model.blocks[1].norm.eps = 1e-2
+
+
+class Lost(torch.autograd.Function):
+    """A sum of gradients over tensor parallel shards that is left out."""
+
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, weight = ctx.saved_tensors
+        half = gradient.clone()
+        half[..., WIDTH // 2 :] = 0
+        rows = gradient.flatten(0, 1)
+        return half @ weight, rows.T @ x.flatten(0, 1), rows.sum(0)
+
+
+def a_shard_lost(model):
+    layer = model.blocks[0].mlp[2]
+    layer.forward = lambda x: Lost.apply(x, layer.weight, layer.bias)
+
+
+def other_masks(model):
+    """OLMo-core#828: recomputation draws other masks of dropout."""
+
+    def drop(x):
+        calls.append(x)
+        mask = torch.ones(WIDTH)
+        mask[: WIDTH // 4] = len(calls) % 2
+        return mask * torch.nn.functional.linear(x, layer.weight, layer.bias)
+
+    layer, calls = model.blocks[1].mlp[0], []
+    layer.forward = drop
+    model.run = functools.partial(checkpoint, use_reentrant=True)
+
+
+def half_a_norm(model):
+    for param in model.blocks[0].norm.parameters():
+        param.grad /= 2
+
+
+def one_use_lost(model):
+    """piper#13: of a tied weight, one stage's gradients are left out."""
+    model.words.weight.grad *= 0.5
+
+
+PLACES = {
+    stale_keys: 'the backward pass of blocks.0.attention, behind '
+    'blocks.0.attention.k.',
+    over_a_shard: 'the forward pass of blocks.1.attention, in what it gives '
+    'to blocks.1.attention.out.',
+    restarted_positions: 'the forward pass of the network itself, in what it '
+    'gives to blocks.0.',
+    another_epsilon: 'the forward pass of blocks.1.norm.',
+    a_shard_lost: 'the backward pass of blocks.0.mlp.2.',
+}
+LATER = 'it begins where gradients are summed, exchanged or scaled.'
+
+
+@pytest.mark.parametrize('bug', PLACES)
+def test_a_bug_in_a_module_is_placed(bug):
+    assert f'\nIt begins in {PLACES[bug]}' in said(before=bug)
+
+
+@pytest.mark.parametrize('bug', [half_a_norm, one_use_lost])
+def test_a_bug_after_the_backward_pass_is_placed_there(bug):
+    assert LATER in said(after=bug)
+
+
+def test_a_bug_of_the_loss_is_placed_there():
+    found = said(scale=3)
+    assert 'passes back 3 times what it should' in found
+    shifted = same_step(
+        lambda model, X, y: step()(model, X, y.roll(1, 1)), step(), *case(8000)
+    )
+    assert 'or in the loss, behind head.' in str(shifted)
+
+
+def test_other_masks_in_recomputation_are_placed():
+    assert 'where blocks.1.mlp.0 is computed again' in said(before=other_masks)
+
+
+@pytest.mark.parametrize('half', [False, True])
+def test_right_modules_are_not_blamed(half):
+    """What is wrong is a gradient, after all modules."""
+    low = step(half=True) if half else None
+    for seed in range(8001, 8005):
+        assert LATER in said(seed, low, 3, after=half_a_norm, half=half)
+
+
+def test_examples_that_are_alike_have_no_place():
+    model, ((X, y),) = case(8000)
+    X[1] = X[0]
+    found = same_step(step(2, another_epsilon), step(), model, [(X, y)])
+    assert not found and 'begins' not in str(found)
+
+
+@pytest.mark.parametrize('reentrant', [False, True])
+def test_right_recomputation_is_right(reentrant):
+    def recompute(model):
+        model.run = functools.partial(checkpoint, use_reentrant=reentrant)
+
+    assert same_step(step(2, recompute), step(), *case(8000))
+    assert LATER in said(before=recompute, after=half_a_norm)
