@@ -183,8 +183,8 @@ class KVStore:
 
     def meet(self, what, value):
         """Wait for what all workers have."""
-        what = f'{what} {self.turns[what, None]}'
         self.turns[what, None] += 1
+        what = f'{what} {self.turns[what, None]}'
         self.channel.send([what, [*value]])
         self.channel.send([what, None])
         self.channel.receive()
