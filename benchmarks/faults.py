@@ -25,7 +25,6 @@ import time
 import psutil
 
 ROOT = pathlib.Path(__file__).parents[1]
-LIMIT = 10  # seconds, for what hangs
 TOTAL = 150  # seconds, for what no limit finds
 MARK = 'D2LMULTI_FAULT'  # the variable that all processes of a job have
 
@@ -230,6 +229,9 @@ def main():
     parser.add_argument('words', nargs='*', help='in the names of faults')
     parser.add_argument('--torch', help='an environment with PyTorch')
     parser.add_argument('--out', default='build/faults.md')
+    parser.add_argument(
+        '--limit', type=int, default=10, help='seconds, for what hangs'
+    )
     options = parser.parse_args()
     out = pathlib.Path(options.out)
     out.parent.mkdir(exist_ok=True)
@@ -243,15 +245,15 @@ def main():
         if options.words and not any(word in name for word in options.words):
             continue
         if workers not in right:
-            right[workers] = try_ours(workers, 'pass', '').bits
-        ours = try_ours(workers, code, culprit)
+            right[workers] = try_ours(options.limit, workers, 'pass', '').bits
+        ours = try_ours(options.limit, workers, code, culprit)
         row = (
             f'| {name} | {workers} | {ours.seconds:.1f} | {ours.named} | '
-            f'{ours.left} | {ours.bits == right[workers]} |'
+            f'{ours.left} | {ours.bits == right[workers] != ""} |'
         )
         has_peer = not any(word in name for word in OURS_ALONE)
         if options.torch and has_peer:
-            peer = try_torchrun(options.torch, workers, code)
+            peer = try_torchrun(options, workers, code)
             row += f' {peer.seconds:.1f} | {peer.named} | {peer.left} |'
         else:
             row += ' | | |'
@@ -346,12 +348,12 @@ class Result:
         trial.folder.cleanup()
 
 
-def try_ours(workers, code, culprit):
+def try_ours(limit, workers, code, culprit):
     """Run a job of d2lrun, once more if the launcher itself was ended."""
     trial = Trial(OURS, code)
     command = [sys.executable, '-m', 'd2lrun', '--workers', str(workers)]
     for kind in ('progress', 'exit'):
-        command += [f'--{kind}-timeout', str(LIMIT)]
+        command += [f'--{kind}-timeout', str(limit)]
     # A limit for all would end the second run, too.
     restarts = ['--restarts', '1', '--timeout', str(TOTAL)]
     trial.run([*command, *restarts, 'train.py'])
@@ -365,10 +367,10 @@ def try_ours(workers, code, culprit):
     return Result(trial, named)
 
 
-def try_torchrun(environment, workers, code):
+def try_torchrun(options, workers, code):
     """Run a job of torchrun."""
-    trial = Trial(TORCH.format(limit=LIMIT), code)
-    torchrun = pathlib.Path(environment, 'bin', 'torchrun').absolute()
+    trial = Trial(TORCH.format(limit=options.limit), code)
+    torchrun = pathlib.Path(options.torch, 'bin', 'torchrun').absolute()
     command = [str(torchrun), '--standalone', '--nproc-per-node']
     trial.run(
         ['timeout', str(TOTAL), *command, str(workers), 'train.py']
