@@ -197,10 +197,10 @@ def exit_on_signal(number: int, _: object) -> None:
 def run_command(parent: psutil.Process, command: list[str]) -> None:
     """Run a command, and end as it did; kill all that it started when it has
     ended, at a signal, or when the parent is gone."""
-    fork_supervised_child('')
-    for number in END_SIGNALS:
-        signal.signal(number, exit_on_signal)
     try:
+        fork_supervised_child('')
+        for number in END_SIGNALS:
+            signal.signal(number, exit_on_signal)
         child = os.posix_spawnp(command[0], command, os.environ)
         ended = 0
         while ended != child and parent.is_running():

@@ -436,8 +436,16 @@ def test_what_may_differ(field):
 def test_no_records_are_no_difference():
     assert first_difference({'a': [], 'b': []}) is None
     assert explain({'a': [], 'b': []}, {})[1:] == [
-        'a: 0 exchanges, is at None',
-        'b: 0 exchanges, is at None',
+        'a: begun: 0; now: unknown',
+        'b: begun: 0; now: unknown',
+    ]
+
+
+def test_what_waits_for_nobody_is_not_counted():
+    own = records_of('gg', 70) + of_group(None, 'p')
+    assert explain({'a': own, 'b': own[:2]}, {'a': 'a.py:3'})[1:] == [
+        'a: begun: 72; now: a.py:3',
+        'b: begun: 72; now: unknown',
     ]
 
 

@@ -122,7 +122,9 @@ class Sums:
                 own.append(name)
             if array is None:
                 worker.send(self.wait_for(name))
-        worker.send([self.wait_for(name) for name in own])
+        for name in own:
+            self.wait_for(name)
+        worker.send(FREED)
 
     def wait_for(self, name):
         """Return a sum as soon as all workers have pushed."""
