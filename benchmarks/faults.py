@@ -239,8 +239,8 @@ def main():
     out.parent.mkdir(exist_ok=True)
     right: dict[int, str] = {}  # for each number of workers
     rows = [
-        '| fault of rank 1 | workers | d2lrun: s | names | left | bit-identical |'
-        ' torchrun: s | names rank 1 | left |',
+        '| fault of rank 1 | workers | d2lrun: s | names | left | '
+        'bit-identical | torchrun: s | names rank 1 | left |',
         '|---|---|---|---|---|---|---|---|---|',
     ]
     for name, (workers, code, culprit) in FAULTS.items():
