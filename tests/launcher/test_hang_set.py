@@ -13,7 +13,7 @@ import nbformat
 import pytest
 from helpers import JOB_LIMITS, left_behind
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(200)
 
 ROOT = pathlib.Path(__file__).parents[2]
 LIMITS = JOB_LIMITS._replace(progress=4, exit=4, total=20)
@@ -659,7 +659,8 @@ def hang(clone, monkeypatch, stand_in_path):
             clone,
             clone,
             script,
-            *('--exit-timeout', '4', '--timeout', '30'),
+            *('--exit-timeout', '4'),
+            *('--timeout', '90' if mxnet else '30'),
             workers=workers,
         )
         assert left_behind(clone) == []
