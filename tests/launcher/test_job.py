@@ -911,7 +911,7 @@ def test_no_socket_of_a_job_remains(job, tmp_path, signal):
                     role.kill()
 
     with contextlib.suppress(JobFailed):
-        job(STEPS.replace('250', '12'), on_line=on_line)
+        job(STEPS.replace('250', '30'), on_line=on_line)
     assert len(sockets) == 4
     assert all(re.fullmatch(r'/tmp/\d+', path) for path in sockets)
     assert not any(map(os.path.lexists, sockets))
@@ -931,7 +931,7 @@ def test_where_files_cannot_be_met_at_there_are_ports(
         if line.endswith('step 9'):
             sockets.update(sockets_of(tmp_path))
 
-    job(STEPS.replace('250', '12'), on_line=on_line)
+    job(STEPS.replace('250', '30'), on_line=on_line)
     assert sockets and all(isinstance(port, int) for port in sockets)
 
 
