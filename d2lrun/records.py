@@ -154,9 +154,12 @@ def judge(records, places):
     found = {group: found[group] for group in found if found[group]}
     blamed = [find_culprits(difference, places)
               for difference in found.values()]
-    blamed = [culprits for culprits in blamed if culprits]
-    return found, [worker for worker in records if blamed and all(
-        worker in culprits for culprits in blamed)]
+    culprits = [worker for worker in records if any(blamed) and all(
+        worker in named for named in blamed if named)]
+    if not all(blamed):  # who is only behind may wait for what is left open
+        culprits = [worker for worker in culprits if any(
+            difference[worker] for difference in found.values())]
+    return found, culprits
 
 # %% ../../notebooks/20_hangs.ipynb #explain
 def describe_call(record):

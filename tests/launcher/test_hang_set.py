@@ -673,6 +673,9 @@ def hang(clone, monkeypatch, stand_in_path):
     return run
 
 
+# MXNet's servers sum any three pushes of a name, so that another rank's may be
+# the one that waits: then the records cannot tell who, but show the line.
+OPEN = ('one more in a second thread',)
 # With the stand-in, a hang takes a fourth of the processor time.
 CASES = [
     *(pytest.param(case, False, marks=pytest.mark.ci) for case in CHAPTER),
@@ -690,9 +693,13 @@ def test_the_rank_and_the_line_of_a_hang_are_named(hang, table, case, mxnet):
     head, *lines = hang(script, workers, mxnet)
     message = '\n'.join([head, *lines])
     names = head[len('error: ') :].partition(': ')[0]
-    assert re.findall(r'worker-\d \(rank (\d)\)', names) == [f'{rank}'], (
-        message
-    )
+    named = re.findall(r'worker-\d \(rank (\d)\)', names)
+    if case in OPEN and mxnet and 'the records cannot tell who' in message:
+        assert len(named) == workers and re.search(
+            rf'script\.py:{line}\b', message
+        )
+        return
+    assert named == [f'{rank}'], message
     own = [text for text in lines if text.startswith(f'worker-{rank}, rank')]
     own += [text for text in lines if text.startswith('its last')]
     own += re.findall('File ".*script.py", line .*', message)
