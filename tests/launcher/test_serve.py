@@ -360,6 +360,6 @@ def test_another_user_sees_a_job_and_reads_nothing_of_it(
                 run_as_another_user(act_as_stranger, pids, paths, places)
             )
 
-    job(STEPS.replace('250', '20'), on_line=attack)
+    job(STEPS.replace('250', '90'), on_line=attack)
     can_connect = {0} if has_ports else {errno.EACCES}
     assert found == [repr((True, {errno.EACCES}, can_connect))]
