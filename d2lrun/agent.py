@@ -115,7 +115,7 @@ def remove_dead_folders(place: str) -> None:
             and number.isdecimal()
             and entry.is_dir(follow_symlinks=False)
             and entry.stat(follow_symlinks=False).st_uid == os.getuid()
-            and not psutil.pid_exists(int(number))
+            and not is_alive(int(number))
         ):
             with contextlib.suppress(OSError):  # it is locked
                 lock = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -125,6 +125,14 @@ def remove_dead_folders(place: str) -> None:
                     shutil.rmtree(entry.path, ignore_errors=True)
                 finally:
                     os.close(lock)
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process runs; one whose status nobody has taken, as in
+    a container without an init, does not."""
+    with contextlib.suppress(psutil.Error):
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    return False
 
 
 # Processes that outlive their parents
