@@ -60,6 +60,7 @@ F_SETSIG = 10  # which signal says that a pipe has changed (Linux)
 def main() -> None:
     """Run the command in the arguments, or the role that the first line
     describes."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # or no status is seen
     if sys.argv[1:]:
         run_command(psutil.Process(int(sys.argv[1])), sys.argv[2:])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher decides
@@ -89,11 +90,13 @@ def make_folder() -> str:
 
     It stays locked until this process and the child that it forks have ended.
     """
-    for place in (tempfile.gettempdir(), '/dev/shm'):
+    for find_place in (tempfile.gettempdir, lambda: '/dev/shm'):
         with contextlib.suppress(OSError):
+            place = find_place()
             remove_dead_folders(place)
             prefix = f'{FOLDER}{os.getpid()}-'
             folder = tempfile.mkdtemp(prefix=prefix, dir=place)
+            os.chmod(folder, 0o700)  # whatever the umask is
             with contextlib.suppress(OSError):  # file systems without locks
                 fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_EX)
             return folder
@@ -112,7 +115,7 @@ def remove_dead_folders(place: str) -> None:
             and number.isdecimal()
             and entry.is_dir(follow_symlinks=False)
             and entry.stat(follow_symlinks=False).st_uid == os.getuid()
-            and not psutil.pid_exists(int(number))
+            and not is_alive(int(number))
         ):
             with contextlib.suppress(OSError):  # it is locked
                 lock = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -122,6 +125,14 @@ def remove_dead_folders(place: str) -> None:
                     shutil.rmtree(entry.path, ignore_errors=True)
                 finally:
                     os.close(lock)
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process runs; one whose status nobody has taken, as in
+    a container without an init, does not."""
+    with contextlib.suppress(psutil.Error):
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    return False
 
 
 # Processes that outlive their parents
@@ -194,10 +205,10 @@ def exit_on_signal(number: int, _: object) -> None:
 def run_command(parent: psutil.Process, command: list[str]) -> None:
     """Run a command, and end as it did; kill all that it started when it has
     ended, at a signal, or when the parent is gone."""
-    fork_supervised_child('')
-    for number in END_SIGNALS:
-        signal.signal(number, exit_on_signal)
     try:
+        fork_supervised_child('')
+        for number in END_SIGNALS:
+            signal.signal(number, exit_on_signal)
         child = os.posix_spawnp(command[0], command, os.environ)
         ended = 0
         while ended != child and parent.is_running():
@@ -393,9 +404,15 @@ def supervise(
 
 
 def start_thread(work: Callable[..., None], *args: Any) -> threading.Thread:
-    """Start a thread that does not keep this process alive."""
+    """Start a thread that does not keep this process alive; raise OSError if
+    this user may have no more."""
     thread = threading.Thread(target=work, args=args, daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise OSError(
+            f'{error}: allow this user more with `ulimit -u`'
+        ) from None
     return thread
 
 
@@ -692,12 +709,13 @@ def dump_stacks(notes: NoteReader) -> list[str]:
 
 def forward_output(pipe: IO[bytes], notes: NoteReader, stream: str) -> None:
     """Send every line of an output; a progress bar's are many."""
-    for line in iter(lambda: pipe.readline(MAX_LINE), b''):
-        notes.send_new()  # so that lines after the rank's note bear it
-        text = line.decode(errors='replace').rstrip('\n')
-        for part in text.split('\r'):
-            if part:
-                send_event(event='output', line=part, stream=stream)
+    with pipe:
+        for line in iter(lambda: pipe.readline(MAX_LINE), b''):
+            notes.send_new()  # so that lines after the rank's note bear it
+            text = line.decode(errors='replace').rstrip('\n')
+            for part in text.split('\r'):
+                if part:
+                    send_event(event='output', line=part, stream=stream)
 
 
 OUTPUT_LOCK = threading.Lock()
@@ -710,5 +728,8 @@ def send_event(**event: Any) -> None:
 
 
 if __name__ == '__main__':
-    main()
+    try:
+        main()
+    except OSError as error:  # no process, thread or file more
+        send_event(event='refused', reason=f'its agent failed: {error}')
     os._exit(0)  # a thread may still read what the launcher says

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import psutil
 
-from .agent import GRACE, HEARTBEAT_TIMEOUT, is_stopped
+from .agent import GRACE, HEARTBEAT_TIMEOUT, is_stopped, start_thread
 from .channel import Channel
 from .events import Event, parse_event, read_lines
 from .roles import Role
@@ -54,16 +54,24 @@ def start_agent(
         order = {
             **order,
             'command': role.command,
-            'folder': os.getcwd(),
+            'folder': own_folder(),
             'variables': {**passed_on(role.host), **role.variables},
             'first_gpu': role.first_gpu,
             'launcher': None if role.host else os.getpid(),
         }
     send_line(agent, order)
     role.agent = agent  # not before, or a ping could be its first line
-    role.listener = threading.Thread(target=listen, args=[role, events])
-    role.listener.daemon = True
-    role.listener.start()
+    role.listener = start_thread(listen, role, events)
+
+
+def own_folder() -> str:
+    """Return the current folder; raise OSError if it is not there."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise OSError(
+            'the current folder does not exist any more: change to another'
+        ) from None
 
 
 def start_process(command: list[str]) -> subprocess.Popen[str]:
@@ -117,6 +125,7 @@ def listen(role: Role, events: Events) -> None:
         if role.last_heard or event['event'] != 'output':
             role.last_heard = time.monotonic()
         events.put((role, event))
+    role.agent.stdout.close()
     events.put((role, {'event': 'gone'}))
 
 
@@ -152,8 +161,7 @@ def pinging(roles: list[Role], stops: list[float]) -> Iterator[None]:
             for role in roles if not is_over else ():
                 send(role, 'ping')
 
-    thread = threading.Thread(target=ping, daemon=True)
-    thread.start()
+    thread = start_thread(ping)
     try:
         yield
     finally:

@@ -16,6 +16,8 @@ from typing import IO, Iterable, Sequence
 
 from d2lbase.files import claim_folder
 
+from .agent import start_thread
+
 STALLED = 10  # seconds in which a disk should take a line
 WAITING = 100_000  # lines that may wait for it; more are dropped
 
@@ -30,14 +32,14 @@ class Logs:
         self.error: OSError | None = None
         self.is_ready, self.is_over = threading.Event(), self.folder is None
         self.busy_since, self.told_stall = time.monotonic(), False
-        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread = threading.Thread()
 
     def open(self) -> None:
         """Make the folder; raise OSError if that fails, ValueError if another
         job writes its logs there."""
         if self.folder is None:
             return
-        self.thread.start()
+        self.thread = start_thread(self.run)
         self.is_ready.wait(STALLED)
         if isinstance(self.error, BlockingIOError):
             raise ValueError(

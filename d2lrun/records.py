@@ -154,9 +154,12 @@ def judge(records, places):
     found = {group: found[group] for group in found if found[group]}
     blamed = [find_culprits(difference, places)
               for difference in found.values()]
-    blamed = [culprits for culprits in blamed if culprits]
-    return found, [worker for worker in records if blamed and all(
-        worker in culprits for culprits in blamed)]
+    culprits = [worker for worker in records if any(blamed) and all(
+        worker in named for named in blamed if named)]
+    if not all(blamed):  # who is only behind may wait for what is left open
+        culprits = [worker for worker in culprits if any(
+            difference[worker] for difference in found.values())]
+    return found, culprits
 
 # %% ../../notebooks/20_hangs.ipynb #explain
 def describe_call(record):
@@ -164,14 +167,21 @@ def describe_call(record):
     return (f'exchange {record.number}, {record.name} {record.shape} '
             f'{record.dtype}, called at {record.line}')
 
+def count_begun(own):
+    """Return how many exchanges a worker has begun, but for those that wait
+    for no other worker."""
+    return 1 + max((record.number for record in own
+                    if record.group is not None), default=-1)
+
 def explain(records, places):
     """Return lines: which workers are out of step, and what each one did.
     `records`, `places`: as for `find_culprits`."""
     differences, culprits = judge(records, places)
     if not differences:
         return ['all have called the same exchanges'] + [
-            f'{worker}: {len(own) and own[-1].number + 1} exchanges, '
-            f'is at {places.get(worker)}' for worker, own in records.items()]
+            f'{worker}: begun: {count_begun(own)}; now: '
+            f'{places.get(worker, "unknown")}'
+            for worker, own in records.items()]
     named = ', '.join(culprits) or 'the records cannot tell who'
     lines = []
     for group, found in differences.items():

@@ -29,7 +29,7 @@ import sys
 import threading
 import types
 import weakref
-from typing import IO, Any, Iterable, Sequence
+from typing import Any, Iterable, Sequence
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KVSTORE = 'mxnet.kvstore.kvstore'
@@ -339,22 +339,22 @@ def make_recorder(path: str) -> Any:
     try:
         recorder = load_own('d2lrun', 'records').Recorder(path, library)
     except OSError as error:
-        claim.close()
+        os.close(claim)
         with contextlib.suppress(OSError):
             os.unlink(path)  # or it would look like one without exchanges
         raise OSError(error.errno, error.strerror, path) from None
-    recorder.claim = claim
     return recorder
 
 
-def claim_file(path: str) -> IO[bytes]:
-    """Return an open file, as it is: until it is closed, no other process can
-    claim it. What one has mapped may not be made shorter: that kills it."""
-    file = open(path, 'ab')
+def claim_file(path: str) -> int:
+    """Return the descriptor of a file, as it is: until it is closed, no other
+    process can claim it. What one has mapped may not be made shorter: that
+    kills it."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        file.close()
+        os.close(file)
         reason = 'another job records there'
         raise OSError(errno.EWOULDBLOCK, reason, path) from None
     except OSError:  # this file system has no locks

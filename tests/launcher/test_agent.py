@@ -172,7 +172,8 @@ def test_a_launcher_and_agents_that_were_stopped_go_on(command, tmp_path):
 def test_children_end_even_if_everybody_who_could_end_them_is_killed(
     tmp_path, monkeypatch, stand_in_path
 ):
-    """The launcher and all agents at once; not children in other sessions."""
+    """The launcher and all agents at once; not children in other sessions.
+    What they leave in shared folders, the next job removes."""
     script = tmp_path / 'script.py'
     script.write_text("""
 import subprocess, time
@@ -180,14 +181,14 @@ for environment in (None, {}):
     subprocess.Popen(['/bin/sleep', '77.25'], env=environment)
 time.sleep(80)
 """)
+    variables = {
+        **os.environ,
+        'D2LMULTI_TEST': str(tmp_path),
+        'TMPDIR': str(tmp_path),
+    }
+    command = [sys.executable, '-m', 'd2lrun']
     launcher = subprocess.Popen(
-        [sys.executable, '-m', 'd2lrun', str(script)],
-        env={
-            **os.environ,
-            'D2LMULTI_TEST': str(tmp_path),
-            'TMPDIR': str(tmp_path),  # for what nobody can remove
-        },
-        cwd=tmp_path,
+        [*command, str(script)], env=variables, cwd=tmp_path
     )
 
     def sleepers():
@@ -206,6 +207,14 @@ time.sleep(80)
         process.kill()
     launcher.wait()
     wait_until(lambda: not sleepers() and not left_behind(tmp_path))
+    sockets = [
+        agent.SOCKETS / note.name.partition('-')[2]
+        for note in tmp_path.glob('d2lrun-*/socket-*')
+    ]
+    assert all(path.exists() for path in sockets) and len(sockets) == 4
+    subprocess.run([*command, 'true'], env=variables, check=True)
+    assert not [*tmp_path.glob('d2lrun-*')]
+    assert not any(path.exists() for path in sockets)
 
 
 @pytest.mark.parametrize(

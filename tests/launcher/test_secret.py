@@ -1,6 +1,7 @@
 """Who may take part in a job, and what is done with words from outside."""
 
 import contextlib
+import gc
 import json
 import os
 import pathlib
@@ -199,12 +200,20 @@ def mutated(rng, hello):
     return bytes(data) + b'\n' * rng.randrange(3)
 
 
+def count_blocks():
+    """Return how many blocks of memory Python has taken for objects."""
+    gc.collect()
+    return sys.getallocatedblocks()
+
+
 def assert_fuzz_does_no_harm(place, count, capfd):
-    """No traceback, ten lines, and no descriptors, threads or visitors that
-    stay."""
+    """No traceback, ten lines, and no descriptors, threads, visitors or
+    memory that stay."""
     rng = random.Random(1)
     before = len(os.listdir('/proc/self/fd')), threading.active_count()
-    for _ in range(count):
+    for number in range(count):
+        if number == count // 2:  # all caches are filled
+            blocks = count_blocks()
         words = rng.choice(
             [rng.getrandbits(8 * 60).to_bytes(60, 'big'), mutated(rng, GOOD)]
         )
@@ -216,6 +225,8 @@ def assert_fuzz_does_no_harm(place, count, capfd):
             and threading.active_count() <= before[1]
         )
     )
+    # A message that left one object behind would leave a block.
+    assert count_blocks() - blocks < count / 4
     assert 'Traceback' not in capfd.readouterr().err
     assert len(place.lines) == min(count, rendezvous.MAX_STRANGERS)
     assert not place.channels
@@ -227,9 +238,9 @@ def assert_fuzz_does_no_harm(place, count, capfd):
 @pytest.mark.parametrize(
     'count',
     [
-        300,
+        2000,
         pytest.param(
-            100_000, marks=[pytest.mark.long, pytest.mark.timeout(900)]
+            100_000, marks=[pytest.mark.long, pytest.mark.timeout(3600)]
         ),
     ],
 )
@@ -247,6 +258,20 @@ def test_a_check_that_lets_any_text_in_is_noticed(place, capfd, monkeypatch):
     monkeypatch.setattr(rendezvous, 'HELLO', {**rendezvous.HELLO, **is_text})
     with pytest.raises(AssertionError):
         assert_fuzz_does_no_harm(place, 300, capfd)
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='needs /proc')
+def test_a_message_that_is_kept_is_noticed(place, capfd, monkeypatch):
+    kept = []
+    receive = channel.Channel.receive_soon
+
+    def keep(*args):
+        kept.append(object())
+        return receive(*args)
+
+    monkeypatch.setattr(channel.Channel, 'receive_soon', keep)
+    with pytest.raises(AssertionError, match='count_blocks'):
+        assert_fuzz_does_no_harm(place, 2000, capfd)
 
 
 def test_another_version_is_named(place):

@@ -11,11 +11,19 @@ import types
 
 import mxnet as mx
 import numpy as onp
+import psutil
 import pytest
-from helpers import JOIN, STEPS, run_as_another_user, sockets_of
+from helpers import (
+    JOIN,
+    STEPS,
+    left_behind,
+    run_as_another_user,
+    sockets_of,
+)
 
 from d2lrun import JobFailed, optimizers, serve
 from d2lrun.optimizers import Refused, Unpickler, load_optimizer
+from d2lrun.secret import SECRET, find_secret
 
 pytestmark = pytest.mark.timeout(90)
 SCHEDULES = [
@@ -281,3 +289,77 @@ def test_nobody_else_can_connect_to_a_job_of_one_machine(job, tmp_path):
     assert all(re.fullmatch(r'/tmp/\d+', path) for path in modes)
     assert found in ([], [repr([errno.EACCES] * 5)])
     assert not any(map(os.path.lexists, modes))
+
+
+PRIVATE = 'environ', 'mem', 'fd', 'cwd'  # of a process, in /proc
+
+
+def error_of(attempt, *args):
+    """Return the number of the error, 0 if there is none."""
+    try:
+        attempt(*args)
+    except OSError as error:
+        return error.errno
+    return 0
+
+
+def look(path):
+    os.listdir(path) if os.path.isdir(path) else open(path, 'rb').close()
+
+
+def connect(place):
+    """Connect to a port, or to a file."""
+    is_port = isinstance(place, int)
+    with socket.socket(
+        socket.AF_INET if is_port else socket.AF_UNIX
+    ) as client:
+        client.connect(('127.0.0.1', place) if is_port else place)
+
+
+def act_as_stranger(processes, paths, places):
+    """Return whether this user sees the processes, and the errors of looking
+    at paths and of connecting to places."""
+    return (
+        all(map(psutil.pid_exists, processes)),
+        {error_of(look, path) for path in paths},
+        {error_of(connect, place) for place in places},
+    )
+
+
+@pytest.mark.ci
+@pytest.mark.skipif(os.getuid(), reason='needs another user')
+@pytest.mark.parametrize('has_ports', [False, True])
+def test_another_user_sees_a_job_and_reads_nothing_of_it(
+    job, tmp_path, monkeypatch, has_ports
+):
+    """Without ports, that user cannot connect either."""
+    if has_ports:
+        monkeypatch.setenv('DMLC_LOCAL', '0')
+    monkeypatch.setenv('HOME', str(tmp_path))
+    monkeypatch.delenv(SECRET)
+    find_secret()  # makes the file
+    found = []
+
+    def attack(line):
+        if line.endswith('step 9') and not found:
+            processes = left_behind(tmp_path)
+            folders = {
+                process.environ().get('D2LMULTI_NOTES')
+                for process in processes
+            } - {None, ''}
+            assert len(folders) == 4
+            pids = [process.pid for process in processes]
+            paths = [
+                *(f'/proc/{pid}/{name}' for pid in pids for name in PRIVATE),
+                *folders,
+                tmp_path / '.d2lrun' / 'secret',
+            ]
+            places = sockets_of(tmp_path)
+            assert len(places) == (1 if has_ports else 4)
+            found.append(
+                run_as_another_user(act_as_stranger, pids, paths, places)
+            )
+
+    job(STEPS.replace('250', '90'), on_line=attack)
+    can_connect = {0} if has_ports else {errno.EACCES}
+    assert found == [repr((True, {errno.EACCES}, can_connect))]

@@ -436,8 +436,33 @@ def test_what_may_differ(field):
 def test_no_records_are_no_difference():
     assert first_difference({'a': [], 'b': []}) is None
     assert explain({'a': [], 'b': []}, {})[1:] == [
-        'a: 0 exchanges, is at None',
-        'b: 0 exchanges, is at None',
+        'a: begun: 0; now: unknown',
+        'b: begun: 0; now: unknown',
+    ]
+
+
+def test_who_is_only_behind_may_wait_for_another_group():
+    """MXNet's server sums any three pushes of a name: rank 0's fourth takes
+    the place of rank 1's third, for which rank 1 then waits."""
+    extra, usual = of_group('v', 'vvvv'), of_group('v', 'vvv')
+    records = {
+        'a': records_of('ww') + extra,
+        'b': records_of('w') + usual,
+        'c': records_of('ww') + usual,
+    }
+    assert judge(records, {})[1] == []
+    records['b'] = records_of('wl') + usual  # it does something else
+    assert judge(records, {})[1] == ['b']
+    records['a'] = records_of('ww') + usual
+    records['b'] = records_of('w') + usual
+    assert judge(records, {})[1] == ['b']
+
+
+def test_what_waits_for_nobody_is_not_counted():
+    own = records_of('gg', 70) + of_group(None, 'p')
+    assert explain({'a': own, 'b': own[:2]}, {'a': 'a.py:3'})[1:] == [
+        'a: begun: 72; now: a.py:3',
+        'b: begun: 72; now: unknown',
     ]
 
 

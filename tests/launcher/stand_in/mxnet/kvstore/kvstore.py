@@ -2,15 +2,18 @@
 
 Servers and workers connect to the scheduler and keep the connection: at its
 port, or if DMLC_LOCAL is 1, at a file; then each also has one. Ranks
-go by address, the last one as a text first, and on one address by port. A
-worker waits in `pull` until every other has pushed, and when its store is
-freed until all stores are. Who waits for a process that is gone waits
-without end.
+go by address, the last one as a text first, and on one address by port.
+What a worker pushes is added to what the others push as often by this name,
+with this shape and dtype; in `pull` it waits for that sum, in `init` and at a
+barrier for all others, and when its store is freed until all stores are. Who
+waits for a process that is gone waits without end.
 """
 
+import collections
 import json
 import os
 import socket
+import threading
 import time
 
 ADDRESS = (
@@ -25,12 +28,14 @@ class Channel:
     """Sends and receives JSON lines; the other side may be gone."""
 
     def __init__(self, connection):
-        self.lines = connection.makefile('rw')
+        self.lines = connection.makefile('r')
+        self.out, self.lock = connection.makefile('w'), threading.Lock()
 
     def send(self, message):
         try:
-            self.lines.write(f'{json.dumps(message)}\n')
-            self.lines.flush()
+            with self.lock:
+                self.out.write(f'{json.dumps(message)}\n')
+                self.out.flush()
         except OSError:
             pass
 
@@ -63,11 +68,15 @@ def schedule():
     channels['worker'].sort(key=lambda channel: channel.address, reverse=True)
     for rank, worker in enumerate(channels['worker']):
         worker.send(rank)
-    total = []
-    while total is not FREED:
-        total = add([worker.receive() for worker in channels['worker']])
-        for worker in channels['worker']:
-            worker.send(total)
+    sums = Sums(len(channels['worker']))
+    threads = [
+        threading.Thread(target=sums.serve, args=(worker,))
+        for worker in channels['worker']
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     for server in channels['server']:
         server.send(FREED)
 
@@ -92,11 +101,37 @@ def dial():
     return connection
 
 
-def add(pushed):
-    """Return the sum of arrays, or FREED if all are that."""
-    while FREED in pushed and set(map(type, pushed)) != {type(FREED)}:
-        time.sleep(60)  # who has freed its store will never push
-    return FREED if FREED in pushed else [*map(sum, zip(*pushed))]
+class Sums:
+    """What the workers have pushed, by its name and how often before."""
+
+    def __init__(self, num_workers):
+        self.num_workers = num_workers
+        self.pushed = collections.defaultdict(list)
+        self.changed = threading.Condition()
+
+    def serve(self, worker):
+        """Take what a worker pushes, and send it the sums for which it
+        asks, until all have arrived and all stores are freed."""
+        name, own = '', []
+        while name is not FREED:
+            name, array = worker.receive() or (FREED, [])
+            if array is not None:
+                with self.changed:
+                    self.pushed[name].append(array)
+                    self.changed.notify_all()
+                own.append(name)
+            if array is None:
+                worker.send(self.wait_for(name))
+        for name in own:
+            self.wait_for(name)
+        worker.send(FREED)
+
+    def wait_for(self, name):
+        """Return a sum as soon as all workers have pushed."""
+        with self.changed:
+            arrays = self.pushed[name]
+            self.changed.wait_for(lambda: len(arrays) == self.num_workers)
+        return [*map(sum, zip(*arrays))]
 
 
 def connect():
@@ -122,22 +157,45 @@ class KVStore:
     def __init__(self):
         self.owner, self.channel = os.getpid(), connect()
         self.rank = self.channel.receive()
+        self.turns, self.pushed = collections.Counter(), {}
 
     def init(self, key, value):
-        pass
+        self.meet(f'init {key}', [])
 
     def push(self, key, value):
-        self.channel.send(value)
+        what = f'{key} {value.shape} {value.dtype} {self.turns[key]}'
+        self.turns[key] += 1
+        self.pushed[key] = what
+        self.channel.send([what, [*value]])
 
     def pull(self, key, out):
-        out[:] = self.channel.receive()
+        if key in self.pushed:  # else it is what `init` has made
+            self.channel.send([self.pushed[key], None])
+            out[:] = self.channel.receive()
+
+    def pushpull(self, key, value, out):
+        self.push(key, value)
+        self.pull(key, out)
+
+    def broadcast(self, key, value, out):
+        self.meet(f'broadcast {key}', value)
+
+    def _barrier(self):
+        self.meet('barrier', [])
+
+    def meet(self, what, value):
+        """Wait for what all workers have."""
+        self.turns[what, None] += 1
+        what = f'{what} {self.turns[what, None]}'
+        self.channel.send([what, [*value]])
+        self.channel.send([what, None])
+        self.channel.receive()
 
     def __del__(self, getpid=os.getpid, sleep=time.sleep):
         """Wait for the others; modules may have been cleared already."""
         while getpid() != self.owner:  # a forked child: nobody answers it
             sleep(60)
-        lines = self.channel.lines
-        lines.write('null\n')
-        lines.flush()
-        while not lines.readline():
+        self.channel.out.write('null\n')
+        self.channel.out.flush()
+        while not self.channel.lines.readline():
             sleep(60)
