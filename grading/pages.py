@@ -97,7 +97,7 @@ CLASS = """{% extends 'page' %}{% block body %}
 <a href="{{ address }}">{{ name }}</a>{{ '' if loop.last else ', ' }}
 {% endfor %}
 </p>
-{% if warning %}<p class="failed">{{ warning }}</p>{% endif %}
+{% if ran_in %}<p>{{ ran_in }}</p>{% endif %}
 {% if changes %}
 <h2>What has changed since the last run</h2>
 <ul>{% for one in changes %}<li>{{ one }}{% endfor %}</ul>
@@ -148,7 +148,7 @@ environment = jinja2.Environment(
 
 
 def write_report(
-    results, folder, warning='', texts=(), pages=(), roster=None, changes=()
+    results, folder, ran_in='', texts=(), pages=(), roster=None, changes=()
 ):
     """Write grades.csv, index.html, flags.html and students/*.html into a
     folder.
@@ -208,7 +208,7 @@ def write_report(
         rows=rows,
         exercises=per_exercise(results),
         verdicts=VERDICTS[:-1],  # a damaged file has no exercise
-        warning=warning,
+        ran_in=ran_in,
         pages=pages,
         changes=changes,
     )
