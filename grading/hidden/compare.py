@@ -80,8 +80,8 @@ def assert_same(answer, solution, *arguments):
         same = is_close(value, wanted)
     except (TypeError, ValueError):
         same = False
-    name = answer.__name__
-    assert same, f'hidden check: {name}{arguments} is not {value!r}'[:400]
+    call = f'{answer.__name__}({", ".join(map(repr, arguments))})'
+    assert same, f'hidden check: {call} is not {value!r}'[:400]
 
 
 def assert_unchanged(answer, *arguments):

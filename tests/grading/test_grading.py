@@ -325,7 +325,7 @@ def test_there_is_a_page_for_the_class_and_one_for_each_student(graded):
     assert len(list((folder / 'students').glob('*.html'))) == len(students)
     for student in students:
         assert f'>{student}</a>' in index
-    assert 'right</a>\n\n<td class="number">4 of 4' in index
+    assert 'right</a>\n\n<td class="number">\n4 of 4' in index
     assert '19 students' in run.stdout
     assert (
         sandbox.can_isolate()
