@@ -516,7 +516,7 @@ class Parent:
         """End the process."""
         self.channel.close()
         try:
-            self.process.wait(2)
+            self.process.wait(10)
         except subprocess.TimeoutExpired:
             members = self.members()
             self.process.kill()

@@ -60,9 +60,11 @@ def find_files(folder):
         yield file
     for student, has_files in sorted(folders_of(folder).items()):
         if student not in students:
-            what = (
-                'nothing that can be read' if has_files else 'an empty folder'
-            )
+            what = 'an empty folder'
+            if (folder / student).is_symlink():  # it may point anywhere
+                what = 'a link, not a folder'
+            elif has_files:
+                what = 'nothing that can be read'
             problem = f'{what}: {NEEDED}'
             yield File(student, student, problem=problem, is_notebook=False)
 

@@ -126,7 +126,7 @@ NOTEBOOKS = {
     'BOM': (b'\xef\xbb\xbf' + changed().encode(), *PASSED),
     'UTF-16': (changed().encode('utf-16'), *PASSED),
     'Latin-1': (
-        changed('# caf\xe9\n' + SOLUTION)
+        changed('# \xe9t\xe9\n' + SOLUTION)
         .replace('\\u00e9', '\xe9')
         .encode('latin-1'),
         *NOT_ONE,
