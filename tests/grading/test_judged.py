@@ -99,7 +99,7 @@ CHEATS = {
     '    for fd in range(3, 60):\n        try:\n'
     '            os.write(fd, len(text).to_bytes(8, "big") + text)\n'
     '        except OSError:\n            pass\n    return 6',
-    'a reply of its own': 'import os, json\ndef double(n):\n'
+    'a forged reply': 'import os, json\ndef double(n):\n'
     '    for kind in ("value", "error", 5, None):\n'
     '        text = json.dumps([kind, [["object"], [], []]]).encode()\n'
     '        for fd in range(3, 60):\n            try:\n'
