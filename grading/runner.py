@@ -70,7 +70,9 @@ def serve(shared, channel):
             os._exit(0)
         job.update(shared)
         places = cover(shared, saved) if shared['isolated'] else []
-        calls = start_judge(job, *others, channel, early) if others else None
+        calls = None
+        if others:
+            calls = start_judge(job, *others, (channel, pipe), early)
         answer = os.fork()
         if not answer:
             channel.close()
@@ -221,19 +223,22 @@ def prepare(shared):
     return theirs, ours, ''
 
 
-def start_judge(job, number, channel, early):
+def start_judge(job, number, of_others, early):
     """Fork the process of the hidden checks; return the socket through which
     the answer's will be called.
 
     `number`: of the socket from which the judge reads the checks, and to
-    which it writes the verdict. No process of an answer has it.
+    which it writes the verdict. No process of an answer has it. `of_others`:
+    a socket and a pipe that the judge does not need.
     """
     ours, theirs = socket.socketpair()
     if os.fork():
         os.close(number)
         ours.close()
         return theirs
+    channel, pipe = of_others
     channel.close()
+    os.close(pipe)
     theirs.close()
     with socket.socket(fileno=number) as grader:
         calls = execute(job['calls'])

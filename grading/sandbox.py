@@ -122,7 +122,7 @@ mount -t tmpfs -o size=200m none ".$work"
 pivot_root . .old
 cd /
 umount -l .old
-mount -o remount,ro /
+mount -o remount,bind,ro /
 cd "$work"
 exec "$@"
 """,
