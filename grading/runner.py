@@ -243,11 +243,10 @@ def start_judge(job, number, of_others, early):
     with socket.socket(fileno=number) as grader:
         calls = execute(job['calls'])
         try:
-            # Else an answer's file could be imported here.
-            sys.path[:] = [path for path in sys.path if os.path.isabs(path)]
-            os.chdir(enter(job))
+            os.chdir(tempfile.mkdtemp(dir=enter(job)))
             set_limits(job)
             _, names, problem = early or prepare(job)
+            os.chdir('/')  # where no answer puts a file to be imported
             checks = calls.receive(grader)
             if problem:
                 raise RuntimeError(problem)
