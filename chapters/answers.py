@@ -35,6 +35,8 @@ class Answer:
 
 def parse_notebook(content):
     """Return a notebook of some bytes; raise ValueError if it is none."""
+    if not content.strip():
+        raise ValueError('not a notebook: the file is empty')
     try:
         # Of UTF-8 and UTF-16, with and without a byte-order mark.
         text = json.dumps(repaired(json.loads(content)))
@@ -49,13 +51,23 @@ def parse_notebook(content):
 
 
 def repaired(content):
-    """Return a notebook without ids of cells, which nothing needs: tools
-    write them where the format has none, as numbers, or twice."""
-    if content.get('nbformat') == 4:
-        content['nbformat_minor'] = min(content['nbformat_minor'], 4)
-        for cell in content['cells']:
-            cell.pop('id', None)
-    return content
+    """Return a notebook without what nothing here needs, such as outputs and
+    ids of cells: tools leave it out, or write what the format does not have.
+    """
+    if content.get('nbformat') != 4:
+        return content
+    cells = []
+    for cell in content['cells']:
+        found = cell.get('metadata') or {}
+        kept = {'metadata': {}, 'source': cell['source']}
+        if 'nbgrader' in found:
+            kept['metadata']['nbgrader'] = found['nbgrader']
+        if isinstance(found.get('tags'), list):
+            kept['metadata']['tags'] = [*{*map(str, found['tags'])}]
+        if cell['cell_type'] == 'code':
+            kept.update(outputs=[], execution_count=None)
+        cells.append({**kept, 'cell_type': cell['cell_type']})
+    return {'nbformat': 4, 'nbformat_minor': 4, 'metadata': {}, 'cells': cells}
 
 
 def match(notebook, chapters):

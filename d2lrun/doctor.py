@@ -106,6 +106,7 @@ def examine() -> List[Check]:
         *doctor_checks.diagnose_memory(),
         doctor_checks.diagnose_cache(),
         doctor_checks.diagnose_kernel(),
+        *doctor_checks.diagnose_grading(),
     ]
 
 

@@ -5,6 +5,7 @@ import importlib
 import os
 import re
 import shlex
+import shutil
 import sys
 from importlib import metadata
 from typing import Iterator, Optional
@@ -178,6 +179,17 @@ def diagnose_memory() -> Iterator[Check]:
         )
     else:
         yield Check('memory', GREEN, found)
+
+
+def diagnose_grading() -> Iterator[Check]:
+    """What `make grade` runs answers in, which only instructors need; yield
+    nothing where the grader is not, as in the student edition."""
+    if os.path.exists(os.path.join('grading', 'sandbox.py')):
+        path = shutil.which('bwrap')
+        found = f'bubblewrap runs answers: {path}'
+        if not path:
+            found = 'to run answers in bubblewrap: apt-get install bubblewrap'
+        yield Check('grading', GREEN, found)
 
 
 def diagnose_cache() -> Check:

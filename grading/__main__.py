@@ -45,23 +45,21 @@ from .sandbox import (
     VERDICTS,
     Kept,
     SandboxError,
-    can_isolate,
+    isolation,
     needed_folders,
 )
 from .similar import write_similar
 from .submissions import find_files, without_extras
 from .texts import merge, read_texts, write_texts
 
-NOT_ISOLATED = (
-    'This system does not allow namespaces, so the answers had a network and '
-    'could write anywhere: grade in a container, or on a separate machine.'
-)
+RAN_IN = {
+    'bubblewrap': 'The answers run in bubblewrap.',
+    'namespaces': 'The answers run in namespaces, without bubblewrap.',
+    '': 'This system does not allow namespaces, so the answers have a network '
+    'and can write anywhere: grade in a container, or on a separate machine.',
+}
 
 NOTHING_WRITTEN = 'No answer has a verdict, and {} is as it was.'
-SEEN = (
-    '{} also holds Python or this project, which answers need, so they can '
-    'see all that is in it: give it a folder that holds nothing else'
-)
 
 
 def main():
@@ -77,8 +75,7 @@ def main():
     files = without_extras(files)
     if not files:
         sys.exit(f'there is no notebook in {options.submissions}')
-    if not can_isolate():
-        print(NOT_ISOLATED, file=sys.stderr)
+    print(RAN_IN[isolation()], file=sys.stderr)
     folder, each = options.out / 'texts', options.text_points
     is_new = not options.out.exists()
     try:  # before the class is graded
@@ -124,7 +121,7 @@ def write_all(results, texts, chapters, options, changes):
     write_report(
         results,
         out,
-        '' if can_isolate() else NOT_ISOLATED,
+        RAN_IN[isolation()],
         [text for written in texts.values() for text in written],
         pages,
         options.roster,
@@ -139,7 +136,7 @@ def write_all(results, texts, chapters, options, changes):
 def others_work(options):
     """Return the folder or zip of what students handed in, the folder of the
     results, the file of the secret and the lists of the class, as far as they
-    exist."""
+    exist and do not hold Python or the book."""
     paths = [options.submissions, options.out, *options.secret_file]
     paths += options.lists
     found = [path.resolve() for path in paths if path.exists()]
@@ -166,9 +163,6 @@ def grade_files(files, chapters, options):
     """Return the results of all files; print a student's at once."""
     limits, kept = (options.seconds, options.memory), Kept()
     hidden = others_work(options)
-    for path in (options.submissions.resolve(), options.out):
-        if path not in hidden:
-            print(SEEN.format(path), file=sys.stderr)
 
     def grade(read):
         file, problem, *found = read

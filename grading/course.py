@@ -44,8 +44,8 @@ def hide_checks(notebook, chapter, secret):
     """Add the hidden checks to the checks of a notebook, in place."""
     checks = code_cells(notebook, 'check')
     for cell, exercise in zip(checks, chapter.exercises):
-        for hidden in hidden_checks(exercise, chapter, secret):
-            cell.source += MARKS.format(hidden)
+        for sources in hidden_checks(exercise, chapter, secret).values():
+            cell.source += MARKS.format('\n'.join(sources))
 
 
 if __name__ == '__main__':

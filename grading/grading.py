@@ -35,7 +35,7 @@ def _hidden_check(names):
     exec(compile({checks!r}, '<cell>', 'exec'), checks)
     del sys.modules['compare']  # an answer could change it
     rng = numpy.random.RandomState({seed})
-    checks['hidden_{name}'](rng, names[{name!r}], ours[{name!r}])
+    checks['{kind}_{name}'](rng, names[{name!r}], ours[{name!r}])
 
 _hidden_check(globals())
 """
@@ -175,15 +175,15 @@ def run_all(
 
 def to_job(answer, chapter, secret):
     """Return what the runner needs for one answer."""
-    exercise = answer.exercise
-    checks = [exercise.check]
+    exercise, found = answer.exercise, {}
     if secret is not None:
-        checks += hidden_checks(exercise, chapter, secret)
+        found = hidden_checks(exercise, chapter, secret)
     return {
         'id': exercise.id,
         'function': exercise.function,
         'sources': [runnable(source) for source in answer.sources],
-        'checks': checks,
+        'checks': [exercise.check, *found.get('watched', [])],
+        'judged': found.get('hidden', []),
     }
 
 
@@ -196,23 +196,30 @@ def read_secret(path):
 
 
 def hidden_checks(exercise, chapter, secret):
-    """Return the source of a check of an exercise on other cases, drawn from
-    `secret`; an empty list if there is none."""
+    """Return {kind: [source]} of the checks of an exercise on other cases,
+    drawn from `secret`.
+
+    A `hidden` check runs where the answer does not; a `watched` one beside
+    it, since it gives it functions, or looks at how it works.
+    """
     path = HERE / 'hidden' / f'{name_of(chapter.stem)}.py'
     number = 1 + chapter.exercises.index(exercise)
-    defined = f'def hidden_{exercise.function}('
-    if not path.exists() or defined not in path.read_text():
-        return []
+    text = path.read_text() if path.exists() else ''
     seed = hashlib.sha256(f'{secret} {exercise.id}'.encode()).hexdigest()
-    return [
-        HIDDEN_CHECK.format(
-            compare=(HERE / 'hidden' / 'compare.py').read_text(),
-            solution=exercise.solution.replace(f'\ncheck_{number}()', ''),
-            checks=path.read_text(),
-            seed=int(seed[:8], 16),
-            name=exercise.function,
-        )
-    ]
+    return {
+        kind: [
+            HIDDEN_CHECK.format(
+                compare=(HERE / 'hidden' / 'compare.py').read_text(),
+                solution=exercise.solution.replace(f'\ncheck_{number}()', ''),
+                checks=text,
+                seed=int(seed[:8], 16),
+                kind=kind,
+                name=exercise.function,
+            )
+        ]
+        for kind in ('hidden', 'watched')
+        if f'def {kind}_{exercise.function}(' in text
+    }
 
 
 def best_of(results):

@@ -56,7 +56,9 @@ PAGE = """<!doctype html>
 {% block body scoped %}{% endblock %}
 """
 STUDENT = """{% extends 'page' %}{% block body %}
+{% if possible != '0' %}
 <p>{{ points }} of {{ possible }} points.</p>
+{% endif %}
 <div class="scroll"><table>
 <tr><th>exercise<th class="number">points<th>result<th>what the check says
 {% for r in results %}
@@ -91,13 +93,14 @@ STUDENT = """{% extends 'page' %}{% block body %}
 {% endfor %}
 {% endblock %}"""
 CLASS = """{% extends 'page' %}{% block body %}
-<p>{{ rows | length }} students, {{ exercises | length }} exercises.
+<p>{{ rows | length }} student{{ 's' if rows | length != 1 }},
+{{ exercises | length }} exercise{{ 's' if exercises | length != 1 }}.
 <a href="grades.csv">grades.csv</a> has every result.
 {% for name, address in pages %}
 <a href="{{ address }}">{{ name }}</a>{{ '' if loop.last else ', ' }}
 {% endfor %}
 </p>
-{% if warning %}<p class="failed">{{ warning }}</p>{% endif %}
+{% if ran_in %}<p>{{ ran_in }}</p>{% endif %}
 {% if changes %}
 <h2>What has changed since the last run</h2>
 <ul>{% for one in changes %}<li>{{ one }}{% endfor %}</ul>
@@ -109,7 +112,9 @@ CLASS = """{% extends 'page' %}{% block body %}
 <tr><td><a href="{{ row.page }}">{{ row.name or row.student }}</a>
 {% if row.name %}<br>{{ row.student }}{% endif %}
 
-<td class="number">{{ row.points }} of {{ row.possible }}
+<td class="number">
+{% if row.possible != '0' %}{{ row.points }} of {{ row.possible }}{% endif %}
+
 <td>{% for one in row.problems %}{{ one }}<br>{% endfor %}
 {% if row.flagged %}<a href="flags.html#{{ row.anchor }}">flagged</a>:
 {{ row.flagged | join(', ') }}{% endif %}
@@ -148,7 +153,7 @@ environment = jinja2.Environment(
 
 
 def write_report(
-    results, folder, warning='', texts=(), pages=(), roster=None, changes=()
+    results, folder, ran_in='', texts=(), pages=(), roster=None, changes=()
 ):
     """Write grades.csv, index.html, flags.html and students/*.html into a
     folder.
@@ -208,7 +213,7 @@ def write_report(
         rows=rows,
         exercises=per_exercise(results),
         verdicts=VERDICTS[:-1],  # a damaged file has no exercise
-        warning=warning,
+        ran_in=ran_in,
         pages=pages,
         changes=changes,
     )

@@ -5,7 +5,8 @@ from a socket. Each comes with a pipe, into which the fork writes what
 happened. The answer, with the book's cells, is in one namespace, `__main__`;
 the check and our solution are in another one, where the book's cells have run,
 too. Of the answer only its function is there, through a guard, which tells
-what a person should look at.
+what a person should look at. The hidden checks that need not watch an answer
+are in a third process, the judge, which is forked before it: see `calls.py`.
 """
 
 import array
@@ -63,17 +64,22 @@ def serve(shared, channel):
     gc.freeze()  # or the collector copies what the forks share
     state = limits()
     while True:
-        job, pipe = receive(channel)
+        job, pipe, *others = receive(channel)
         if job is None:
             end_all()
             os._exit(0)
         job.update(shared)
         places = cover(shared, saved) if shared['isolated'] else []
+        calls = None
+        if others:
+            calls = start_judge(job, *others, (channel, pipe), early)
         answer = os.fork()
         if not answer:
             channel.close()
-            run_job(job, pipe, early)
+            run_job(job, pipe, early, calls)
         os.close(pipe)
+        if calls:
+            calls.close()
         while not select.select([channel], [], [], 0.02)[0]:
             if answer and os.waitpid(answer, os.WNOHANG)[0]:
                 answer = 0
@@ -116,8 +122,9 @@ def limits():
 
 
 def receive(channel):
-    """Return the next job and its pipe; (None, None) if there is none."""
-    size = socket.CMSG_LEN(array.array('i').itemsize)
+    """Return the next job, its pipe and perhaps the judge's socket; (None,
+    None) if there is none."""
+    size = socket.CMSG_LEN(2 * array.array('i').itemsize)
     head, sent, *_ = channel.recvmsg(8, size)
     if len(head) < 8:
         return None, None
@@ -125,9 +132,10 @@ def receive(channel):
         text, length = b'', struct.unpack('>Q', head)[0]
         while len(text) < length:
             text += file.read(length - len(text))
-    (pipe,) = array.array('i', sent[0][2])
-    os.set_inheritable(pipe, False)
-    return json.loads(text), pipe
+    pipes = array.array('i', sent[0][2])
+    for pipe in pipes:
+        os.set_inheritable(pipe, False)
+    return (json.loads(text), *pipes)
 
 
 def end_all():
@@ -215,10 +223,55 @@ def prepare(shared):
     return theirs, ours, ''
 
 
-def run_job(job, pipe, early):
+def start_judge(job, number, of_others, early):
+    """Fork the process of the hidden checks; return the socket through which
+    the answer's will be called.
+
+    `number`: of the socket from which the judge reads the checks, and to
+    which it writes the verdict. No process of an answer has it. `of_others`:
+    a socket and a pipe that the judge does not need.
+    """
+    ours, theirs = socket.socketpair()
+    if os.fork():
+        os.close(number)
+        ours.close()
+        return theirs
+    channel, pipe = of_others
+    channel.close()
+    os.close(pipe)
+    theirs.close()
+    with socket.socket(fileno=number) as grader:
+        calls = execute(job['calls'])
+        try:
+            os.chdir(tempfile.mkdtemp(dir=enter(job)))
+            set_limits(job)
+            _, names, problem = early or prepare(job)
+            os.chdir('/')  # where no answer puts a file to be imported
+            checks = calls.receive(grader)
+            if problem:
+                raise RuntimeError(problem)
+            verdict = calls.judge(
+                ours, job['function'], checks, names, run, explain
+            )
+        except BaseException as error:  # ours
+            verdict = 'failed', explain(error)
+        calls.send(grader, verdict)
+    os._exit(0)
+
+
+def execute(source):
+    """Return a module that no answer can import."""
+    module = types.ModuleType('guard')
+    vars(module)['__builtins__'] = dict(vars(builtins))
+    exec(compile(source, '<guard>', 'exec'), vars(module))
+    return module
+
+
+def run_job(job, pipe, early, calls):
     """Run the answer of a job, and write a line about it.
 
-    `early`: what `prepare` returned, if it ran before the fork.
+    `early`: what `prepare` returned, if it ran before the fork. `calls`: the
+    socket of the judge, or None.
     """
     getpid, exit_now = os.getpid, os._exit
     job_pid = getpid()
@@ -234,12 +287,9 @@ def run_job(job, pipe, early):
         write(pipe, f'[{line}]\n'.encode())
 
     try:
-        enter(job)
+        os.chdir(enter(job))
         set_limits(job)
-        guard = types.ModuleType('guard')
-        code = compile(job.pop('guard'), '<guard>', 'exec')
-        vars(guard)['__builtins__'] = dict(vars(builtins))
-        exec(code, vars(guard))
+        guard, caller = execute(job.pop('guard')), execute(job.pop('calls'))
         theirs, ours, problem = early or prepare(job)
         import_for(job['checks'])
     except BaseException as error:  # ours: the answer has not begun
@@ -250,8 +300,17 @@ def run_job(job, pipe, early):
         exit_now(1)
 
     flag = flagger(job['sources'], tell)
+    verdict = grade(job, theirs, ours, guard, flag)
+    tell(*verdict)
+    if calls and verdict[0] == 'passed':
+        sources = job['sources']
+        caller.answer_calls(
+            calls,
+            theirs[job['function']],
+            theirs,
+            lambda error: explain(error, sources),
+        )
     # Whatever an answer has left behind, threads or finalizers, ends here.
-    tell(*grade(job, theirs, ours, guard, flag))
     exit_now(0)
 
 
@@ -294,14 +353,14 @@ def place(index, line, number):
 
 
 def enter(job):
-    """Go to the folder of an answer."""
+    """Return the folder of an answer, where its files are."""
     folder = job['work']
     if not job['isolated']:  # else it is new for each
         folder = tempfile.mkdtemp(dir=folder)
     for name in ('HOME', 'TMPDIR', 'MPLCONFIGDIR'):
         os.environ[name] = folder
     tempfile.tempdir = None
-    os.chdir(folder)
+    return folder
 
 
 def import_for(checks):

@@ -1,4 +1,5 @@
-"""Run answers in a separate process, with limits, and away from everything.
+"""Run answers in a separate process, with limits, and away from everything:
+in bubblewrap, or in namespaces that show the same.
 
 Limits and namespaces protect from accidents: endless loops, full memory,
 deleted files, a network. They do not stop an attack: for hostile work, grade
@@ -28,6 +29,8 @@ import psutil
 
 from chapters import ROOT
 
+from .calls import ENDED, receive, send
+
 HERE = pathlib.Path(__file__).parent
 # Of the runner: with separate builtins, and a name that no file has.
 START = """\
@@ -43,14 +46,20 @@ names['main'](shared)
 PRIVATE = ['/tmp', '/var/tmp', '/dev/shm']  # empty for each answer
 MAX_PROCESSES = 64  # of one answer
 MAX_LINE = 100_000  # bytes of a result
-START_SECONDS = 120  # for the imports and the book's own cells
-# In namespaces that have no network, and where other processes are not seen:
-# hide folders and files, make every mount read-only but a small folder, and
-# run there. What is not seen needs no hiding: what lies in a folder that is
-# hidden already, what is not there, what is another user's. The small folder
-# may itself lie in one that is hidden.
+START_SECONDS = 600  # for the imports and the book's own cells, on any machine
+# What an answer sees beside Python and the book: programs, libraries, and no
+# list of users. What is not there is left out.
+SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64']
+SYSTEM += [
+    f'/etc/{name}'
+    for name in ('alternatives', 'fonts', 'hosts', 'ld.so.cache', 'localtime')
+]
+SYSTEM += ['/sys/devices/system/cpu']
+# What bubblewrap does, where it is missing: in namespaces that have no
+# network, and where other processes are not seen, build a root of what is to
+# be seen, read-only, hide what lies in that, and run there.
 # A remount must keep the flags that the mount has.
-ISOLATE = [
+UNSHARE = [
     'unshare',
     '--user',
     '--map-root-user',
@@ -64,35 +73,66 @@ ISOLATE = [
     'sh',
     '-c',
     """set -e
+PATH=$PATH:/usr/sbin:/sbin
 work=$1
 shift
+mkdir -p "$work"
+mount -t tmpfs -o size=1m,mode=755 none "$work"
+cd "$work"
+mkdir -p proc dev/shm tmp var/tmp .old
+mount -t tmpfs -o size=64m,mode=1777 none tmp
+mount -t tmpfs -o size=64m,mode=1777 none var/tmp
 while [ "$1" != -- ]; do
-    if [ -d "$1" ]; then
-        mount -t tmpfs -o size=64k none "$1"
-    elif [ -e "$1" ]; then
-        mount --bind /dev/null "$1"
+    mkdir -p ".$(dirname "$1")"
+    if [ -L "$1" ]; then
+        cp -P "$1" ".$1"
+    else
+        if [ -d "$1" ]; then mkdir -p ".$1"; else : > ".$1"; fi
+        mount --rbind "$1" ".$1"
     fi
     shift
 done
 shift
-[ ! -d /dev/shm ] || mount -t tmpfs -o size=64m none /dev/shm
-mkdir -p "$work"
 while read -r _ at _ flags _; do
     at=$(printf '%b' "$at")
-    [ -e "$at" ] || continue
+    case $at in "$work"/tmp | "$work"/var/tmp | "$work") continue ;; esac
+    case $at in "$work"/*) ;; *) continue ;; esac
     keep=$(printf %s "$flags" | tr , '\n' |
         grep -xE 'nosuid|nodev|noexec|noatime|nodiratime|relatime' | tr '\n' ,)
-    case $at in
-    /dev/shm) ;;
-    /proc/*) mount -o "remount,bind,ro,$keep" "$at" 2>/dev/null || : ;;
-    *) mount -o "remount,bind,ro,$keep" "$at" || [ ! -w "$at" ] ;;
-    esac
+    mount -o "remount,bind,ro,$keep" "$at"
 done < /proc/self/mounts
-mount -t tmpfs -o size=200m none "$work"
+while [ "$1" != -- ]; do
+    if [ -d ".$1" ]; then
+        mount -t tmpfs -o size=64k none ".$1"
+    elif [ -e ".$1" ]; then
+        mount --bind /dev/null ".$1"
+    fi
+    shift
+done
+shift
+mount -t proc -o ro proc proc
+for name in null zero full random urandom; do
+    : > dev/$name
+    mount --bind /dev/$name dev/$name
+done
+ln -s /proc/self/fd dev/fd
+mount -t tmpfs -o size=64m,mode=1777 none dev/shm
+mkdir -p ".$work"
+mount -t tmpfs -o size=200m none ".$work"
+pivot_root . .old
+cd /
+umount -l .old
+mount -o remount,bind,ro /
 cd "$work"
 exec "$@"
 """,
     'isolate',
+]
+BUBBLEWRAP = [
+    *('bwrap', '--unshare-all', '--die-with-parent', '--as-pid-1'),
+    # The runner mounts empty folders for each answer, which has none of this.
+    *('--uid', '0', '--gid', '0', '--cap-add', 'ALL'),
+    *('--proc', '/proc', '--dev', '/dev'),
 ]
 
 
@@ -129,21 +169,96 @@ class SandboxError(Exception):
         )
 
 
+def isolated(work, hidden=(), tool=None):
+    """Return the command that runs another one where it sees what answers
+    need alone, and may write in `work` and folders that are empty; [] where
+    the system allows none.
+
+    `hidden`: folders and files that lie in what is seen. `tool`: see
+    `isolation`.
+    """
+    tool = isolation() if tool is None else tool
+    if not tool:
+        return []
+    seen = [path for path in SYSTEM if os.path.lexists(path)]
+    seen += needed_folders()
+    found = {
+        folder + real[len(os.path.realpath(folder)) :]
+        for real in map(os.path.realpath, hidden)
+        for folder in seen
+        if lies_in(real, [os.path.realpath(folder)]) and may_reach(real)
+    }
+    hidden = [one for one in sorted(found) if not lies_in(one, found - {one})]
+    if tool == 'namespaces':
+        return [*UNSHARE, work, *seen, '--', *hidden, '--']
+    command = list(BUBBLEWRAP)
+    for path in PRIVATE:
+        command += ['--tmpfs', path]
+    for path in seen:
+        if os.path.islink(path):
+            command += ['--symlink', os.readlink(path), path]
+        else:
+            command += ['--ro-bind', path, path]
+    for path in hidden:
+        if os.path.isdir(path):
+            command += ['--tmpfs', path]
+        else:
+            command += ['--ro-bind', '/dev/null', path]
+    command += ['--tmpfs', work, '--remount-ro', '/', '--remount-ro', '/dev']
+    command += ['--chdir', work]
+    return [*command, '--']
+
+
+def may_reach(path):
+    """Return whether an answer could: what another user keeps from all others
+    is kept from it, and cannot be hidden. False if there is no such path."""
+    try:
+        folders = [os.stat(one) for one in pathlib.Path(path).parents]
+    except OSError:
+        return False
+    own, groups = os.geteuid(), {os.getegid(), *os.getgroups()}
+    return os.path.exists(path) and all(
+        found.st_uid == own
+        or found.st_mode & 0o001
+        or (found.st_gid in groups and found.st_mode & 0o010)
+        for found in folders
+    )
+
+
+def lies_in(path, folders):
+    """Return whether a path is one of some folders, or below one."""
+    return any(path == one or path.startswith(f'{one}/') for one in folders)
+
+
 @functools.lru_cache(maxsize=None)
-def can_isolate():
-    """Return whether this system lets us make such namespaces."""
+def isolation():
+    """Return what keeps answers away from all else on this system:
+    'bubblewrap', 'namespaces', made by `unshare`, or ''."""
+    return next(filter(works, ('bubblewrap', 'namespaces')), '')
+
+
+def works(tool):
+    """Return whether 'bubblewrap' or 'namespaces' is there and allowed."""
+    if not tool:
+        return False
     with tempfile.TemporaryDirectory() as work:
+        command = isolated(os.path.realpath(work), tool=tool)
+        command += ['mount', '-t', 'tmpfs', 'none', '/tmp']  # as the runner
         try:
-            return (
-                subprocess.run(
-                    [*ISOLATE, work, '--', 'true'],
-                    stderr=subprocess.DEVNULL,
-                    timeout=10,
-                ).returncode
-                == 0
+            done = subprocess.run(
+                command,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=20,
             )
         except (OSError, subprocess.TimeoutExpired):
             return False
+    return done.returncode == 0
+
+
+def can_isolate():
+    """Return whether this system lets us keep answers away from all else."""
+    return bool(isolation())
 
 
 class Outcome(typing.NamedTuple):
@@ -172,7 +287,8 @@ def run_answers(
     """Return {id: `Outcome`} for all answers, each in a separate process.
 
     `before`: sources that run first. `answers`: dictionaries with id,
-    function, sources and checks. Each may take `seconds`, and its processes
+    function, sources and checks, and perhaps `judged`, the checks that run
+    where the answer does not. Each may take `seconds`, and its processes
     together `megabytes`. `hidden_folders`: folders and files that no answer
     may see, in any order, also inside each other. `kept`: a `Kept`, to start
     fewer processes. Raises SandboxError, and RuntimeError if `before` fails.
@@ -267,10 +383,8 @@ class Parent:
         self.errors = tempfile.TemporaryFile()  # until the runner starts
         self.folder = tempfile.TemporaryDirectory()
         work = os.path.realpath(self.folder.name)
-        command = [sys.executable, '-c', START]
-        if can_isolate():
-            folders = map(str, hidden_folders)
-            command = [*ISOLATE, work, *folders, '--', *command]
+        command = isolated(work, hidden_folders)
+        command += [sys.executable, '-c', START]
         self.channel, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
@@ -287,6 +401,7 @@ class Parent:
                 'before': before,
                 'runner': (HERE / 'runner.py').read_text(),
                 'guard': (HERE / 'flags.py').read_text(),
+                'calls': (ROOT / 'grading' / 'calls.py').read_text(),
                 'notebook': (ROOT / 'grading' / 'notebook.py').read_text(),
                 'isolated': can_isolate(),
                 'hidden': [
@@ -303,7 +418,7 @@ class Parent:
         )
 
     def send(self, what, *pipes):
-        """Send a dictionary, and the end of a pipe."""
+        """Send a dictionary, and ends of pipes."""
         text = json.dumps(what).encode()
         head = len(text).to_bytes(8, 'big')
         rights = [
@@ -335,13 +450,27 @@ class Parent:
     def run(self, job, megabytes):
         """Return (verdict, message) of one answer."""
         reading, writing = os.pipe()
-        try:
-            self.send(job, writing)
-        finally:
-            os.close(writing)
-        with open(reading, 'rb', buffering=0) as pipe:
+        judge, theirs = socket.socketpair()
+        # What runs answers never has the checks that are judged elsewhere.
+        checks = job.get('judged')
+        job = {key: value for key, value in job.items() if key != 'judged'}
+        ends = [writing, theirs.fileno()] if checks else [writing]
+        with judge, open(reading, 'rb', buffering=0) as pipe:
             try:
-                return read_result(pipe, self.members, job, megabytes)
+                self.send(job, *ends)
+            finally:
+                os.close(writing)
+                theirs.close()
+            if checks:
+                send(judge, checks)
+            try:
+                return read_result(
+                    pipe,
+                    judge if checks else None,
+                    self.members,
+                    job,
+                    megabytes,
+                )
             except EOFError:
                 raise SandboxError(self.last_words()) from None
 
@@ -365,7 +494,7 @@ class Parent:
         """Return the processes of an answer."""
         try:
             found = psutil.Process(self.process.pid)
-            if can_isolate():  # `unshare`, and the parent of the others
+            if can_isolate():  # its child is the parent of the others
                 (found,) = found.children()
             return found.children(recursive=True)
         except (psutil.Error, ValueError):
@@ -387,7 +516,7 @@ class Parent:
         """End the process."""
         self.channel.close()
         try:
-            self.process.wait(2)
+            self.process.wait(10)
         except subprocess.TimeoutExpired:
             members = self.members()
             self.process.kill()
@@ -406,14 +535,20 @@ def can_fork(before):
 
 
 def needed_folders():
-    """Return the folders that must be seen, wherever they are."""
-    found = [str(ROOT), sys.prefix, sys.base_prefix]
+    """Return the folders of Python and the book, which must be seen,
+    wherever they are."""
+    found = [sys.prefix, sys.base_prefix]
+    link = sys.executable  # to another one, and so on
+    while os.path.islink(link):
+        link = os.path.join(os.path.dirname(link), os.readlink(link))
+        found.append(os.path.dirname(os.path.dirname(link)))
     found += [os.path.realpath(path) for path in found]
     found += [path.rstrip('/') for path in trusted_folders()]
+    found = {os.path.abspath(path) for path in found if os.path.exists(path)}
     return [
         one
-        for one in sorted(set(found))
-        if not any(one.startswith(f'{other}/') for other in found)
+        for one in sorted(found)
+        if not lies_in(one, [*(found - {one}), *SYSTEM])
     ]
 
 
@@ -456,15 +591,16 @@ def environment(work):
     }
 
 
-def read_result(pipe, members, job, megabytes):
+def read_result(pipe, judge, members, job, megabytes):
     """Return (verdict, message) that an answer's process wrote, or why there
-    is none; add its flags to those of the job.
+    is none; add its flags to those of the job. With a `judge`, a socket, what
+    passes there still has to pass here.
 
     It first writes a line when the book's own cells have run: what happens
     before is no answer's fault. Raises EOFError if the process ends there,
     and SandboxError. `members()` returns its processes.
     """
-    text, started = b'', False
+    text, started, passed = b'', False, False
     deadline = time.monotonic() + START_SECONDS
     waiting = selectors.DefaultSelector()
     waiting.register(pipe, selectors.EVENT_READ)
@@ -488,18 +624,28 @@ def read_result(pipe, members, job, megabytes):
             )
         if problem:
             return 'stopped', problem
-        if not waiting.select(0.1):
+        ready = [key.fileobj for key, _ in waiting.select(0.1)]
+        if judge in ready:
+            return judged(judge)
+        if pipe not in ready:
             continue
         piece = os.read(pipe.fileno(), 65536)
         if not piece and not started:
             raise EOFError
-        if not piece:
-            return 'stopped', 'it ended the process before its check'
+        if not piece and not passed:
+            return 'stopped', ENDED
+        if not piece:  # the judge says what that means
+            waiting.unregister(pipe)
         *lines, text = (text + piece).split(b'\n')
         if len(text) > MAX_LINE:
             job['flags'].append('writes where only the grader writes')
             return 'stopped', 'it wrote where only the grader writes'
         for verdict, message in parse(lines, job['secret']):
+            if verdict == 'passed' and judge:
+                if not passed:
+                    waiting.register(judge, selectors.EVENT_READ)
+                passed = True
+                continue
             if verdict in VERDICTS:
                 return verdict, message
             if verdict == 'flag':
@@ -512,6 +658,18 @@ def read_result(pipe, members, job, megabytes):
             if message:
                 raise RuntimeError(f"the book's own cells fail: {message}")
             started, deadline = True, time.monotonic() + job['seconds']
+
+
+def judged(judge):
+    """Return (verdict, message) of the hidden checks."""
+    judge.settimeout(START_SECONDS)
+    try:
+        verdict, message = receive(judge)
+    except EOFError:  # it ends with the process of the answer
+        return 'stopped', ENDED
+    if verdict not in VERDICTS:
+        raise SandboxError(message)
+    return verdict, message
 
 
 def parse(lines, secret):

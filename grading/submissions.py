@@ -20,7 +20,7 @@ TOO_LARGE = (
 NOTEBOOKS = re.compile(r'\.(ipynb|zip)$', re.IGNORECASE)
 # What students send instead of a notebook, by its ending. Beside notebooks,
 # some are what a notebook needs or its export: see `without_extras`.
-ARCHIVES = ('.rar', '.7z', '.tar', '.tar.gz', '.tgz', '.gz', '.tar.xz')
+ARCHIVES = ('.rar', '.7z', '.tar', '.tgz', '.gz', '.xz', '.bz2', '.zst')
 EXPORTS = ('.html', '.htm', '.pdf', '.docx', '.doc', '.odt')
 TABLES = ('.csv',)  # a teacher's, beside the folders
 NEEDED = 'hand in the notebook itself, the file that ends in .ipynb'
@@ -54,7 +54,44 @@ def find_files(folder):
     The first folder or zip below `folder` names the student; a notebook that
     lies in `folder` itself is named after its student.
     """
-    folder = pathlib.Path(folder)
+    folder, students = pathlib.Path(folder), set()
+    for file in files_below(folder):
+        students.add(file.student)
+        yield file
+    for student, has_files in sorted(folders_of(folder).items()):
+        if student not in students:
+            what = 'an empty folder'
+            if (folder / student).is_symlink():  # it may point anywhere
+                what = 'a link, not a folder'
+            elif has_files:
+                what = 'nothing that can be read'
+            problem = f'{what}: {NEEDED}'
+            yield File(student, student, problem=problem, is_notebook=False)
+
+
+def folders_of(folder):
+    """Return {name: whether there are files} of the students' folders."""
+    if folder.is_file():
+        try:
+            with zipfile.ZipFile(folder) as archive:
+                names = archive.namelist()
+        except (zipfile.BadZipFile, OSError):
+            names = []
+    else:
+        names = [
+            path.relative_to(folder).as_posix() + '/' * path.is_dir()
+            for path in folder.rglob('*')
+        ]
+    found: dict = {}
+    for name in names:
+        first, slash, rest = readable(name).partition('/')
+        if slash and not IGNORED.search(first):
+            found[first] = found.get(first) or rest[-1:] not in ('', '/')
+    return found
+
+
+def files_below(folder):
+    """Yield a `File` for each file below a folder, or in a zip."""
     if folder.is_file():
         yield from from_zip(folder.read_bytes(), '', folder.name, 0, 0)
         return
@@ -76,7 +113,9 @@ def instead(student, name):
     """Yield a `File` with a problem for one that is no notebook, so that
     a student who sent nothing else has a row."""
     path, low = pathlib.PurePosixPath(name), name.lower()
-    if path.stem.upper() == 'README' or low.endswith(TABLES):
+    if '/' not in name and (
+        path.stem.upper() == 'README' or low.endswith(TABLES)
+    ):
         return
     what = f'a file that ends in {path.suffix}' if path.suffix else 'a file'
     if '.ipynb.' in low:
@@ -140,7 +179,7 @@ def from_path(path, name):
 def from_file(name, content, when, depth=0):
     """Yield the `File`s in a file: itself, or what is in a zip."""
     student = student_of(name)
-    if name.lower().endswith('.zip'):
+    if name.lower().endswith('.zip') or content[:4] == b'PK\x03\x04':
         yield from from_zip(content, student, name, depth, when)
     elif name.lower().endswith('.ipynb'):
         yield File(student, name, content, time=when)
@@ -155,10 +194,12 @@ def from_zip(content, student, name, depth, when):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             is_empty = True
             for info in archive.infolist():
-                if IGNORED.search(info.filename) or info.is_dir():
+                parts = info.filename.split('/')
+                name_in = '/'.join(p for p in parts if p not in ('.', '..'))
+                if IGNORED.search(name_in) or info.is_dir():
                     continue
-                inside = f'{student}/{info.filename}'.lstrip('/')
-                if not NOTEBOOKS.search(info.filename):
+                inside = f'{student}/{name_in}'.lstrip('/')
+                if not NOTEBOOKS.search(name_in):
                     for file in instead(student_of(inside), inside):
                         is_empty = False
                         yield file

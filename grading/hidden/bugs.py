@@ -20,7 +20,7 @@ def hidden_factor_of(rng, answer, solution):
             assert_same(answer, solution, found, right)
 
 
-def hidden_spread(rng, answer, solution):
+def watched_spread(rng, answer, solution):
     def added_up(params, X, y):
         terms = X[:, 0] * params[0] + params[1] + y.astype(X.dtype)
         return onp.cumsum([terms, 3 + terms, X[:, 0]], axis=1)[:, -1]

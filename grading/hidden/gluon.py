@@ -5,7 +5,7 @@ import numpy as onp
 from compare import assert_same
 
 
-def hidden_clipped_step(rng, answer, solution):
+def watched_clipped_step(rng, answer, solution):
     book = solution.__globals__
     for k in rng.choice([1, 2, 3], 2, replace=False).tolist():
         n = int(rng.randint(k, 12))

@@ -4,7 +4,7 @@ import torch
 from compare import assert_same
 
 
-def hidden_are_separate(rng, answer, solution):
+def watched_are_separate(rng, answer, solution):
     def tensors():
         return [torch.tensor(rng.randn(*rng.randint(2, 5, 2))) for _ in '123']
 

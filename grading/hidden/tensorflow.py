@@ -26,7 +26,7 @@ def hidden_config_of(rng, answer, solution):
             ), f'hidden check: worker {index} of {hosts}'
 
 
-def hidden_replica_loss(rng, answer, solution):
+def watched_replica_loss(rng, answer, solution):
     for k in (1, 2, 4):
         sizes = [int(n) for n in rng.randint(1, 40, k)]
         for size in sizes:

@@ -23,7 +23,7 @@ def hidden_idle_fractions(rng, answer, solution):
         ), f'hidden check: {num} operators on {len(names)} devices'
 
 
-def hidden_train_prefetched(rng, answer, solution):
+def watched_train_prefetched(rng, answer, solution):
     def load(count, events):
         for i in range(count):
             events.append(f'load {i}')

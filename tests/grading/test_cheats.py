@@ -38,10 +38,11 @@ HIDDEN = grading.HIDDEN_CHECK.format(
     solution='def total(values, note):\n    for value in values:\n'
     '        note(value)\n    return sum(scale(values, 2))',
     checks='from compare import assert_same\n'
-    'def hidden_total(rng, answer, solution):\n'
+    'def watched_total(rng, answer, solution):\n'
     '    for n in (1, 5):\n        assert_same(answer, solution, '
     'rng.rand(n).tolist(), [].append)\n',
     seed=1,
+    kind='watched',
     name='total',
 )
 SOLUTION = """for value in values:

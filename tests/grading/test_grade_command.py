@@ -16,6 +16,7 @@ import pytest
 from small_class import ANSWERS, hand_in, notebook
 
 from grading import sandbox
+from grading.__main__ import RAN_IN
 
 ROOT = pathlib.Path(__file__).parents[2]
 PARTS = ('Makefile', 'pyproject.toml', 'chapters', 'grading')
@@ -121,6 +122,11 @@ def verdicts(folder):
         return {row['student']: row['verdict'] for row in csv.DictReader(file)}
 
 
+NOT_THERE = {
+    'bubblewrap': [],
+    'namespaces': ['bwrap'],
+    '': ['bwrap', 'unshare'],
+}
 RIGHT = {student: verdict for student, (_, verdict) in ANSWERS.items()}
 
 
@@ -142,9 +148,9 @@ def test_the_command_of_the_guide_grades_twice_in_a_row(clone):
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize('isolated', [True, False])
+@pytest.mark.parametrize('tool', ['bubblewrap', 'namespaces', ''])
 @pytest.mark.parametrize('user', ['root', 'nobody'])
-def test_wherever_they_were_handed_in(user, isolated, clone):
+def test_wherever_they_were_handed_in(user, tool, clone):
     """In the clone, in a folder that is hidden, outside, behind a link and in
     a zip, from the clone and from another folder."""
     own = pwd.getpwuid(os.geteuid()).pw_name
@@ -158,12 +164,11 @@ def test_wherever_they_were_handed_in(user, isolated, clone):
     hand_in(outside / 'handed in')
     (folder / 'week 2').symlink_to(outside / 'handed in')
     shutil.make_archive(folder / 'all', 'zip', folder / 'handed-in')
-    path = PATH
-    if not isolated:
-        (outside / 'bin').mkdir()
-        (outside / 'bin' / 'unshare').write_text('#!/bin/sh\nexit 1\n')
-        (outside / 'bin' / 'unshare').chmod(0o755)
-        path = f'{outside}/bin:{PATH}'
+    (outside / 'bin').mkdir()
+    for name in NOT_THERE[tool]:
+        (outside / 'bin' / name).write_text('#!/bin/sh\nexit 1\n')
+        (outside / 'bin' / name).chmod(0o755)
+    path = f'{outside}/bin:{PATH}'
     if own == 'root':
         subprocess.run(['chown', '-R', user, outside], check=True)
     for place, command in {
@@ -184,6 +189,6 @@ def test_wherever_they_were_handed_in(user, isolated, clone):
         done = run(command, folder, user, path)
         assert done.returncode == 0, (place, done)
         assert verdicts(out) == RIGHT, (place, done)
-        if sandbox.can_isolate():
-            assert isolated != ('allow namespaces' in done.stderr)
-        assert (place == 'around') == ('see all that is' in done.stderr)
+        if not tool or sandbox.works(tool):
+            assert RAN_IN[tool] in done.stderr
+            assert RAN_IN[tool] in (out / 'index.html').read_text()

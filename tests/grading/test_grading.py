@@ -4,6 +4,7 @@ import csv
 import json
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -325,7 +326,7 @@ def test_there_is_a_page_for_the_class_and_one_for_each_student(graded):
     assert len(list((folder / 'students').glob('*.html'))) == len(students)
     for student in students:
         assert f'>{student}</a>' in index
-    assert 'right</a>\n\n<td class="number">4 of 4' in index
+    assert 'right</a>\n\n<td class="number">\n4 of 4' in index
     assert '19 students' in run.stdout
     assert (
         sandbox.can_isolate()
@@ -388,16 +389,17 @@ def test_an_answer_has_no_network_and_cannot_write_elsewhere():
         return  # the command warns: see above
     elsewhere = ROOT / 'left by an answer'
     write = f'def f():\n    open({str(elsewhere)!r}, "w")'
-    connect = (
-        'import socket\ndef f():\n'
-        '    socket.create_connection(("127.0.0.1", 9), timeout=1)'
-    )
-    results = run_answers(
-        [], [answer(write, 'f()'), answer(connect, 'f()')], 5, 1500
-    )
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        connect = (
+            'import socket\ndef f():\n    socket.create_connection('
+            f'{server.getsockname()}, timeout=1)'
+        )
+        results = run_answers(
+            [], [answer(write, 'f()'), answer(connect, 'f()')], 5, 1500
+        )
     assert not elsewhere.exists()
     assert 'OSError' in results[write].message
-    assert 'OSError' in results[connect].message
+    assert re.match('OSError|Connection', results[connect].message)
 
 
 def test_an_answer_cannot_see_what_others_handed_in(tmp_path):
@@ -501,6 +503,7 @@ def test_an_answer_has_no_capability_and_leaves_nothing_in_memory():
     if not sandbox.can_isolate():
         return  # the command warns: see above
     source = """
+import socket
 import subprocess
 def f():
     lines = open('/proc/self/status').read().split('\\n')
@@ -558,19 +561,6 @@ def test_each_answer_has_empty_folders_for_its_files(tmp_path):
         kept.close()
     for place in WHERE:
         assert not pathlib.Path(place, 'left by an answer').exists()
-
-
-def test_with_the_folders_of_the_system_that_would_be_seen(
-    tmp_path, monkeypatch
-):
-    """The test above can fail."""
-    monkeypatch.setattr(sandbox, 'PRIVATE', ['/dev/shm'])
-    source = SCRATCH.replace('BOOKS', '"."')
-    (found,) = run_answers(
-        [], [answer(source, f'f({str(tmp_path)!r})')], 9, 1500
-    ).values()
-    if sandbox.can_isolate():
-        assert found.message == 'what others have is seen'
 
 
 def test_what_an_answer_does_to_its_parent_reaches_no_other_one(
@@ -742,6 +732,8 @@ def test_no_file_stops_the_grader(tmp_path):
     ]
     said = {result.file: result.message for result in results}
     assert said.pop('link.ipynb') == 'a link, not a file'
+    assert 'a link, not a folder' in said.pop('folder')
+    assert 'an empty folder' in said.pop('dir.ipynb')
     for name, (_, message) in NASTY_FILES.items():
         assert message in said.pop(submissions.readable(name)), name
     assert not said
