@@ -234,7 +234,7 @@ def test_a_parameter_arrives_with_a_gradient_and_a_named_tuple_as_one():
         (fractions.Fraction(1, 4), 0.25),
         (onp.array([fractions.Fraction(1, 4)]), [0.25]),
     ],
-    ids=repr,
+    ids=['range', 'generator', 'deque', 'fraction', 'array of fractions'],
 )
 def test_what_is_as_good_arrives_as_a_list_or_number(value, plain):
     found = calls.unpack(calls.pack(value))
