@@ -115,7 +115,7 @@ def remove_dead_folders(place: str) -> None:
             and number.isdecimal()
             and entry.is_dir(follow_symlinks=False)
             and entry.stat(follow_symlinks=False).st_uid == os.getuid()
-            and not is_alive(int(number))
+            and not is_running(int(number))
         ):
             with contextlib.suppress(OSError):  # it is locked
                 lock = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -127,7 +127,7 @@ def remove_dead_folders(place: str) -> None:
                     os.close(lock)
 
 
-def is_alive(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     """Return whether a process runs; one whose status nobody has taken, as in
     a container without an init, does not."""
     with contextlib.suppress(psutil.Error):

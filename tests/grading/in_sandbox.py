@@ -6,14 +6,16 @@ from grading import grading, sandbox
 from grading.sandbox import run_answers
 
 
-def graded(sources, checks, before, function):
-    """Return {name: outcome} of sources."""
+def graded(sources, checks, before, function, judged=()):
+    """Return {name: outcome} of sources; `checks` and `judged` as in a job."""
     kept = sandbox.Kept()
 
     def run(item):
-        job = {'id': item[0], 'function': function, 'checks': checks}
+        job = {
+            **{'id': item[0], 'function': function, 'sources': [item[1]]},
+            **{'checks': checks, 'judged': judged},
+        }
         more = grading.SECRET_FOLDERS, kept
-        job['sources'] = [item[1]]
         return run_answers(before, [job], 20, 3000, *more)
 
     found = {}

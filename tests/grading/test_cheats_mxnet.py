@@ -366,11 +366,12 @@ def verdicts(chapter, sources):
     """Return {name: outcome} with the visible and the hidden check."""
     exercise = chapter.exercises[0]
     answer = types.SimpleNamespace(exercise=exercise, sources=[])
-    checks = grading.to_job(answer, chapter, 'a secret')['checks']
-    assert len(checks) == 2
+    job = grading.to_job(answer, chapter, 'a secret')
+    assert len([*job['checks'], *job['judged']]) == 2
     before = [runnable(source) for source in chapter.before]
     sources = {name: runnable(source) for name, source in sources.items()}
-    return graded(sources, checks, before, exercise.function)
+    name, judged = exercise.function, job['judged']
+    return graded(sources, job['checks'], before, name, judged)
 
 
 ALL = [

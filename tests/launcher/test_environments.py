@@ -55,7 +55,6 @@ ENVIRONMENTS = {
     'a deleted folder': ('mkdir gone; cd gone; rmdir ../gone; "$@"', False),
     'few variables': ('env -i PYTHONPATH="$PYTHONPATH" "$@"', True),
     'an empty PATH': ('PATH= "$@"', True),
-    'few processes': ('ulimit -u 40; "$@"', False),
     'hardly a process': ('ulimit -u 3; "$@"', False),
     '40 descriptors': ('ulimit -n 40; "$@"', True),
     '20 descriptors': ('ulimit -n 20; "$@"', False),
