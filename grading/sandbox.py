@@ -617,13 +617,13 @@ def read_result(pipe, judge, members, job, megabytes):
                 'that does not end'
             )
         problem = too_much(members(), megabytes)
-        if problem and not started:
+        if problem and started:
+            return 'stopped', problem
+        if problem and not waiting.select(0):  # nor has it just begun
             raise SandboxError(
                 f"with the book's own cells, {problem.partition(':')[0]}",
                 MORE_MEMORY,
             )
-        if problem:
-            return 'stopped', problem
         ready = [key.fileobj for key, _ in waiting.select(0.1)]
         if judge in ready:
             return judged(judge)
@@ -647,7 +647,8 @@ def read_result(pipe, judge, members, job, megabytes):
                 passed = True
                 continue
             if verdict in VERDICTS:
-                return verdict, message
+                problem = too_much(members(), megabytes)
+                return ('stopped', problem) if problem else (verdict, message)
             if verdict == 'flag':
                 job['flags'].append(message)
                 continue

@@ -35,11 +35,14 @@ SLOW = [
 
 
 class ByFile(LoadFileScheduling):
-    """Files stay together, but the exercises of a chapter are a file each."""
+    """Files stay together, but the exercises of a chapter are a file each;
+    and files that look at what the jobs of another user leave are one."""
 
     def _split_scope(self, nodeid):
-        is_exercise = 'test_exercises.py' in nodeid
-        return nodeid.split('[')[-1] if is_exercise else nodeid.split('::')[0]
+        file = nodeid.split('::')[0]
+        if file.endswith(('test_environments.py', 'test_agent.py')):
+            return 'jobs of another user'
+        return nodeid.split('[')[-1] if 'test_exercises' in file else file
 
 
 def pytest_xdist_make_scheduler(config, log):
