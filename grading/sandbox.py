@@ -617,13 +617,13 @@ def read_result(pipe, judge, members, job, megabytes):
                 'that does not end'
             )
         problem = too_much(members(), megabytes)
-        if problem and started:
-            return 'stopped', problem
-        if problem and not waiting.select(0):  # nor has it just begun
+        if problem and not started:
             raise SandboxError(
                 f"with the book's own cells, {problem.partition(':')[0]}",
                 MORE_MEMORY,
             )
+        if problem:
+            return 'stopped', problem
         ready = [key.fileobj for key, _ in waiting.select(0.1)]
         if judge in ready:
             return judged(judge)
@@ -646,9 +646,10 @@ def read_result(pipe, judge, members, job, megabytes):
                     waiting.register(judge, selectors.EVENT_READ)
                 passed = True
                 continue
+            if verdict == 'grew' and message > megabytes:  # between two looks
+                return 'stopped', MUCH_MEMORY.format(megabytes)
             if verdict in VERDICTS:
-                problem = too_much(members(), megabytes)
-                return ('stopped', problem) if problem else (verdict, message)
+                return verdict, message
             if verdict == 'flag':
                 job['flags'].append(message)
                 continue
@@ -684,6 +685,11 @@ def parse(lines, secret):
             yield result
 
 
+MUCH_MEMORY = (
+    'it took more than {} MB of memory: use less, or delete what is not needed'
+)
+
+
 def too_much(members, megabytes):
     """Return which limit processes exceed together, or ''."""
     if len(members) > MAX_PROCESSES:
@@ -693,10 +699,7 @@ def too_much(members, megabytes):
     # Pages that several share count once.
     if sum(memory_of(member, 'pss') for member in members) <= megabytes:
         return ''
-    return (
-        f'it took more than {megabytes} MB of memory: use less, or delete '
-        'what is not needed'
-    )
+    return MUCH_MEMORY.format(megabytes)
 
 
 def memory_of(process, kind='rss'):
