@@ -646,8 +646,6 @@ def read_result(pipe, judge, members, job, megabytes):
                     waiting.register(judge, selectors.EVENT_READ)
                 passed = True
                 continue
-            if verdict == 'grew' and message > megabytes:  # between two looks
-                return 'stopped', MUCH_MEMORY.format(megabytes)
             if verdict in VERDICTS:
                 return verdict, message
             if verdict == 'flag':
@@ -685,11 +683,6 @@ def parse(lines, secret):
             yield result
 
 
-MUCH_MEMORY = (
-    'it took more than {} MB of memory: use less, or delete what is not needed'
-)
-
-
 def too_much(members, megabytes):
     """Return which limit processes exceed together, or ''."""
     if len(members) > MAX_PROCESSES:
@@ -699,7 +692,10 @@ def too_much(members, megabytes):
     # Pages that several share count once.
     if sum(memory_of(member, 'pss') for member in members) <= megabytes:
         return ''
-    return MUCH_MEMORY.format(megabytes)
+    return (
+        f'it took more than {megabytes} MB of memory: use less, or delete '
+        'what is not needed'
+    )
 
 
 def memory_of(process, kind='rss'):
