@@ -300,7 +300,9 @@ def run_job(job, pipe, early, calls):
         exit_now(1)
 
     flag = flagger(job['sources'], tell)
+    before = most_memory()
     verdict = grade(job, theirs, ours, guard, flag)
+    tell('grew', most_memory() - before)
     tell(*verdict)
     if calls and verdict[0] == 'passed':
         sources = job['sources']
@@ -385,6 +387,11 @@ def fresh(names, notebook):
     exec(compile(notebook, '<guard>', 'exec'), separate)
     names.update(separate['names_for'](names))
     return names
+
+
+def most_memory():
+    """Return the megabytes that this process has had at once."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def set_limits(job):

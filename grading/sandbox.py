@@ -640,7 +640,7 @@ def read_result(pipe, judge, members, job, megabytes):
         if len(text) > MAX_LINE:
             job['flags'].append('writes where only the grader writes')
             return 'stopped', 'it wrote where only the grader writes'
-        for verdict, message in parse(lines, job['secret']):
+        for verdict, message in parse(lines, job['secret'], megabytes):
             if verdict == 'passed' and judge:
                 if not passed:
                     waiting.register(judge, selectors.EVENT_READ)
@@ -672,15 +672,25 @@ def judged(judge):
     return verdict, message
 
 
-def parse(lines, secret):
-    """Yield (verdict, message) of the lines that the runner wrote."""
+def parse(lines, secret, megabytes):
+    """Yield (verdict, message) of the lines that the runner wrote. If an answer
+    had more memory between two looks at it, it is stopped."""
     for line in lines:
         try:
             key, *result = json.loads(line)
         except (ValueError, TypeError, RecursionError):
             continue
-        if key == secret:
+        if key != secret:
+            continue
+        if result[0] != 'grew':
             yield result
+        elif float(result[1]) > megabytes:
+            yield 'stopped', MUCH_MEMORY.format(megabytes)
+
+
+MUCH_MEMORY = (
+    'it took more than {} MB of memory: use less, or delete what is not needed'
+)
 
 
 def too_much(members, megabytes):
@@ -692,10 +702,7 @@ def too_much(members, megabytes):
     # Pages that several share count once.
     if sum(memory_of(member, 'pss') for member in members) <= megabytes:
         return ''
-    return (
-        f'it took more than {megabytes} MB of memory: use less, or delete '
-        'what is not needed'
-    )
+    return MUCH_MEMORY.format(megabytes)
 
 
 def memory_of(process, kind='rss'):
