@@ -673,8 +673,8 @@ def judged(judge):
 
 
 def parse(lines, secret, megabytes):
-    """Yield (verdict, message) of the lines that the runner wrote. If an answer
-    had more memory between two looks at it, it is stopped."""
+    """Yield (verdict, message) of the lines that the runner wrote; stop an
+    answer that had more memory between two looks at it."""
     for line in lines:
         try:
             key, *result = json.loads(line)
