@@ -152,6 +152,9 @@ ADVICE = (
 )
 
 MORE_MEMORY = 'let answers take more memory, such as --memory 8192'
+MUCH_MEMORY = (
+    'it took more than {} MB of memory: use less, or delete what is not needed'
+)
 
 
 class SandboxError(Exception):
@@ -686,11 +689,6 @@ def parse(lines, secret, megabytes):
             yield result
         elif float(result[1]) > megabytes:
             yield 'stopped', MUCH_MEMORY.format(megabytes)
-
-
-MUCH_MEMORY = (
-    'it took more than {} MB of memory: use less, or delete what is not needed'
-)
 
 
 def too_much(members, megabytes):

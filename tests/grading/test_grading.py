@@ -14,6 +14,7 @@ import zipfile
 import nbformat
 import numpy as onp
 import pytest
+from in_sandbox import open_place
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from chapters import cells, exercise_ids, name_of, names
@@ -387,7 +388,7 @@ def test_whatever_an_answer_does_the_next_one_is_graded():
 def test_an_answer_has_no_network_and_cannot_write_elsewhere():
     if not sandbox.can_isolate():
         return  # the command warns: see above
-    elsewhere = pathlib.Path.home() / 'left by an answer'
+    elsewhere = open_place() / 'left by an answer'
     write = f'def f():\n    open({str(elsewhere)!r}, "w")'
     with socket.create_server(('127.0.0.1', 0)) as server:
         connect = (

@@ -55,6 +55,7 @@ ENVIRONMENTS = {
     'a deleted folder': ('mkdir gone; cd gone; rmdir ../gone; "$@"', False),
     'few variables': ('env -i PYTHONPATH="$PYTHONPATH" "$@"', True),
     'an empty PATH': ('PATH= "$@"', True),
+    'few processes': ('ulimit -u 40; "$@"', False),
     'hardly a process': ('ulimit -u 3; "$@"', False),
     '40 descriptors': ('ulimit -n 40; "$@"', True),
     '20 descriptors': ('ulimit -n 20; "$@"', False),
@@ -114,7 +115,14 @@ def left_folders():
     ]
 
 
-@pytest.mark.parametrize('case', ENVIRONMENTS)
+# Its limit counts the processes of other tests, too.
+CASES = [
+    pytest.param(case, marks=[pytest.mark.long] * (case == 'few processes'))
+    for case in ENVIRONMENTS
+]
+
+
+@pytest.mark.parametrize('case', CASES)
 def test_no_traceback_of_ours_and_nothing_left(folder, stand_in_path, case):
     shell, runs = ENVIRONMENTS[case]
     user, python = as_user()
