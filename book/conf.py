@@ -17,7 +17,7 @@ COLAB = 'binder/colab.ipynb'
 
 project = 'Training on multiple GPUs, from scratch'
 author = 'the authors of d2lmulti'
-copyright = 'the authors of d2lmulti, under the MIT license'
+copyright = 'the authors of d2lmulti: text under CC BY 4.0, code under MIT'
 extensions = [
     'myst_nb',
     'sphinx.ext.autodoc',
@@ -28,6 +28,7 @@ extensions = [
     'book.chapter_pages',
     'book.front_page',
     'book.glossary_tips',
+    'book.sharing',
     'sphinx.ext.viewcode',
 ]
 exclude_patterns = [
@@ -56,6 +57,8 @@ autodoc_typehints = 'none'
 autodoc_preserve_defaults = True
 autodoc_inherit_docstrings = False
 
+# Where the site will be, with a slash at the end: for links to it from afar.
+html_baseurl = os.environ.get('D2LMULTI_SITE', '')
 html_theme = 'sphinx_book_theme'
 html_title = project
 html_favicon = 'favicon.svg'

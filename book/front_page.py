@@ -1,4 +1,4 @@
-"""Fill in the front page, describe each page, and let the search find terms.
+"""Fill in the front page, and let the search find terms.
 
 The lines of `index.md` that begin with `% fill in:` become the buttons, what
 README says that you will learn, the chapters by part, and how to cite.
@@ -214,29 +214,6 @@ def citation(options):
     return '\n'.join(['```bibtex', '@misc{d2lmulti,', *lines, '}', '```'])
 
 
-def describe(app, pagename, templatename, context, doctree):
-    """Give a page a description."""
-    text = description_of(doctree) if doctree is not None else ''
-    if text and 'name="description"' not in context.get('metatags', ''):
-        context['metatags'] = (
-            context.get('metatags', '')
-            + f'<meta name="description" content="{html.escape(text)}">'
-        )
-
-
-def description_of(doctree, enough=80):
-    """Return the first sentences of a page, or its title if it has none."""
-    text = ''
-    for paragraph in doctree.findall(nodes.paragraph):
-        if isinstance(paragraph.parent, nodes.section):
-            words = ' '.join(paragraph.astext().split())
-            for sentence in re.split(r'(?<=[.!?:]) (?=[A-Z])', words):
-                if len(text) < enough:
-                    text = f'{text} {sentence}'.strip()
-    title = next(doctree.findall(nodes.title)).astext()
-    return text or f'{title} of the book {doctree.settings.env.config.project}'
-
-
 class IndexDefinitions(SphinxTransform):
     """Let the search find a term, or a function, where it is defined.
 
@@ -309,7 +286,6 @@ def setup(app):
     app.add_config_value('printed_folder', '', 'html', types=(str,))
     app.add_transform(IndexDefinitions)
     app.connect('source-read', fill_in, priority=400)  # before its links
-    app.connect('html-page-context', describe)
     app.connect('env-get-outdated', outdated)
     app.connect('build-finished', copy_printed)
     return {'parallel_read_safe': True}

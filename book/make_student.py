@@ -28,6 +28,7 @@ PARTS = (
     'deploy',
     'requirements',
     'LICENSE',
+    'LICENSE-TEXT',
     'environment-cpu.yml',
     'environment.yml',
     'pyproject.toml',

@@ -135,6 +135,7 @@ def test_nobody_else_reaches_the_servers(name):
     [
         ('deploy/compose.yaml', 'compose-spec'),
         ('.github/workflows/ci.yml', 'github-workflows'),
+        ('.github/workflows/nightly.yml', 'github-workflows'),
     ],
 )
 def test_compose_and_the_workflow_are_valid(path, name):

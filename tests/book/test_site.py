@@ -47,6 +47,7 @@ PAGES = [
     'references',
     *(f'notebooks/{name}' for name in CHAPTERS),
 ]
+SITE = 'https://example.org/book/'  # as if it were published there
 # One page of each kind: others have the same template, elements and styles.
 SAMPLE = [
     *('index', 'running', 'figures', 'glossary', 'api', 'references'),
@@ -58,8 +59,8 @@ SAMPLE = [
 def book(chromium, tmp_path_factory):
     """The folder of the site, built with warnings as errors."""
     folder = tmp_path_factory.mktemp('book')
-    command = '-m sphinx -W --keep-going -q -n -d'.split()
-    run(*command, folder / 'cache', ROOT / 'book', folder / 'site')
+    command = f'-m sphinx -W --keep-going -q -n -D html_baseurl={SITE} -d'
+    run(*command.split(), folder / 'cache', ROOT / 'book', folder / 'site')
     return folder / 'site'
 
 
@@ -608,6 +609,25 @@ def test_every_page_describes_itself(book):
     texts = [metas[0]['content'] for metas in found]
     assert len(set(texts)) == len(PAGES)
     assert all(len(text) > 40 for text in texts), texts
+    assert not any('<' in text for text in texts), texts
+
+
+def test_a_link_to_a_page_has_a_title_a_text_and_a_picture(book):
+    for name in PAGES:
+        page = parsed(book, name)
+        og = {
+            meta['property'].partition(':')[2]: meta['content']
+            for meta in page.select('meta[property^="og:"]')
+        }
+        description = page.select_one('meta[name=description]')['content']
+        assert og['description'] == description
+        assert og['title'] == page.h1.text.rstrip('#'), name
+        assert og['url'] == f'{SITE}{name}.html'
+        assert og['url'] == page.select_one('link[rel=canonical]')['href']
+        assert (book / og['image'][len(SITE) :]).exists()
+    listed = BeautifulSoup((book / 'sitemap.xml').read_text(), 'xml')
+    places = [place.text for place in listed.select('url loc')]
+    assert {f'{SITE}{name}.html' for name in PAGES} <= {*places}
 
 
 def test_the_api_page_follows_the_chapters(book):

@@ -164,6 +164,7 @@ def test_it_has_what_its_readme_needs(edition):
         'Makefile',
         'pyproject.toml',
         'LICENSE',
+        'LICENSE-TEXT',
         'requirements/install.sh',
         'requirements/cpu.txt',
         'd2lmulti/datasets/fashion_mnist',
