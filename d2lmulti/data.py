@@ -51,7 +51,7 @@ class Minibatches:
         self.batch_size, self.seed, self.epoch = batch_size, seed, 0
 
     def __len__(self):
-        return -(-len(self.X) // self.batch_size)  # rounded up
+        return -(-len(self.X) // self.batch_size)  # - and // round up
 
     def __iter__(self):
         self.epoch += 1

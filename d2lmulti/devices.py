@@ -58,7 +58,7 @@ def split_slices(n, k):
     """
     check_slices(n, k)
     size, longer = divmod(n, k)
-    # before part i: i parts of `size`, min(i, longer) of them one longer
+    # before part i: i parts of `size`, and one more for each longer one
     ends = [i * size + min(i, longer) for i in range(k + 1)]
     return [slice(start, end) for start, end in zip(ends, ends[1:])]
 

@@ -40,7 +40,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for shard_loss, params in zip(losses, device_params):
         for param in params:  # one that is not used has the gradient 0
             param.grad[:] = 0
-        shard_loss.backward()  # the gradients, separately on each device
+        shard_loss.backward()  # MXNet's; the gradients on this device
 
 # %% ../notebooks/05_training.ipynb #4
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
@@ -88,12 +88,12 @@ def evaluate_accuracy(device_params, data_iter, devices, net=lenet):
     check_evaluation(device_params, data_iter, devices)
     num_correct, num_examples = [], 0
     for X, y in data_iter:
-        used = devices[:len(X)] or devices  # no device without examples
+        used = devices[:len(X)] or devices  # at most one per example
         X_shards, y_shards = split_batch(X, y, used)
         for X_shard, y_shard, params in zip(X_shards, y_shards,
                                             device_params):
             guesses = net(X_shard, params).argmax(axis=1)
-            labels = as_labels(y_shard, guesses)  # in one row
+            labels = as_labels(y_shard, guesses)  # integers, (n,)
             num_correct.append((guesses == labels).sum())
         num_examples += len(X)
     check_not_empty(num_examples, 'examples to evaluate')

@@ -1,6 +1,7 @@
 /* Let a phone scroll pictures that are too wide to be read on it. */
 document.addEventListener('DOMContentLoaded', () => {
-  for (const picture of document.querySelectorAll('article img')) {
+  const wide = 'article :not(.front-figure) > img';
+  for (const picture of document.querySelectorAll(wide)) {
     const mark = () => {
       if (picture.naturalWidth > 1.8 * picture.naturalHeight) {
         picture.parentElement.classList.add('wide-picture');
@@ -16,7 +17,7 @@ document.addEventListener('DOMContentLoaded', () => {
   }
 });
 
-/* Paper is white: no pale words on it, no inverted pictures. */
+/* Paper is white: no pale words on it. */
 const paper = matchMedia('print');
 let themeOfScreen;
 paper.addEventListener('change', () => {

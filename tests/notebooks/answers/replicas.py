@@ -222,6 +222,14 @@ WRONG = [
             'expected False, got -1',
         ),
         (TRIED, SENTINEL, 'and itself: expected True'),
+        (
+            TRIED,
+            'kept = a.copy()\n'
+            '    a[()] = 12345\n'
+            '    changed = bool((b.asnumpy() == 12345).any())\n'
+            '    a[()] = kept\n',
+            'ones, and another array of 12345: expected False',
+        ),
     ],
 ]
 

@@ -42,6 +42,19 @@ ONE_LOSS = (
     return [(p - lr * p.grad / len(X)).asnumpy() for p in replica]
 """
 )
+IN_THE_GRADIENTS = (
+    STEP
+    + """    replica = get_params(params, mx.cpu())
+    totals = [param.grad for param in replica]
+    for part in split_slices(len(X), num_micro_batches):
+        with autograd.record():
+            part_loss = loss(lenet(X[part], replica), y[part]).sum()
+        part_loss.backward()
+        for total, param in zip(totals, replica):
+            total += param.grad
+    return [p - lr / len(X) * total for p, total in zip(params, totals)]
+"""
+)
 
 WRONG = [
     [
@@ -52,6 +65,7 @@ WRONG = [
             'lr / len(X) / num_micro_batches * total',
             'update once',
         ),
+        (IN_THE_GRADIENTS, 'add up in new arrays'),
         (MEAN_OF_MEANS, 'unequal length'),
         (
             'split_slices(len(X), num_micro_batches)',
