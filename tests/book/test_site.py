@@ -321,13 +321,15 @@ def test_a_phone_says_that_a_wide_figure_scrolls(browser, site, width, shown):
         assert hints.first.is_visible() == shown
 
 
-def test_a_finger_shows_a_meaning_and_then_follows_it(browser, site):
+def test_a_phone_shows_the_bars_and_a_finger_what_a_term_means(browser, site):
     with Visit(
         browser,
         f'{site}/index.html',
         viewport={'width': 390, 'height': 740},
         has_touch=True,
     ) as visit:
+        bars = visit.page.locator('.front-figure img').bounding_box()
+        assert bars['y'] + bars['height'] < 740  # seen without scrolling
         term = visit.page.locator('a.tip', has_text='allreduce').first
         term.scroll_into_view_if_needed()
         term.tap()
