@@ -41,7 +41,7 @@ class Finished:
 def run_commands(
     commands: Sequence[Sequence[str]],
     variables: Sequence[Mapping[str, str]] = (),
-    limit: float = 120,
+    limit: float = 300,
     check: bool = True,
 ) -> list[Finished]:
     """Run all `commands` at once, each with its `variables` in the
