@@ -95,7 +95,7 @@ test-processors: env
 
 test-ci: export D2LMULTI_SMALL = 1
 test-ci: env  # jobs that fail or hang, grading, packaging and publishing: CI runs them, too
-	$(pytest) $(side_by_side) 2 --durations=5 -m 'ci and not long' $(tests)
+	$(pytest) $(side_by_side) 4 --durations=5 -m 'ci and not long' $(tests)
 
 test-long: env  # with the stress and kill tests, and many steps
 	D2LMULTI_STEPS=2000 D2LMULTI_KILLS=30 $(pytest) $(side_by_side) 2 \

@@ -13,25 +13,29 @@ CARD = '_static/card.png'
 
 def describe(app, pagename, templatename, context, doctree):
     """Give a page a description, also for those who share its link."""
-    text = description_of(doctree) if doctree is not None else ''
-    if text and 'name="description"' not in context.get('metatags', ''):
-        title = re.sub('<[^>]*>', '', context['title'])
-        found = {
-            'name="description"': text,
-            'property="og:title"': html.unescape(title),
-            'property="og:description"': text,
-            'property="og:site_name"': app.config.project,
+    if doctree is None:  # of a page that is no text: the search
+        return
+    metatags = context.get('metatags', '')
+    own = re.search('<meta content="([^"]*)" name="description"', metatags)
+    text = html.unescape(own[1]) if own else description_of(doctree)
+    title = re.sub('<[^>]*>', '', context['title'])
+    found = {
+        'property="og:title"': html.unescape(title),
+        'property="og:description"': text,
+        'property="og:site_name"': app.config.project,
+    }
+    if not own:
+        found['name="description"'] = text
+    if site := app.config.html_baseurl:  # cards need whole addresses
+        found |= {
+            'property="og:url"': context['pageurl'],
+            'property="og:image"': site + CARD,
+            'name="twitter:card"': 'summary_large_image',
         }
-        if site := app.config.html_baseurl:  # cards need whole addresses
-            found |= {
-                'property="og:url"': context['pageurl'],
-                'property="og:image"': site + CARD,
-                'name="twitter:card"': 'summary_large_image',
-            }
-        context['metatags'] = context.get('metatags', '') + ''.join(
-            f'<meta {name} content="{html.escape(value)}">'
-            for name, value in found.items()
-        )
+    context['metatags'] = metatags + ''.join(
+        f'<meta {name} content="{html.escape(value)}">'
+        for name, value in found.items()
+    )
 
 
 def description_of(doctree, enough=80):

@@ -252,7 +252,7 @@ def works(tool):
                 command,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                timeout=20,
+                timeout=60,
             )
         except (OSError, subprocess.TimeoutExpired):
             return False

@@ -32,7 +32,10 @@ SAMPLE = ('network', 'training', 'scaling')
 
 @pytest.fixture(
     scope='module',
-    params=['sample', pytest.param('whole', marks=pytest.mark.long)],
+    params=[
+        pytest.param('sample', marks=pytest.mark.ci),
+        pytest.param('whole', marks=pytest.mark.long),
+    ],
 )
 def printed(request):
     """{number: stem} of the chapters to print."""

@@ -55,6 +55,21 @@ SAMPLE = [
 ]
 
 
+def each(names, at_once):
+    """Return a mark: once with each name, which `make test` leaves to
+    SUITE=ci if it is none of those `at_once`."""
+    return pytest.mark.parametrize(
+        'name',
+        [
+            pytest.param(name, marks=[] if name in at_once else pytest.mark.ci)
+            for name in names
+        ],
+    )
+
+
+each_sample = each(SAMPLE, ['index', 'figures', SAMPLE[-1]])
+
+
 @pytest.fixture(scope='module')
 def book(chromium, tmp_path_factory):
     """The folder of the site, built with warnings as errors."""
@@ -87,7 +102,7 @@ TOO_WIDE = """() => [...document.querySelectorAll(
   .map(e => e.textContent.slice(0, 60))"""
 
 
-@pytest.mark.parametrize('name', PAGES)
+@each(PAGES, SAMPLE)
 def test_a_page_is_whole_on_a_phone_and_asks_nobody_else(browser, site, name):
     """It loads without an error, its formulas are typeset, nothing is cut."""
     screen = {'width': 390, 'height': 740}
@@ -234,7 +249,7 @@ def test_folded_code_can_be_shown(browser, site, kind, label):
         assert code.is_visible()
 
 
-@pytest.mark.parametrize('name', SAMPLE)
+@each_sample
 def test_nothing_is_wider_than_its_box_or_the_screen(browser, site, name):
     with Visit(browser, f'{site}/{name}.html') as visit:
         for width in (360, 784, 1280, 1600):
@@ -476,11 +491,11 @@ def test_in_the_dark_a_cell_has_one_frame(browser, site):
     assert frames and not any(map(any, frames))
 
 
-def test_axe_finds_no_serious_violation(browser, site):
+@each_sample
+def test_axe_finds_no_serious_violation(browser, site, name):
     contrast = {'color-contrast': {'enabled': False}}  # see below
-    for name in SAMPLE:
-        with Visit(browser, f'{site}/{name}.html') as visit:
-            assert not serious_violations(visit.page, rules=contrast), name
+    with Visit(browser, f'{site}/{name}.html') as visit:
+        assert not serious_violations(visit.page, rules=contrast)
 
 
 # Styles give the same colors to the same classes; of thousands of words in
@@ -500,21 +515,21 @@ MARK = """() => {
 
 
 @pytest.mark.parametrize('theme', ['light', 'dark'])
-def test_contrast_is_enough(browser, site, theme):
-    for name in SAMPLE:
-        with Visit(
-            browser,
-            f'{site}/{name}.html',
-            color_scheme=theme,
-            reduced_motion='reduce',  # no color on its way to another one
-        ) as visit:
-            visit.page.wait_for_function(
-                f"document.documentElement.dataset.theme == '{theme}'"
-            )
-            visit.page.evaluate(MARK)
-            assert not serious_violations(
-                visit.page, '[data-first]', runOnly=['color-contrast']
-            ), name
+@each_sample
+def test_contrast_is_enough(browser, site, theme, name):
+    with Visit(
+        browser,
+        f'{site}/{name}.html',
+        color_scheme=theme,
+        reduced_motion='reduce',  # no color on its way to another one
+    ) as visit:
+        visit.page.wait_for_function(
+            f"document.documentElement.dataset.theme == '{theme}'"
+        )
+        visit.page.evaluate(MARK)
+        assert not serious_violations(
+            visit.page, '[data-first]', runOnly=['color-contrast']
+        )
 
 
 def parsed(book, name):

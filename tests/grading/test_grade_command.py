@@ -147,9 +147,20 @@ def test_the_command_of_the_guide_grades_twice_in_a_row(clone):
     assert table.splitlines()[1:3] == ['ann,Ann,1,1,1,,', 'zoe,Zoe,0,1,0,,']
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize('tool', ['bubblewrap', 'namespaces', ''])
-@pytest.mark.parametrize('user', ['root', 'nobody'])
+@pytest.mark.parametrize(
+    ('user', 'tool'),
+    [
+        pytest.param('root', 'bubblewrap', marks=pytest.mark.ci),
+        pytest.param('nobody', 'namespaces', marks=pytest.mark.ci),
+        *(
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in (
+                *(('root', 'namespaces'), ('root', '')),
+                *(('nobody', 'bubblewrap'), ('nobody', '')),
+            )
+        ),
+    ],
+)
 def test_wherever_they_were_handed_in(user, tool, clone):
     """In the clone, in a folder that is hidden, outside, behind a link and in
     a zip, from the clone and from another folder."""

@@ -27,8 +27,8 @@ def collected(*options):
 @pytest.mark.parametrize(
     'stem',
     [
-        '08_collectives',
-        pytest.param('04_data', marks=pytest.mark.long),
+        pytest.param('08_collectives', marks=pytest.mark.long),
+        '04_data',
         pytest.param('25_claims', marks=pytest.mark.long),  # has no module
     ],
 )

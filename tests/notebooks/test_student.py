@@ -333,6 +333,7 @@ def test_its_command_judges_each_answer_by_the_check_of_the_book(unzipped):
     assert lines[-1] == '1 passed, 1 wrong, 1 not answered'
 
 
+@pytest.mark.ci
 def test_its_command_ends_what_does_not_end(unzipped):
     path = unzipped / 'notebooks' / '01_devices.ipynb'
     heads = [

@@ -1167,7 +1167,7 @@ print('trained', flush=True)
 """
 
 
-@pytest.mark.ci
+@pytest.mark.long
 def test_a_job_of_two_goes_on_with_its_own_clipping_only(tmp_path):
     folder = tmp_path / 'checkpoints'
     lines = run_job(tmp_path, CLIPPED, folder, '0.01', workers=2)

@@ -82,28 +82,21 @@ CASES = {
 }
 
 
-# A case that shows what another shows, too.
-REPEATS = {
-    'one',
-    'two',
-    'four',
-    'eight',
-    'mxnet first',
-    'mxnet first, four',
-    'openmp first',
-    'd2l first',
-    'd2l first, four',
-    'forked, mxnet first, four',
-}
+# The others show what one of these shows, too.
+MARKS = dict.fromkeys(CASES, pytest.mark.long)
+MARKS.update(
+    {
+        'unset': [],
+        'mxnet used first, four': pytest.mark.ci,
+        'forked': pytest.mark.ci,
+    }
+)
 
 
 @pytest.mark.timeout(2 * SECONDS)
 @pytest.mark.parametrize(
     'case',
-    [
-        pytest.param(case, marks=pytest.mark.long if case in REPEATS else [])
-        for case in CASES
-    ],
+    [pytest.param(case, marks=MARKS[case]) for case in CASES],
 )
 def test_training_on_2_to_4_devices_ends(case):
     code, threads = CASES[case]
