@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.ci
+
 PAGE = pathlib.Path(__file__).parents[2] / 'book' / 'determinism.md'
 
 TORCH = """

@@ -10,6 +10,8 @@ import torch
 
 from benchmarks import gpu_or_cpu, gpu_page
 
+pytestmark = pytest.mark.ci
+
 RESULTS = pathlib.Path(__file__).parents[2] / 'benchmarks/results'
 H100 = json.loads((RESULTS / 'h100.json').read_text())
 WITHOUT_GPU = pytest.mark.skipif(

@@ -6,6 +6,8 @@ import sys
 import pytest
 from verify_page import FINE, run_recipe
 
+pytestmark = pytest.mark.ci
+
 TORCHRUN = (
     *(sys.executable, '-m', 'torch.distributed.run'),
     *('--standalone', '--nproc-per-node=2'),
