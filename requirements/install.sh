@@ -278,6 +278,10 @@ try_lock() {
 
 ! is_set_up || exit 0
 exec 3>&1 4>&2
+case $(pwd -P) in
+    *[:\$]*) fail 'the path of this folder has a $ or a colon, which' \
+        "Python's tools do not take: rename the folder and run \`$again\` again"
+esac
 child=''
 trap stop HUP INT TERM
 reason=$( (: >>$log) 2>&1) || {
@@ -343,9 +347,6 @@ if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
 fi
 with_uv || with_pip || {
     fail_if_full
-    fail_if 'invalid variable|path separator' 'the path of this folder has a' \
-        "\$ or a colon, which Python's tools do not take: rename the folder" \
-        "and run \`$again\` again"
     fail_if_offline
     fail "could not set up $venv: see the end of $log"
 }
