@@ -44,14 +44,14 @@ class Minibatches:
     `X`, `y`: NumPy arrays of finite numbers, a row per example; float64
     becomes float32; `y` below `num_classes`, if given. The order depends on
     `seed` and `epoch`, the number of epochs started so far; without a seed,
-    rows stay in order. The last may be smaller.
+    rows stay in order. The last minibatch may be smaller.
     """
     def __init__(self, X, y, batch_size, seed=None, num_classes=None):
         self.X, self.y = as_examples(X, y, batch_size, num_classes)
         self.batch_size, self.seed, self.epoch = batch_size, seed, 0
 
     def __len__(self):
-        return -(-len(self.X) // self.batch_size)  # - and // round up
+        return -(-len(self.X) // self.batch_size)  # rounded up
 
     def __iter__(self):
         self.epoch += 1

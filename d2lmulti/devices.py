@@ -58,7 +58,7 @@ def split_slices(n, k):
     """
     check_slices(n, k)
     size, longer = divmod(n, k)
-    # before part i: i parts of `size`, and one more for each longer one
+    # part i begins at i * size, and 1 later for each longer part before it
     ends = [i * size + min(i, longer) for i in range(k + 1)]
     return [slice(start, end) for start, end in zip(ends, ends[1:])]
 

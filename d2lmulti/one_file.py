@@ -22,7 +22,7 @@ npx.set_np()
 def split_slices(n, k):
     """Return k slices that cover range(n), in order."""
     size, longer = divmod(n, k)
-    # before part i: i parts of `size`, and one more for each longer one
+    # part i begins at i * size, and 1 later for each longer part before it
     ends = [i * size + min(i, longer) for i in range(k + 1)]
     return [slice(start, end) for start, end in zip(ends, ends[1:])]
 
@@ -101,7 +101,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
         losses = [loss(net(X, params), y).sum() for X, y, params
                   in zip(X_shards, y_shards, device_params)]
     for shard_loss, params in zip(losses, device_params):
-        for param in params:  # one that is not used has the gradient 0
+        for param in params:  # backward() below skips unused ones
             param.grad[:] = 0
         shard_loss.backward()
 

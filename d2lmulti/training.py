@@ -38,9 +38,9 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
         losses = [loss(net(X, params), y).sum() for X, y, params
                   in zip(X_shards, y_shards, device_params)]
     for shard_loss, params in zip(losses, device_params):
-        for param in params:  # one that is not used has the gradient 0
+        for param in params:  # backward() below skips unused ones
             param.grad[:] = 0
-        shard_loss.backward()  # MXNet's; the gradients on this device
+        shard_loss.backward()  # MXNet's, on this device
 
 # %% ../notebooks/05_training.ipynb #4
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
@@ -88,7 +88,7 @@ def evaluate_accuracy(device_params, data_iter, devices, net=lenet):
     check_evaluation(device_params, data_iter, devices)
     num_correct, num_examples = [], 0
     for X, y in data_iter:
-        used = devices[:len(X)] or devices  # at most one per example
+        used = devices[:len(X)] or devices  # for few examples, fewer
         X_shards, y_shards = split_batch(X, y, used)
         for X_shard, y_shard, params in zip(X_shards, y_shards,
                                             device_params):
