@@ -79,12 +79,10 @@ def chapter_of(path, case):
 
     `case`: what stands in brackets after the test's name, if anything does.
     """
-    for stem in stems().values():
-        if stem in (path.stem, case):
-            return name_of(stem)
-        if path.match(f'taught/test_{name_of(stem)}.py'):
-            return name_of(stem)
-    return None
+    names = {stem: name_of(stem) for stem in stems().values()}
+    if path.parent.name == 'taught':
+        names.update({f'test_{name}': name for name in names.values()})
+    return names.get(path.stem) or names.get(case)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
