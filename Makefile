@@ -173,6 +173,7 @@ sphinx: env
 # Every page is written (-a), since the search's index has definitions only of
 # pages that are.
 book: sphinx  ## render the site into build/book; EDITION=student has no solutions
+	@rm -rf build/book$(edition)  # pages that are no more
 	$(sphinx) -a -W --keep-going -n -D printed_folder="$$PWD/build" \
 	    -d build/book-cache$(edition) book build/book$(edition)
 	@echo 'The book is in build/book$(edition)/index.html'
