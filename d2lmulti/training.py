@@ -88,7 +88,8 @@ def evaluate_accuracy(device_params, data_iter, devices, net=lenet):
     check_evaluation(device_params, data_iter, devices)
     num_correct, num_examples = [], 0
     for X, y in data_iter:
-        used = devices[:len(X)] or devices  # for few examples, fewer
+        # no more devices than examples; split_batch refuses an empty X
+        used = devices[:len(X)] or devices
         X_shards, y_shards = split_batch(X, y, used)
         for X_shard, y_shard, params in zip(X_shards, y_shards,
                                             device_params):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -21,6 +22,19 @@ def run(*arguments):
         timeout=800,
     )
     assert done.returncode == 0 and not done.stdout, done.stdout[-3000:]
+
+
+def each(names, at_once, suite):
+    """Return a mark: once with each name, which `make test` leaves to a suite,
+    'ci' or 'long', if it is none of those `at_once`."""
+    later = getattr(pytest.mark, suite)
+    return pytest.mark.parametrize(
+        'name',
+        [
+            pytest.param(name, marks=[] if name in at_once else later)
+            for name in names
+        ],
+    )
 
 
 def wait_until(condition, seconds=60):

@@ -17,7 +17,7 @@ if sys.version_info < (3, 11):
         'the book needs Python 3.11, as Sphinx 9 does', allow_module_level=True
     )
 
-from browsing import Visit, run, serious_violations, wait_until
+from browsing import Visit, each, run, serious_violations, wait_until
 from bs4 import BeautifulSoup, SoupStrainer
 from pybtex.database import parse_file
 
@@ -55,19 +55,7 @@ SAMPLE = [
 ]
 
 
-def each(names, at_once):
-    """Return a mark: once with each name, which `make test` leaves to
-    SUITE=ci if it is none of those `at_once`."""
-    return pytest.mark.parametrize(
-        'name',
-        [
-            pytest.param(name, marks=[] if name in at_once else pytest.mark.ci)
-            for name in names
-        ],
-    )
-
-
-each_sample = each(SAMPLE, ['index', 'figures', SAMPLE[-1]])
+each_sample = each(SAMPLE, ['index', 'figures', SAMPLE[-1]], 'ci')
 
 
 @pytest.fixture(scope='module')
@@ -102,7 +90,7 @@ TOO_WIDE = """() => [...document.querySelectorAll(
   .map(e => e.textContent.slice(0, 60))"""
 
 
-@each(PAGES, SAMPLE)
+@each(PAGES, SAMPLE, 'ci')
 def test_a_page_is_whole_on_a_phone_and_asks_nobody_else(browser, site, name):
     """It loads without an error, its formulas are typeset, nothing is cut."""
     screen = {'width': 390, 'height': 740}
@@ -544,9 +532,11 @@ def test_contrast_is_enough(browser, site, theme, name):
         )
 
 
-def parsed(book, name):
-    """Return a page, parsed."""
-    return BeautifulSoup((book / f'{name}.html').read_text(), 'lxml')
+def parsed(book, name, *tags):
+    """Return a page, parsed; with `tags`, these elements of it."""
+    only = SoupStrainer(tags) if tags else None
+    text = (book / f'{name}.html').read_text()
+    return BeautifulSoup(text, 'lxml', parse_only=only)
 
 
 def test_solutions_checks_and_supporting_code_are_folded_and_nothing_else(
@@ -627,11 +617,8 @@ def test_the_front_page_leads_to_all_there_is(book):
 
 
 def test_every_page_describes_itself(book):
-    only = SoupStrainer('meta', attrs={'name': 'description'})
     found = [
-        BeautifulSoup(
-            (book / f'{name}.html').read_text(), 'html.parser', parse_only=only
-        ).select('meta')
+        parsed(book, name, 'meta').select('meta[name=description]')
         for name in PAGES
     ]
     assert all(len(metas) == 1 for metas in found)
@@ -643,7 +630,7 @@ def test_every_page_describes_itself(book):
 
 def test_a_link_to_a_page_has_a_title_a_text_and_a_picture(book):
     for name in PAGES:
-        page = parsed(book, name)
+        page = parsed(book, name, 'meta', 'link', 'h1')
         og = {
             meta['property'].partition(':')[2]: meta['content']
             for meta in page.select('meta[property^="og:"]')

@@ -12,7 +12,7 @@ if sys.version_info < (3, 11):
         'the book needs Python 3.11, as Sphinx 9 does', allow_module_level=True
     )
 
-from browsing import Visit, run, serious_violations
+from browsing import Visit, each, run, serious_violations
 from bs4 import BeautifulSoup
 
 from book.make_slides import codes_in_tasks
@@ -56,13 +56,7 @@ LOOK_AT_SLIDES = """() => [...Array(Reveal.getTotalSlides()).keys()].map(i => {
 })"""
 
 
-@pytest.mark.parametrize(
-    'name',
-    [
-        pytest.param(name, marks=[] if name in SAMPLE else pytest.mark.long)
-        for name in CHAPTERS
-    ],
-)
+@each(CHAPTERS, SAMPLE, 'long')
 def test_a_chapter_has_slides_that_fit_and_need_no_network(
     browser, slides, name
 ):
