@@ -241,10 +241,13 @@ def place_seconds(stages, inside, plan, network, cluster, batch_size):
              for chunk in {chunk for chunks in stages for chunk in chunks}}
     times = [plan.chunks * functools.reduce(  # all wait for the largest
         onp.maximum, [known[chunk] for chunk in chunks]) for chunks in stages]
-    ends = [sum(size / link_rate(axes, inside, plan, cluster)
-                for size, axes in update_bytes(
-                    sum_layers(chunks), s in (0, plan.pp - 1), plan, network))
-            for s, chunks in enumerate(stages)]
+    kinds = [(tuple(chunks), s in (0, plan.pp - 1))
+             for s, chunks in enumerate(stages)]
+    updates = {kind: sum(size / link_rate(axes, inside, plan, cluster)
+                         for size, axes in update_bytes(
+                             sum_layers(kind[0]), kind[1], plan, network))
+               for kind in set(kinds)}  # most stages are alike
+    ends = [updates[kind] for kind in kinds]
     m, slowest = plan.micro_batches, functools.reduce(onp.maximum, times)
     seconds = (m * slowest + (sum(times) - slowest) / plan.chunks
                + functools.reduce(onp.maximum, ends))
