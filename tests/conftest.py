@@ -74,14 +74,20 @@ def place(item):
 
 
 @functools.lru_cache(maxsize=None)
+def chapter_names():
+    """Return {stem of a notebook: name of its chapter}."""
+    return {stem: name_of(stem) for stem in stems().values()}
+
+
 def chapter_of(path, case):
     """Return the name of the chapter that a test or cell is about, or None.
 
     `case`: what stands in brackets after the test's name, if anything does.
     """
-    names = {stem: name_of(stem) for stem in stems().values()}
-    if path.parent.name == 'taught':
-        names.update({f'test_{name}': name for name in names.values()})
+    names = chapter_names()
+    tested = path.stem[len('test_') :]
+    if path.parent.name == 'taught' and tested in names.values():
+        return tested
     return names.get(path.stem) or names.get(case)
 
 
