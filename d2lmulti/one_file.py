@@ -22,7 +22,7 @@ npx.set_np()
 def split_slices(n, k):
     """Return k slices that cover range(n), in order."""
     size, longer = divmod(n, k)
-    # part i begins at i * size, and 1 later for each longer part before it
+    # part i begins at ends[i]: 1 later for each longer part before it
     ends = [i * size + min(i, longer) for i in range(k + 1)]
     return [slice(start, end) for start, end in zip(ends, ends[1:])]
 
