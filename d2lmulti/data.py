@@ -55,6 +55,7 @@ class Minibatches:
 
     def __iter__(self):
         self.epoch += 1
+        # `map` loads a minibatch each time the loop asks for the next
         return map(self.load, self.rows(self.epoch - 1))
 
     def rows(self, epoch):

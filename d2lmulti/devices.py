@@ -58,9 +58,9 @@ def split_slices(n, k):
     """
     check_slices(n, k)
     size, longer = divmod(n, k)
-    # part i begins at ends[i]: 1 later for each longer part before it
-    ends = [i * size + min(i, longer) for i in range(k + 1)]
-    return [slice(start, end) for start, end in zip(ends, ends[1:])]
+    # part i begins at starts[i]: 1 later for each longer part before it
+    starts = [i * size + min(i, longer) for i in range(k + 1)]
+    return [slice(start, end) for start, end in zip(starts, starts[1:])]
 
 # %% ../notebooks/01_devices.ipynb #33
 def try_devices(k):

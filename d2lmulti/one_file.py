@@ -22,9 +22,9 @@ npx.set_np()
 def split_slices(n, k):
     """Return k slices that cover range(n), in order."""
     size, longer = divmod(n, k)
-    # part i begins at ends[i]: 1 later for each longer part before it
-    ends = [i * size + min(i, longer) for i in range(k + 1)]
-    return [slice(start, end) for start, end in zip(ends, ends[1:])]
+    # part i begins at starts[i]: 1 later for each longer part before it
+    starts = [i * size + min(i, longer) for i in range(k + 1)]
+    return [slice(start, end) for start, end in zip(starts, starts[1:])]
 
 # Chapter 2
 def init_params(seed=0, scale=None):

@@ -88,7 +88,7 @@ def evaluate_accuracy(device_params, data_iter, devices, net=lenet):
     check_evaluation(device_params, data_iter, devices)
     num_correct, num_examples = [], 0
     for X, y in data_iter:
-        # no more devices than examples; split_batch refuses an empty X
+        # one per example at most; an empty X is refused by split_batch
         used = devices[:len(X)] or devices
         X_shards, y_shards = split_batch(X, y, used)
         for X_shard, y_shard, params in zip(X_shards, y_shards,
