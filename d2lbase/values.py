@@ -15,15 +15,15 @@ def is_number(value: Any) -> bool:
 
 
 def number_line(kind: Any, value: Any) -> str:
-    """Return ': int('2')', the end of a message, if this line makes a number
-    of a string, or an integer of 2.0, and else ''."""
+    """Return "; use int('2')", the end of a message, if that makes a number of
+    a string, or an integer of 2.0, and else ''."""
     try:
         number = kind(value) if isinstance(value, (str, float)) else None
     except (ValueError, OverflowError):
         return ''
     if number is None or isinstance(value, float) and number != value:
         return ''
-    return f': {kind.__name__}({value!r})'
+    return f'; use {kind.__name__}({value!r})'
 
 
 def check_integer(least: int, **values: Any) -> None:

@@ -49,7 +49,8 @@ try_devices(0)
 try_devices(2.5)
     TypeError: k, the number of devices, must be an integer, not 2.5
 try_devices('2')
-    TypeError: k, the number of devices, must be an integer, not '2': int('2')
+    TypeError: k, the number of devices, must be an integer, not '2'; use
+        int('2')
 try_devices(None)
     TypeError: k, the number of devices, must be an integer, not None
 try_devices(True)
@@ -264,7 +265,7 @@ train_round_diloco([(X, y)], *tiny, lr, adam, states, states, momentum=1)
 linear_scaling(0.1, 0, 256)
     ValueError: batch_size must be at least 1, not 0
 linear_scaling(0.1, 256, '256')
-    TypeError: base_batch_size must be an integer, not '256': int('256')
+    TypeError: base_batch_size must be an integer, not '256'; use int('256')
 warmup(-1, 0.1, 10)
     ValueError: step must be at least 0, not -1
 warmup(0, 0.1, 10, start=0.2)
@@ -283,7 +284,7 @@ train_batch_accumulated(X, y, device_params, devices, lr, 3)
 train_batch_accumulated(X, y, device_params, devices, lr, 0)
     ValueError: num_micro_batches must be at least 1, not 0
 train_batch_accumulated(X, y, device_params, devices, lr, 1.0)
-    TypeError: num_micro_batches must be an integer, not 1.0: int(1.0)
+    TypeError: num_micro_batches must be an integer, not 1.0; use int(1.0)
 update_replicas(device_params, 4, lr, states=states)
     ValueError: states are for an update rule: pass update, too, such as
     update=sgd_momentum
@@ -480,16 +481,16 @@ adapt_shares([4, 4], [[1, -1]])
 adapt_shares([4, 4], [[1, onp.inf]])
     ValueError: recent[0][1] must be a finite number above 0, not inf
 adapt_shares([4, 4], [[1, '1']])
-    TypeError: recent[0][1] must be a number, not '1': float('1')
+    TypeError: recent[0][1] must be a number, not '1'; use float('1')
 adapt_shares([4, 4.0], [[1, 1]])
-    TypeError: shares[1] must be an integer, not 4.0: int(4.0)
+    TypeError: shares[1] must be an integer, not 4.0; use int(4.0)
 adapt_shares([4, 4], [[1, 1]], capacities=[3, 4])
     ValueError: 8 examples cannot fit where the capacities are 7 in all: take
     a smaller minibatch, or accumulate gradients
 adapt_shares([4, 4], [[1, 1]], margin=-1)
     ValueError: margin must be at least 0 and below 1, not -1
 adapt_shares([4, 4], [[1, 1]], margin='0.1')
-    TypeError: margin must be a number, not '0.1': float('0.1')
+    TypeError: margin must be a number, not '0.1'; use float('0.1')
 adapt_shares([4, 0], [[1, 1]])
     ValueError: shares[1] must be at least 1, not 0
 adapt_shares([4, 4], [[1, 1]], margin=1)
@@ -535,7 +536,8 @@ split_by_cost([1, onp.nan], 2)
 split_by_cost([1, 'a'], 2)
     TypeError: costs[1] must be a number, not 'a'
 split_by_cost([1, 1], 1.0)
-    TypeError: k, the number of stages, must be an integer, not 1.0: int(1.0)
+    TypeError: k, the number of stages, must be an integer, not 1.0; use
+        int(1.0)
 split_layers(params[:7], devices)
     ValueError: params must have a weight and a bias for each layer: give 8,
     not 7
@@ -567,11 +569,11 @@ pipeline_gradients(X[:1], y[:1], stages, 2)
     ValueError: 1 example cannot be split over 2 micro-batches: every
     micro-batch needs one; use fewer micro-batches
 pipeline_gradients(X, y, stages, 2.0)
-    TypeError: num_micro_batches must be an integer, not 2.0: int(2.0)
+    TypeError: num_micro_batches must be an integer, not 2.0; use int(2.0)
 pipeline_gradients(X, y, stages, 0)
     ValueError: num_micro_batches must be at least 1, not 0
 pipeline_gradients(X, y, stages, '2')
-    TypeError: num_micro_batches must be an integer, not '2': int('2')
+    TypeError: num_micro_batches must be an integer, not '2'; use int('2')
 pipeline_gradients(X, y, stages, True)
     TypeError: num_micro_batches must be an integer, not True
 pipeline_gradients(X, y, stages, 2, lambda p, m: gpipe_schedule(1, m))
@@ -616,7 +618,7 @@ interleaved_schedule(4, 0, 2)
 interleaved_schedule(4, 4, 0)
     ValueError: num_devices must be at least 1, not 0
 interleaved_schedule(4, 4, 2.0)
-    TypeError: num_devices must be an integer, not 2.0: int(2.0)
+    TypeError: num_devices must be an integer, not 2.0; use int(2.0)
 zero_bubble_schedule(2, 2, ahead=0)
     ValueError: ahead must be at least 1, not 0
 zero_bubble_schedule(2, 2, ahead=1.5)
@@ -668,7 +670,7 @@ backward_recomputed(X, y, device_params[0][:2], 1)
     ValueError: params must have a weight and a bias for each layer: give 8,
     not 2
 backward_recomputed(X, y, device_params[0], 1.0)
-    TypeError: num_segments must be an integer, not 1.0: int(1.0)
+    TypeError: num_segments must be an integer, not 1.0; use int(1.0)
 backward_recomputed(X, y, device_params[0], 0)
     ValueError: num_segments must be at least 1, not 0
 backward_recomputed(X, y, device_params[0], True)
@@ -685,7 +687,7 @@ sequence_gradients(words, words, replicas, devices, 3)
 sequence_gradients(words, words, replicas, devices, 0)
     ValueError: num_heads must be at least 1, not 0
 sequence_gradients(words, words, replicas, devices, 2.0)
-    TypeError: num_heads must be an integer, not 2.0: int(2.0)
+    TypeError: num_heads must be an integer, not 2.0; use int(2.0)
 sequence_gradients(words, words, replicas[:1], devices)
     ValueError: 1 replica for 2 devices: make one on each device with
     get_params
@@ -751,7 +753,7 @@ expert_gradients(*row, routers, experts, devices, alpha=onp.nan)
 expert_gradients(*row, routers, experts, devices, alpha=onp.inf)
     ValueError: alpha must be a finite number of at least 0, not inf
 expert_gradients(*row, routers, experts, devices, alpha='0.1')
-    TypeError: alpha must be a number, not '0.1': float('0.1')
+    TypeError: alpha must be a number, not '0.1'; use float('0.1')
 expert_gradients(words[0], words[0], routers, experts[:1], devices)
     ValueError: the router, params[1], must have a row for each expert: give
     1, not 2
@@ -834,7 +836,7 @@ hierarchical_allreduce(arrays, 3)
 hierarchical_allreduce(arrays, 0)
     ValueError: node_size must be at least 1, not 0
 hierarchical_allreduce(arrays, 1.0)
-    TypeError: node_size must be an integer, not 1.0: int(1.0)
+    TypeError: node_size must be an integer, not 1.0; use int(1.0)
 hierarchical_allreduce([], 1)
     ValueError: no arrays to sum: give one for each device
 # V. Many cluster_of_2
@@ -863,7 +865,7 @@ train_on_cluster(1, 2, lr, momentum=0.9)
 train_on_cluster(0, 2, 0.1, data=data)
     ValueError: num_devices must be at least 1, not 0
 train_on_cluster('2', 2, 0.1, data=data)
-    TypeError: num_devices must be an integer, not '2': int('2')
+    TypeError: num_devices must be an integer, not '2'; use int('2')
 train_on_cluster(1, 2, lr, data=data, init=lambda seed: [])
     TypeError: init must return a list of MXNet arrays of float32, not []
 train_on_cluster(1, 2, lr, data=data, schedule=lambda step: None)
@@ -977,7 +979,7 @@ allreduce_seconds('ring', 2.5, 1, 0, 1)
 allreduce_seconds('ring', 4, -1, 0, 1)
     ValueError: num_bytes must be a finite number of at least 0, not -1
 allreduce_seconds('ring', 4, '1', 0, 1)
-    TypeError: num_bytes must be a number, not '1': float('1')
+    TypeError: num_bytes must be a number, not '1'; use float('1')
 allreduce_seconds('ring', 4, 1, -1, 1)
     ValueError: alpha must be a finite number of at least 0, not -1
 allreduce_seconds('servers', 4, 1, 0, 1, 0)
@@ -1003,7 +1005,7 @@ step_seconds(4, 2, [], Machine(-1, 1, 0, 0))
 step_seconds(4, 2, [], Machine(1, 1, 0, 0, at_once=0))
     ValueError: at_once must be at least 1, not 0
 step_seconds(4, 2, [], Machine(1, 1, 0, 0, at_once='2'))
-    TypeError: at_once must be a number, not '2': float('2')
+    TypeError: at_once must be a number, not '2'; use float('2')
 step_seconds(4, 2, [], Machine(1, 1, 0, 0, overlap=2))
     ValueError: overlap must be from 0 to 1, not 2
 step_seconds(4, 2, [], Machine(1, 1, 0, 0, times=(1, -1)))
@@ -1011,7 +1013,7 @@ step_seconds(4, 2, [], Machine(1, 1, 0, 0, times=(1, -1)))
 checkpoint_interval(0, 1)
     ValueError: mtbf must be a finite number above 0, not 0
 checkpoint_interval('1', 1)
-    TypeError: mtbf must be a number, not '1': float('1')
+    TypeError: mtbf must be a number, not '1'; use float('1')
 run_seconds(1, 1, 100, 1, 1)
     ValueError: an attempt of 102 s would hardly ever end with a failure every
     1 s: save checkpoints more often

@@ -2,6 +2,7 @@
 the message says what came, what is needed, and how to convert it. The line of
 code that it ends with is run."""
 
+import re
 import sys
 
 import mxnet as mx
@@ -555,7 +556,7 @@ WITH_LINE = [
             "lr = '0.1'",
             'check_learning_rate',
             TypeError,
-            "the learning rate lr must be a number, not '0.1': float('0.1')",
+            "the learning rate lr must be a number, not '0.1'; use float('0.1')",
         )
         for call in ('step', 'train')
     ),
@@ -565,7 +566,7 @@ WITH_LINE = [
             f'batch_size = {value}',
             'check_positive_int',
             TypeError,
-            f'batch_size must be an integer, not {value}: int({value})',
+            f'batch_size must be an integer, not {value}; use int({value})',
         )
         for call in ('loader', 'train')
         for value in ("'2'", '2.0')
@@ -575,14 +576,14 @@ WITH_LINE = [
         "seed = '0'",
         'check_init_params',
         TypeError,
-        "seed must be an integer, not '0': int('0')",
+        "seed must be an integer, not '0'; use int('0')",
     ),
     (
         'init',
         "scale = '0.1'",
         'check_init_params',
         TypeError,
-        "scale must be a number, not '0.1': float('0.1')",
+        "scale must be a number, not '0.1'; use float('0.1')",
     ),
     (
         'train on',
@@ -731,7 +732,7 @@ WITHOUT_LINE = [  # or with one that cannot be run as it is
         "num_devices, net, init = '2', lenet, init_params",
         'check_num_devices',
         TypeError,
-        "k, the number of devices, must be an integer, not '2': int('2')",
+        "k, the number of devices, must be an integer, not '2'; use int('2')",
     ),
 ]
 TABLE = WITH_LINE + WITH_CALL + WITHOUT_LINE
@@ -783,7 +784,7 @@ def test_the_line_at_the_end_of_the_message_converts_what_came(row):
 
 def convert(message, changed, names):
     """Run the line that a message ends with, for the name it is about."""
-    line = message.rsplit(': ', 1)[1]
+    line = re.split(': |; use ', message)[-1]
     for part in ('train', 'test'):
         names.update({f'X_{part}': names['X'], f'y_{part}': names['y']})
     try:
