@@ -556,7 +556,8 @@ WITH_LINE = [
             "lr = '0.1'",
             'check_learning_rate',
             TypeError,
-            "the learning rate lr must be a number, not '0.1'; use float('0.1')",
+            "the learning rate lr must be a number, not '0.1'; "
+            "use float('0.1')",
         )
         for call in ('step', 'train')
     ),
