@@ -71,10 +71,14 @@ def test_a_cause_that_does_not_hold_is_not_blamed(finding):
 def test_a_loader_with_a_pause_is_found_out():
     data = d2lmulti.read_fashion_mnist()
     images, labels = data[0][:100], data[1][:100]
+    replicas = replicas_on(TWO)
+    as_long_as_a_step = d2lmulti.devices.median_seconds(
+        lambda: d2lmulti.train_batch(*minibatch(2), replicas, TWO, 0.001)
+    )
 
     def with_pause():
         for batch in d2lmulti.Minibatches(images, labels, 2):
-            time.sleep(0.1)
+            time.sleep(as_long_as_a_step)
             yield batch
 
     findings = d2lmulti.find_causes(with_pause(), TWO)
