@@ -55,8 +55,8 @@ def sleep_in_child(**options):
 def maybe_fail():
     global calls
     calls += 1
-    if calls == 6 and rank in {ranks} and not os.path.exists('failed{first}'):
-        open('failed{first}', 'w').close()
+    if calls == {call} and rank == 1 and not os.path.exists('failed'):
+        open('failed', 'w').close()
         {code}
 """
 
@@ -74,7 +74,7 @@ result = d2lmulti.train_on_cluster(
     1, 16, 0.1, 3, data=(X, y, X, y), checkpoints='checkpoints',
     checkpoint_every=2, deterministic=True, count=count)
 bits = b''.join(p.asnumpy().tobytes() for p in result.device_params[0])
-print('ended with', hashlib.sha256(bits).hexdigest(), flush=True)
+print('parameters', hashlib.sha256(bits).hexdigest(), flush=True)
 """
 
 TORCH = """
@@ -93,12 +93,14 @@ for step in range(12):
     trainer.zero_grad()
     torch.nn.functional.cross_entropy(net(X), y).backward()
     trainer.step()
-print('ended with', float(net.module.weight.sum()), flush=True)
 dist.destroy_process_group()
 """
 
+# The third step of the second epoch, after a checkpoint in that epoch: rows
+# are counted once before the first step, and once in each evaluation.
+OURS_CALL, TORCH_CALL = 9, 7
 KILL_SELF = 'os.kill(os.getpid(), signal.{})'.format
-# Workers, what rank 1 does at its sixth minibatch, and whom to name.
+# Workers, what rank 1 does in its seventh step, and whom to name.
 FAULTS = {
     'raises an error': (2, 'raise ValueError', 'worker-1'),
     'calls sys.exit(3)': (3, 'sys.exit(3)', 'worker-1'),
@@ -237,7 +239,7 @@ def main():
     options = parser.parse_args()
     out = pathlib.Path(options.out)
     out.parent.mkdir(exist_ok=True)
-    right: dict[int, str] = {}  # for each number of workers
+    right: dict[int, list[str]] = {}  # for each number of workers
     rows = [
         '| fault of rank 1 | workers | d2lrun: s | names | left | '
         'bit-identical | torchrun: s | names rank 1 | left |',
@@ -248,10 +250,11 @@ def main():
             continue
         if workers not in right:
             right[workers] = try_ours(options, workers, 'pass', '').bits
+            assert right[workers] == right[workers][:1] * workers
         ours = try_ours(options, workers, code, culprit)
         row = (
             f'| {name} | {workers} | {ours.seconds:.1f} | {ours.named} | '
-            f'{ours.left} | {ours.bits == right[workers] != ""} |'
+            f'{ours.left} | {ours.bits == right[workers]} |'
         )
         has_peer = not any(word in name for word in OURS_ALONE)
         if options.torch and has_peer:
@@ -267,18 +270,17 @@ def main():
 class Trial:
     """A job in a new folder; `seconds` from the fault to its end."""
 
-    def __init__(self, script, code):
+    def __init__(self, script, call, code):
         self.folder = tempfile.TemporaryDirectory()
         self.path = pathlib.Path(self.folder.name)
-        text = (
-            HEAD.format(mark=MARK, ranks='{1}', code=code, first='') + script
-        )
-        (self.path / 'train.py').write_text(text)
+        head = HEAD.format(mark=MARK, call=call, code=code)
+        (self.path / 'train.py').write_text(head + script)
         self.lines: list[tuple[float, str]] = []
         self.status, self.left, self.ended = 0, 0, 0.0
 
-    def run(self, command):
-        """Run a command to its end; then count and kill what is left."""
+    def run(self, command, limit):
+        """Run a command to its end, or end it after `limit` seconds; then
+        count and kill what is left."""
         process = subprocess.Popen(
             command,
             cwd=self.path,
@@ -295,8 +297,16 @@ class Trial:
             preexec_fn=restore_signals,
         )
         (self.path / 'launcher').write_text(str(process.pid))
-        reader = threading.Thread(target=self.read, args=(process.stdout,))
+        reader = threading.Thread(
+            target=self.read, args=(process.stdout,), daemon=True
+        )
         reader.start()
+        for end in process.terminate, process.kill:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(limit)
+                break
+            end()
+            limit = 30
         process.wait()
         self.status, self.ended = process.returncode, time.time()
         time.sleep(3)
@@ -305,7 +315,7 @@ class Trial:
         for other in left:
             with contextlib.suppress(psutil.Error):
                 other.kill()
-        reader.join()
+        reader.join(5)
 
     def read(self, output):
         """Keep the lines, with the time of each."""
@@ -326,6 +336,13 @@ class Trial:
         return None, ''
 
     @property
+    def bits(self):
+        """Return the parameters of each worker that has trained to its end,
+        as their hash."""
+        text = '\n'.join(line for _, line in self.lines)
+        return re.findall(r'\bparameters (\w{64})$', text, re.M)
+
+    @property
     def seconds(self):
         """Return how long after the fault the job was over."""
         failed = self.path / 'failed'
@@ -341,44 +358,42 @@ def restore_signals():
 
 
 class Result:
-    """What a launcher has done, and the bits with which training ended."""
+    """What a launcher has done, and the parameters of each worker."""
 
     def __init__(self, trial, named):
         self.seconds, self.left, self.named = trial.seconds, trial.left, named
-        self.bits = trial.first('ended with')[1].rpartition(' ')[2]
+        self.bits = trial.bits
         trial.folder.cleanup()
 
 
 def try_ours(options, workers, code, culprit):
     """Run a job of d2lrun, once more if the launcher itself was ended."""
-    trial = Trial(OURS, code)
+    trial = Trial(OURS, OURS_CALL, code)
     command = [sys.executable, '-m', 'd2lrun', '--workers', str(workers)]
     for kind in ('progress', 'exit'):
         command += [f'--{kind}-timeout', str(options.limit)]
     command += ['--timeout', str(options.total)]
-    trial.run([*command, '--restarts', '1', 'train.py'])
+    limit = 2 * options.total + 30
+    trial.run([*command, '--restarts', '1', 'train.py'], limit)
     _, head = trial.first('^(launch|error): (worker|server|scheduler)')
     if trial.status:
         ended = trial.ended
-        trial.run([*command, 'train.py'])
+        trial.run([*command, 'train.py'], limit)
         trial.ended = ended
-    names = re.findall(r'[a-z]+-?\d* (?=\(rank|on this)', head)
-    named = [name.strip() for name in names] == [culprit] or not culprit
+    roles = head.partition(': ')[2].partition(': ')[0]
+    names = re.findall(r'[a-z]+-?\d*(?= \(rank| on this)', roles)
+    named = names == [culprit] or not culprit
     return Result(trial, named)
 
 
 def try_torchrun(options, workers, code):
     """Run a job of torchrun."""
-    trial = Trial(TORCH.format(limit=options.limit), code)
+    trial = Trial(TORCH.format(limit=options.limit), TORCH_CALL, code)
     torchrun = pathlib.Path(options.torch, 'bin', 'torchrun').absolute()
     command = [str(torchrun), '--standalone', '--nproc-per-node']
-    trial.run(
-        ['timeout', str(options.total), *command, str(workers), 'train.py']
-        if 'launcher' not in code
-        else [*command, str(workers), 'train.py']
-    )
-    after = [line for _, line in trial.lines]
-    text = '\n'.join(after).rpartition('Root Cause')[2]
+    trial.run([*command, str(workers), 'train.py'], options.total)
+    lines = [line for _, line in trial.lines]
+    text = '\n'.join(lines).rpartition('Root Cause')[2]
     return Result(trial, bool(re.search(r'^ *rank +: 1\b', text, re.M)))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import subprocess
 import threading
 import time
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from .agent import (
     GRACE,
@@ -21,6 +22,7 @@ from .connection import (
     agent_command,
     has_ended,
     kill_agent,
+    own_folder,
     send_line,
     start_process,
 )
@@ -191,7 +193,11 @@ class Member:
                 if self.agent:
                     send_line(self.agent, message)
             elif is_order(message):
-                self.start_agent(message)
+                try:
+                    self.start_agent(message)
+                except OSError as error:  # the first node ends the job
+                    refused = {'event': 'refused', 'reason': f'{error}'}
+                    self.forward([json.dumps(refused) + '\n'])
             else:
                 answer = message if isinstance(message, dict) else None
                 break
@@ -215,7 +221,7 @@ class Member:
         self.agent = agent = start_process(agent_command(None, ''))
         own = {
             'command': self.command,
-            'folder': os.getcwd(),
+            'folder': own_folder(),
             'variables': variables,
             'port': None,
             'ports': order['ports'],
@@ -223,13 +229,12 @@ class Member:
             'launcher': os.getpid(),
         }
         send_line(agent, own)
-        start_thread(self.forward, agent)
+        start_thread(self.forward, agent.stdout)
 
-    def forward(self, agent: subprocess.Popen[str]) -> None:
+    def forward(self, lines: Iterable[str]) -> None:
         """Pass on what the agent says, and that it is gone."""
         with contextlib.suppress(OSError):
-            assert agent.stdout
-            for line in agent.stdout:
+            for line in lines:
                 self.channel.write(line)
             self.channel.write(Channel.GONE)
 

@@ -404,7 +404,7 @@ class Rendezvous:
             self.visitors.append(Channel(connection))
             try:
                 start_thread(self.admit, self.visitors[-1], address[0])
-            except RuntimeError:  # there are too many threads
+            except OSError:  # there are too many threads
                 self.visitors.pop().kill()
                 self.done.wait(0.1)
             for channel in self.visitors[:-MAX_VISITORS]:  # a flood of them

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from unittest import mock
 
 import numpy as onp
 import pytest
@@ -208,6 +209,19 @@ def test_a_node_that_dies_ends_the_job(
     wait_until(lambda: not left_behind(''))
 
 
+def test_a_node_that_cannot_start_its_worker_says_why(
+    nodes, url, monkeypatch
+):
+    def start_nothing(command):
+        raise OSError('no more processes')
+
+    monkeypatch.setattr(join, 'start_process', start_nothing)
+    first, second = nodes(SUM, {'node': Node(url)}, {'node': Node(url, 1)})
+    reason = str(first).splitlines()[0]
+    assert re.fullmatch(r'worker-1 on \S+: no more processes', reason)
+    assert str(second) == f'{reason} (see the first node)'
+
+
 def test_a_job_over_two_nodes_starts_again(nodes, url):
     first, second = nodes(
         JOIN
@@ -324,6 +338,23 @@ def test_strangers_do_not_disturb(url, words):
         with Guest(url, worker=1, workers=2):
             wait_until(lambda: place.has_joined(1))
         stranger.close()
+
+
+def test_a_node_joins_as_soon_as_there_are_threads_again(monkeypatch):
+    place = parse_rendezvous(f'tcp://127.0.0.1:{free_port(0)}')
+    url = f'tcp://{place.host}:{place.port}'
+    start = threading.Thread.start
+
+    def fail_once(thread):
+        monkeypatch.setattr(threading.Thread, 'start', start)
+        raise RuntimeError("can't start new thread")
+
+    with rendezvous_at(url) as first:
+        monkeypatch.setattr(threading.Thread, 'start', fail_once)
+        with socket.create_connection((place.host, place.port), 5) as early:
+            assert early.recv(1) == b''  # turned away
+        with Guest(url, worker=1, workers=2):
+            wait_until(lambda: first.has_joined(1))
 
 
 @pytest.mark.parametrize('words', [b'SSH-2.0\n', b'[]\n', b'', b'{"a": 1}\n'])
@@ -538,8 +569,7 @@ def test_a_number_that_is_given_twice_is_noticed(tmp_path, monkeypatch):
 
 def test_a_first_node_sets_no_other_variables_of_a_node(monkeypatch):
     """Or it could make the node's command run what it likes."""
-    started = []
-    monkeypatch.setattr(join, 'start_process', started.append)
+    monkeypatch.setattr(join, 'start_process', mock.Mock())
     monkeypatch.setattr(join, 'start_thread', lambda *args: None)
     orders = []
     monkeypatch.setattr(
