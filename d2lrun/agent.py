@@ -108,23 +108,20 @@ def remove_dead_folders(place: str) -> None:
     children. A process may be alive although it is unknown here, as in
     another container: then it holds the lock."""
     for entry in os.scandir(place):
-        number, dash, _ = entry.name[len(FOLDER) :].partition('-')
-        if (
-            entry.name.startswith(FOLDER)
-            and dash
-            and number.isdecimal()
-            and entry.is_dir(follow_symlinks=False)
-            and entry.stat(follow_symlinks=False).st_uid == os.getuid()
-            and not is_running(int(number))
-        ):
-            with contextlib.suppress(OSError):  # it is locked
-                lock = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW)
-                try:
+        number = re.match(rf'{FOLDER}(\d+)-', entry.name)
+        if not number:
+            continue
+        with contextlib.suppress(OSError):  # it is gone, locked, or a link
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY
+            lock = os.open(entry.path, flags)
+            try:
+                is_ours = os.fstat(lock).st_uid == os.getuid()
+                if is_ours and not is_running(int(number[1])):
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     remove_sockets(entry.path)
                     shutil.rmtree(entry.path, ignore_errors=True)
-                finally:
-                    os.close(lock)
+            finally:
+                os.close(lock)
 
 
 def is_running(pid: int) -> bool:

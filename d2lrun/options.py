@@ -132,8 +132,7 @@ def add_node(add: Callable[..., Any]) -> None:
         'how many workers run on the nodes before this one; 0 makes it the '
         'first node'
     )
-    names = '--worker-offset', '--first-worker'  # as it was called before
-    add(*names, type=int, default=0, metavar='I', help=text)
+    add('--worker-offset', type=int, default=0, metavar='I', help=text)
     text = 'how many of the workers run here; --devices implies it'
     add('--node-workers', type=int, metavar='K', help=text)
 

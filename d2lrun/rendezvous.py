@@ -316,13 +316,16 @@ def explain_stale(path: pathlib.Path, host: str, port: int) -> str:
 
 
 def is_alive(host: str, port: int, job: str) -> bool:
-    """Return whether the first node of the job answers at the address."""
-    with contextlib.suppress(OSError), socket.create_connection(
-        (host, port), ANSWER_TIMEOUT
-    ) as connection:
-        connection.settimeout(ANSWER_TIMEOUT)
-        answer = greet(Channel(connection), job, {})
-        return answer is not None and answer['is_ours']
+    """Return whether the first node of the job answers at the address, in
+    time: a stranger there may send a byte now and then."""
+
+    def ask() -> bool:
+        with socket.create_connection((host, port), ANSWER_TIMEOUT) as there:
+            answer = greet(Channel(there), job, {})
+            return answer is not None and answer['is_ours']
+
+    with contextlib.suppress(OSError):
+        return bool(files.answer_within(host, ask, ANSWER_TIMEOUT))
     return False
 
 

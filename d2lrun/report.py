@@ -92,13 +92,13 @@ def name_kept_alive(failure: Failure, roles: list[Role]) -> Failure | None:
 def is_kept_alive(role: Role) -> bool:
     """Return whether the main thread of a process of the role has ended the
     program, and waits for other threads, which do not wait in MXNet."""
+    shutdown = re.compile(r'[/\\]threading\.py.* in _shutdown$', re.MULTILINE)
     return any(
-        re.search(r'[/\\]threading\.py.* in _shutdown$', frames, re.MULTILINE)
+        shutdown.search(main_thread_in(stack))
         and not any(
             path.startswith((*role.mxnet,)) for path, _ in places_in(stack)
         )
         for stack in role.stacks
-        for frames in ['\n'.join(frame) for frame in threads_in(stack)[:1]]
     )
 
 
@@ -144,7 +144,7 @@ def waits_in_mxnet(role: Role) -> bool:
     """Return whether the main thread of a process of the role waits for the
     engine or the key-value store, and so maybe for other workers."""
     for stack in role.stacks:
-        places = places_in('\n'.join(sum(threads_in(stack)[:1], [])))
+        places = places_in(main_thread_in(stack))
         stores = [f'{start}kvstore{start[-1]}' for start in role.mxnet]
         if places and (
             places[0][0].startswith((*role.mxnet,))
@@ -166,6 +166,11 @@ def threads_in(stack: str) -> list[list[str]]:
     threads = re.split(r'^.*[Tt]hread 0x.*$', stack, flags=re.MULTILINE)
     frames = [re.findall(r'File .*', thread) for thread in threads]
     return [thread for thread in reversed(frames) if thread]
+
+
+def main_thread_in(stack: str) -> str:
+    """Return the frames of the main thread, a line each."""
+    return '\n'.join(sum(threads_in(stack)[:1], []))
 
 
 def stack_lines(role: Role) -> list[str]:
@@ -231,8 +236,7 @@ def place_of(role: Role) -> str:
         return 'ended'
     lines: list[str] = []
     for stack in role.stacks:
-        frames = '\n'.join(sum(threads_in(stack)[:1], []))
-        for path, line in places_in(frames):
+        for path, line in places_in(main_thread_in(stack)):
             if not path.startswith(('<', *role.library)):
                 lines.append(f'{pathlib.PurePath(path).name}:{line}')
             elif lines:

@@ -253,6 +253,8 @@ def test_what_killed_agents_have_left_is_removed(tmp_path, monkeypatch):
         (tmp_path / name).mkdir()
         (tmp_path / name / f'socket-{number}').touch()
         (tmp_path / f'{number}').touch()
+    names['link'] = f'd2lrun-{ended.pid}-d'
+    (tmp_path / names['link']).symlink_to(tmp_path / names['other'])
     lock = os.open(tmp_path / names['locked'], os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
     own = agent.make_folder()

@@ -421,6 +421,24 @@ def test_a_first_node_refuses_a_stale_file(
     assert json.loads((tmp_path / 'meet').read_text()) == note  # untouched
 
 
+@pytest.mark.timeout(30)
+def test_a_stranger_at_the_address_cannot_delay_the_answer(monkeypatch):
+    """It sends a byte now and then, so that no single wait is long."""
+    monkeypatch.setattr(rendezvous, 'ANSWER_TIMEOUT', 1)
+    with socket.create_server(('127.0.0.1', 0)) as server:
+
+        def drip():
+            guest, _ = server.accept()
+            with guest, contextlib.suppress(OSError):
+                while True:
+                    guest.sendall(b' ')
+                    time.sleep(0.3)
+
+        threading.Thread(target=drip, daemon=True).start()
+        port = server.getsockname()[1]
+        assert not rendezvous.is_alive('127.0.0.1', port, 'of a dead job')
+
+
 def test_another_node_refuses_a_stale_file(
     nodes, file_url, tmp_path, monkeypatch
 ):
