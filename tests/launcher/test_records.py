@@ -260,6 +260,23 @@ def test_records_of_one_worker_tell_nothing_of_waiting(tmp_path, capsys):
     assert 'records of 0 workers' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    'content, message',
+    [
+        (b'["x", 1, 2, 3, 4, 5, 6]\n', 'are of another program or version'),
+        (None, 'Is a directory'),
+    ],
+)
+def test_records_that_cannot_be_read_are_a_line(
+    tmp_path, capsys, content, message
+):
+    for path in tmp_path / 'records-0', tmp_path / 'records-1':
+        path.mkdir() if content is None else path.write_bytes(content)
+    assert waits.main([str(tmp_path)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith('error: ') and message in line
+
+
 def test_without_a_place_for_records_the_job_goes_on(job, tmp_path):
     (tmp_path / 'file').write_text('')
     lines = job(
