@@ -209,9 +209,7 @@ def test_a_node_that_dies_ends_the_job(
     wait_until(lambda: not left_behind(''))
 
 
-def test_a_node_that_cannot_start_its_worker_says_why(
-    nodes, url, monkeypatch
-):
+def test_a_node_that_cannot_start_its_worker_says_why(nodes, url, monkeypatch):
     def start_nothing(command):
         raise OSError('no more processes')
 
