@@ -19,6 +19,7 @@ from typing import Any, Callable, Sequence
 from d2lbase.files import claim_folder
 from d2lbase.values import check_integer, counted, is_number
 
+from .agent import PORTS
 from .connection import SSH, end_roles, pinging, poll, send, start_agent
 from .events import Event
 from .join import join
@@ -355,7 +356,7 @@ def check_arguments(
         raise ValueError(
             "command must name a program, such as ['python', 'train.py']"
         )
-    check_integer(1, workers=workers, servers=servers)
+    check_processes(1, workers=workers, servers=servers)
     check_integer(0, restarts=again[0], rejoins=again[1], port=port)
     if port > 65535:
         raise ValueError(
@@ -364,6 +365,18 @@ def check_arguments(
     check_limits(limits)
     if hosts is not None:
         check_hosts(hosts, workers)
+
+
+def check_processes(least: int, **values: Any) -> None:
+    """Raise TypeError or ValueError unless each is an integer >= `least`, and
+    there are ports for so many processes."""
+    check_integer(least, **values)
+    for name, count in values.items():
+        if count > len(PORTS):
+            raise ValueError(
+                f'{name} must be at most {len(PORTS)}, as each takes a port, '
+                f'not {count}'
+            )
 
 
 def check_limits(limits: Any) -> None:
@@ -398,7 +411,7 @@ def check_hosts(hosts: Any, workers: int) -> None:
             f"hosts must be a list such as [('node1', 2)], not {hosts!r}"
         )
     for name, count, *devices in slots:
-        check_integer(0, **{f'the slots of {name}': count})
+        check_processes(0, **{f'the slots of {name}': count})
         check_integer(1, **{f'the devices of {name}': n for n in devices})
     total = sum(host[1] for host in slots)
     if workers > total:

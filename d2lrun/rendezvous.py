@@ -106,8 +106,8 @@ def check_node(node: Any, workers: int, hosts: Any) -> None:
 
 def parse_rendezvous(url: Any) -> Place:
     """Return the place that a URL names; ValueError if it names none."""
-    parts = urllib.parse.urlsplit(str(url))
-    with contextlib.suppress(ValueError):  # a port that is not a number
+    with contextlib.suppress(ValueError):  # a port that is not a number, `[`
+        parts = urllib.parse.urlsplit(str(url))
         if parts.scheme == 'tcp' and parts.hostname and parts.port:
             return Place(parts.hostname, parts.port)
         path = urllib.parse.unquote(parts.path)

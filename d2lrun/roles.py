@@ -163,7 +163,7 @@ def parse_hosts(text: str) -> Hosts:
 
     Raises OSError if it cannot be read, ValueError for anything else.
     """
-    if pathlib.Path(text).exists() or not re.search('[:,]', text):
+    if os.path.exists(text) or not re.search('[:,]', text):
         return read_hosts(text)
     hosts: list[Any] = []
     for word in text.split(','):
@@ -331,7 +331,7 @@ def find_address(host: str | None) -> str:
     """Return the address of a host; ValueError if it has none."""
     try:
         return socket.gethostbyname(host) if host else '127.0.0.1'
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # a name may be too long
         raise ValueError(
             f'the host {host!r} has no address ({error}): write a name that '
             'this machine knows, or the address itself'

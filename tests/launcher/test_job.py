@@ -24,6 +24,7 @@ from helpers import (
     wait_until,
 )
 
+import d2lrun.job
 from d2lbase.values import check_integer
 from d2lmulti import checks
 from d2lmulti.prepare import runtime
@@ -1079,6 +1080,16 @@ raise SystemExit(5)
 def test_what_cannot_work_is_refused(options, error, message):
     with pytest.raises(error, match=message):
         launch(**{'command': ['true'], **options})
+
+
+@pytest.mark.parametrize(
+    'options',
+    [{'workers': 3}, {'servers': 3}, {'hosts': [('localhost', 3)]}],
+)
+def test_more_processes_than_ports_are_refused(monkeypatch, options):
+    monkeypatch.setattr(d2lrun.job, 'PORTS', range(2))  # an error costs little
+    with pytest.raises(ValueError, match='must be at most 2, as each takes'):
+        launch(['true'], **options)
 
 
 @pytest.mark.parametrize('value', [0, -1, 1.5, '2', None, True])

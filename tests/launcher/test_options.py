@@ -78,12 +78,17 @@ def test_a_script_that_is_here_runs_after_two_hyphens_too(
     assert found == [script, [sys.executable, *script], script]
 
 
+LONG = 'node-of-the-cluster', 2
+
+
 @pytest.mark.parametrize(
     'text, hosts',
     [
         ('a:2,b:2', [('a', 2), ('b', 2)]),
         ('a,b:1:4', [('a', 1), ('b', 1, 4)]),
         ('10.0.0.7:3', [('10.0.0.7', 3)]),
+        # Longer than the name of a file may be.
+        (','.join(['node-of-the-cluster:2'] * 20), [LONG] * 20),
         ('hosts:1', [('far', 5)]),  # a file of that name
         ('hosts', [('far', 5)]),
     ],

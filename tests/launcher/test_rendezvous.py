@@ -516,6 +516,8 @@ def test_the_address_in_a_file_is_ours(monkeypatch):
         ({'node': 'tcp://a:1'}, TypeError, 'node must be like Node'),
         ({'node': Node('tcp://a')}, ValueError, 'must be tcp://host:port'),
         ({'node': Node('tcp://:80')}, ValueError, 'must be tcp://host:port'),
+        ({'node': Node('tcp://[::1')}, ValueError, 'must be tcp://host:port'),
+        ({'node': Node(f'tcp://{"a" * 99}:1')}, ValueError, 'has no address'),
         ({'node': Node('tcp://a:port')}, ValueError, 'must be tcp://host:'),
         ({'node': Node('tcp://a:99999')}, ValueError, 'must be tcp://host:'),
         ({'node': Node('a:80')}, ValueError, 'must be tcp://host:port'),
