@@ -100,7 +100,7 @@ dist.destroy_process_group()
 # are counted once before the first step, and once in each evaluation.
 OURS_CALL, TORCH_CALL = 9, 7
 KILL_SELF = 'os.kill(os.getpid(), signal.{})'.format
-# Workers, what rank 1 does in its seventh step, and whom to name.
+# Workers, what rank 1 does in its seventh step, and whom to name, if anybody.
 FAULTS = {
     'raises an error': (2, 'raise ValueError', 'worker-1'),
     'calls sys.exit(3)': (3, 'sys.exit(3)', 'worker-1'),
@@ -258,7 +258,7 @@ def main():
         )
         has_peer = not any(word in name for word in OURS_ALONE)
         if options.torch and has_peer:
-            peer = try_torchrun(options, workers, code)
+            peer = try_torchrun(options, workers, code, culprit)
             row += f' {peer.seconds:.1f} | {peer.named} | {peer.left} |'
         else:
             row += ' | | |'
@@ -382,11 +382,10 @@ def try_ours(options, workers, code, culprit):
         trial.ended = ended
     roles = head.partition(': ')[2].partition(': ')[0]
     names = re.findall(r'[a-z]+-?\d*(?= \(rank| on this)', roles)
-    named = names == [culprit] or not culprit
-    return Result(trial, named)
+    return Result(trial, names == [culprit] if culprit else '–')
 
 
-def try_torchrun(options, workers, code):
+def try_torchrun(options, workers, code, culprit):
     """Run a job of torchrun."""
     trial = Trial(TORCH.format(limit=options.limit), TORCH_CALL, code)
     torchrun = pathlib.Path(options.torch, 'bin', 'torchrun').absolute()
@@ -394,7 +393,8 @@ def try_torchrun(options, workers, code):
     trial.run([*command, str(workers), 'train.py'], options.total)
     lines = [line for _, line in trial.lines]
     text = '\n'.join(lines).rpartition('Root Cause')[2]
-    return Result(trial, bool(re.search(r'^ *rank +: 1\b', text, re.M)))
+    named = bool(re.search(r'^ *rank +: 1\b', text, re.M))
+    return Result(trial, named if culprit else '–')
 
 
 if __name__ == '__main__':
