@@ -183,7 +183,7 @@ def run_launch(options: argparse.Namespace) -> None:
         command_of(options.program),
         options.workers,
         options.servers,
-        options.hosts and parse_hosts(options.hosts),
+        None if options.hosts is None else parse_hosts(options.hosts),
         make_limits(options),
         options.log_dir,
         options.restarts,

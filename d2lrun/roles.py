@@ -133,7 +133,7 @@ def read_hosts(path: str | os.PathLike[str]) -> Hosts:
     """
     hosts: list[Any] = []
     for number, line in enumerate(
-        pathlib.Path(path).read_text().splitlines(), 1
+        pathlib.Path(path).read_text(errors='replace').splitlines(), 1
     ):
         name, *counts = line.partition('#')[0].split() or ['']
         if not name:
@@ -144,8 +144,8 @@ def read_hosts(path: str | os.PathLike[str]) -> Hosts:
             or name.startswith('-')
         ):
             raise ValueError(
-                f'{path}, line {number}: {line!r} is not a host; write name '
-                'and slots, "node1 2", or with devices, "node1 2 4"'
+                f'{path}, line {number}: {line!r:.60} is not a host; write '
+                'name and slots, "node1 2", or with devices, "node1 2 4"'
             )
         hosts.append((name, *(int(count) for count in counts or ['1'])))
     if not hosts:
@@ -163,7 +163,7 @@ def parse_hosts(text: str) -> Hosts:
 
     Raises OSError if it cannot be read, ValueError for anything else.
     """
-    if os.path.exists(text) or not re.search('[:,]', text):
+    if os.path.exists(text) or re.fullmatch('[^:,]+', text):
         return read_hosts(text)
     hosts: list[Any] = []
     for word in text.split(','):

@@ -111,6 +111,8 @@ def test_hosts_are_named_in_the_option_or_in_a_file(
         ('a:1:2:3', 'is not a host'),
         ('a:1,-oProxy:1', 'is not a host'),
         ('no-such-file', 'No such file'),
+        ('', "'' in the hosts '' is not a host"),  # such as "$HOSTS"
+        (sys.executable, 'is not a host'),
     ],
 )
 def test_hosts_that_cannot_be_read_are_named(text, message, launched, capsys):
