@@ -106,7 +106,7 @@ def check_node(node: Any, workers: int, hosts: Any) -> None:
 
 def parse_rendezvous(url: Any) -> Place:
     """Return the place that a URL names; ValueError if it names none."""
-    with contextlib.suppress(ValueError):  # a port that is no number, half a [::1]
+    with contextlib.suppress(ValueError):  # a port that is no number
         parts = urllib.parse.urlsplit(str(url))
         if parts.scheme == 'tcp' and parts.hostname and parts.port:
             return Place(parts.hostname, parts.port)
