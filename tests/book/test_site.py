@@ -23,7 +23,7 @@ from pybtex.database import parse_file
 
 import d2lmulti
 from book.api_page import PUBLIC
-from book.chapter_pages import named
+from book.chapter_pages import join_imports, named
 from book.front_page import chapter_lines
 from book.glossary_tips import WITHOUT_TIPS, parts_of
 from chapters import name_of, number_of
@@ -576,7 +576,9 @@ def test_solutions_checks_and_supporting_code_are_folded_and_nothing_else(
     for path in CHAPTER_FILES:
         page = parsed(book, f'notebooks/{path.stem}')
         wanted, found = [], []
-        for cell in nbformat.read(path, 4).cells:
+        cells = nbformat.read(path, 4).cells
+        join_imports(cells)
+        for cell in cells:
             tags = cell.metadata.get('tags', [])
             if cell.cell_type == 'code':
                 wanted.append(
