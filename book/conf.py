@@ -152,10 +152,11 @@ def mark_names(app, pagename, templatename, context, doctree):
     context['body'] = re.sub(
         r'<td>.*?</td>',
         lambda cell: re.sub(
-            r'<code class="docutils.*?</code>',  # not a link's
-            lambda code: re.sub(r'(?<=\w[._])(?=\w)', '<wbr>', code[0]),
+            # Not of links, which are names of the package.
+            r'(?<!py-obj docutils literal notranslate">)'
+            r'<span class="pre">[^<]+',
+            lambda name: re.sub(r'(?<=\w[._])(?=\w)', '<wbr>', name[0]),
             cell[0],
-            flags=re.DOTALL,
         ),
         body,
         flags=re.DOTALL,
