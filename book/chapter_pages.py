@@ -59,6 +59,7 @@ def adapt_notebook(app, docname, source):
     notebook['metadata'] = {
         'language_info': {'name': 'python', 'pygments_lexer': 'ipython3'}
     }
+    join_imports(notebook['cells'])
     for cell in notebook['cells']:
         text = ''.join(cell['source'])
         if cell['cell_type'] == 'markdown':
@@ -75,6 +76,19 @@ def adapt_notebook(app, docname, source):
             fold(cell['metadata'], text)
         cell['source'] = text
     source[0] = json.dumps(notebook)
+
+
+def join_imports(cells):
+    """Join cells that only import: one bar is enough to unfold them."""
+    for i in reversed(range(1, len(cells))):
+        both = cells[i - 1 : i + 1]
+        sources = [''.join(cell['source']) for cell in both]
+        if all(
+            cell['cell_type'] == 'code' and only_imports(source)
+            for cell, source in zip(both, sources)
+        ):
+            both[0]['source'] = '\n'.join(map(without_marks, sources))
+            del cells[i]
 
 
 def fold(metadata, source=''):

@@ -47,6 +47,7 @@ numfig = True  # figures are numbered through the whole book
 
 nb_execution_mode = 'off'
 nb_merge_streams = True  # one box for the output of a cell
+highlight_language = 'none'  # what a page prints is no Python
 myst_enable_extensions = ['dollarmath']
 myst_heading_anchors = 3
 
@@ -140,6 +141,28 @@ def fix_roles(app, pagename, templatename, context, doctree):
     )
 
 
+def mark_names(app, pagename, templatename, context, doctree):
+    """Let options be whole in a line, and long names in tables break.
+
+    A line ends in '--batch-size' at no hyphen, and in a table after a dot or
+    an underscore of a name.
+    """
+    body = context.get('body', '')
+    body = body.replace('<span class="pre">-', '<span class="pre option">-')
+    context['body'] = re.sub(
+        r'<td>.*?</td>',
+        lambda cell: re.sub(
+            # Not of links, which are names of the package.
+            r'(?<!py-obj docutils literal notranslate">)'
+            r'<span class="pre">[^<]+',
+            lambda name: re.sub(r'(?<=\w[._])(?=\w)', '<wbr>', name[0]),
+            cell[0],
+        ),
+        body,
+        flags=re.DOTALL,
+    )
+
+
 def github_buttons(name):
     """Return the buttons for a repository on GitHub that the theme lacks."""
     colab = 'https://colab.research.google.com/github'
@@ -168,5 +191,6 @@ def add_github_buttons(app, pagename, templatename, context, doctree):
 def setup(app):
     """Connect what is too small for an extension."""
     app.connect('html-page-context', fix_roles)
+    app.connect('html-page-context', mark_names)
     # After the theme has made its buttons.
     app.connect('html-page-context', add_github_buttons, priority=900)

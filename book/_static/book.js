@@ -17,6 +17,17 @@ document.addEventListener('DOMContentLoaded', () => {
   }
 });
 
+/* What a cell prints in columns, a phone scrolls instead of breaking it. */
+document.addEventListener('DOMContentLoaded', () => {
+  for (const output of document.querySelectorAll('.cell_output pre')) {
+    const rows = output.textContent.match(/\S {2,}\S.* {2,}\S/g) ?? [];
+    if (rows.length > 1) {
+      output.classList.add('printed-table');
+      output.tabIndex = 0;
+    }
+  }
+});
+
 /* Paper is white: no pale words on it. */
 const paper = matchMedia('print');
 let themeOfScreen;

@@ -11,6 +11,7 @@ from book.chapter_pages import (
     CHAPTERS,
     adapt_notebook,
     adapt_page,
+    join_imports,
     keep_together,
     link_chapters,
     named,
@@ -141,6 +142,19 @@ def test_a_folded_cell_has_a_label_that_says_what_it_is(tags, label):
 )
 def test_a_label_names_what_the_code_below_it_defines(source, label):
     assert named(source) == label
+
+
+def test_two_cells_that_import_are_one_and_keep_what_they_import():
+    sources = ['%matplotlib inline\nimport a', '#| export\nimport b', 'x = 1']
+    cells = [
+        {'cell_type': 'code', 'source': source, 'metadata': {}}
+        for source in sources
+    ]
+    join_imports(cells)
+    assert [cell['source'] for cell in cells] == [
+        '%matplotlib inline\nimport a\nimport b',
+        'x = 1',
+    ]
 
 
 def test_the_site_for_students_has_no_solution():

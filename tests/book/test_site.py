@@ -23,7 +23,7 @@ from pybtex.database import parse_file
 
 import d2lmulti
 from book.api_page import PUBLIC
-from book.chapter_pages import named
+from book.chapter_pages import join_imports, named
 from book.front_page import chapter_lines
 from book.glossary_tips import WITHOUT_TIPS, parts_of
 from chapters import name_of, number_of
@@ -516,6 +516,35 @@ MARK = """() => {
 }"""
 
 
+@pytest.mark.parametrize('name', ['running', 'hetseq'])
+def test_on_a_phone_no_option_breaks_and_on_a_screen_no_table_is_cut(
+    browser, site, name
+):
+    with Visit(
+        browser, f'{site}/{name}.html', viewport={'width': 390, 'height': 740}
+    ) as visit:
+        assert not visit.page.evaluate(
+            """() => [...document.querySelectorAll('article code .pre')]
+            .filter(e => /^-/.test(e.textContent)
+              && e.getClientRects().length > 1).map(e => e.textContent)"""
+        )
+        visit.page.set_viewport_size({'width': 1280, 'height': 740})
+        assert not visit.page.evaluate(
+            """() => [...document.querySelectorAll('article table')]
+            .filter(e => e.offsetWidth > e.parentElement.clientWidth + 1)
+            .map(e => e.textContent.slice(0, 60))"""
+        )
+
+
+def test_a_phone_scrolls_what_is_printed_in_columns(browser, site):
+    address = f'{site}/notebooks/24_planner.html'
+    with Visit(
+        browser, address, viewport={'width': 390, 'height': 740}
+    ) as visit:
+        table = visit.page.locator('.cell_output pre', has_text='s/step').first
+        assert table.evaluate('e => e.scrollWidth > e.clientWidth')
+
+
 @pytest.mark.parametrize('theme', ['light', 'dark'])
 @each_sample
 def test_contrast_is_enough(browser, site, theme, name):
@@ -547,7 +576,9 @@ def test_solutions_checks_and_supporting_code_are_folded_and_nothing_else(
     for path in CHAPTER_FILES:
         page = parsed(book, f'notebooks/{path.stem}')
         wanted, found = [], []
-        for cell in nbformat.read(path, 4).cells:
+        cells = nbformat.read(path, 4).cells
+        join_imports(cells)
+        for cell in cells:
             tags = cell.metadata.get('tags', [])
             if cell.cell_type == 'code':
                 wanted.append(
