@@ -209,5 +209,5 @@ def times(scale, k, batch):
     power = round(np.log2(abs(scale) + 1e-300))
     if abs(power) > 4 and abs(scale / 2.0**power - 1) < 1e-3:
         return f', times 2 to the power of {power}: a scale of the loss?'
-    is_rounded = abs(scale - 1) < 16 * np.finfo('float32').eps
-    return '' if is_rounded else f' times {scale:.6g}'
+    words = f' times {scale:.6g}'
+    return '' if words == ' times 1' else words
