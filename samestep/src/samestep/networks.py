@@ -4,6 +4,7 @@ network and train it, as functions of named arrays.
 
 from . import Taken
 from . import same_step as compare
+from .trees import called
 
 
 def compare_networks(kind, step, reference, batches, low, update, how):
@@ -18,7 +19,7 @@ def compare_networks(kind, step, reference, batches, low, update, how):
                 return replicas
             if len(gradients[0]) != len(kind.trained):
                 raise ValueError(
-                    f'{function.__name__} returns {len(gradients[0])} '
+                    f'{called(function)} returns {len(gradients[0])} '
                     f'gradients of {len(kind.trained)} parameters: return '
                     f'those of {kind.trained}'
                 )
@@ -49,7 +50,7 @@ def the_one(built, function):
     it is one."""
     if len(built) != 1:
         raise ValueError(
-            f'{function.__name__} has called build() {len(built)} times: it '
+            f'{called(function)} has called build() {len(built)} times: it '
             'must call it once, and train what it returns'
         )
     return built[0]

@@ -15,8 +15,9 @@ from . import Taken
 from . import same_step as compare
 from .causes import cast
 from .measure import Measure
+from .questions import in_few
 from .torch_modules import Trace, place_of_error
-from .trees import Batch
+from .trees import Batch, called
 
 NUM_NEAR = 2  # starts, each number off by up to a rounding
 
@@ -38,7 +39,7 @@ def same_step(step, reference, model, batches, low=None, **how):
     `samestep.same_step` raises.
     """
     adapter = Adapter(model)
-    batches = [tuple(map(to_numpy, batch)) for batch in batches]
+    batches = [arguments_of(batch) for batch in batches]
     first = adapter.state_of(reference, batches[0]) if batches else {}
     comparison = compare(
         adapter.taken(step, traced=True),
@@ -49,9 +50,27 @@ def same_step(step, reference, model, batches, low=None, **how):
         update=adapter.update(reference, batches),
         **how,
     )
+    if comparison and adapter.norms and max(adapter.norms) <= 1:
+        comparison.notes.append(
+            'Clipping is not judged: no norm is above its limit. Take a '
+            'lower limit in both functions.'
+        )
     if {d.of for d in comparison.failures()} == {'gradient'}:
         comparison.notes.extend(adapter.places(reference, low, how))
     return comparison
+
+
+def arguments_of(batch):
+    """Return a minibatch as the arguments after the module, as arrays: a dict
+    is one. Raises TypeError if it is neither a dict nor a list of them."""
+    if isinstance(batch, dict):
+        batch = (batch,)
+    if not isinstance(batch, (list, tuple)):
+        raise TypeError(
+            f'a minibatch is a {type(batch).__name__}: give a list of '
+            'minibatches, each a tuple or a dict, such as [(X, y)] or [(ids,)]'
+        )
+    return tuple(map(to_numpy, batch))
 
 
 class Adapter:
@@ -60,6 +79,7 @@ class Adapter:
     def __init__(self, model):
         self.model = model
         self.kinds = {}  # of the numbers that an optimizer keeps
+        self.norms = []  # that were to be clipped, as parts of their limits
         self.last: tuple = ()  # what the step was given, and its Trace
 
     def arrays_of(self, model):
@@ -80,14 +100,22 @@ class Adapter:
             if traced:
                 self.last = arrays, batch, run.trace
             new = self.arrays_of(run.model)
+            seen = {**run.unused, **run.gradients}
             gradients = {
-                name: run.gradients.get(name, np.zeros_like(new[name]))
+                name: seen.get(name, np.zeros_like(new[name]))
                 for name, _ in run.model.named_parameters()
             }
             gradients.update(
                 (name, new[name]) for name in buffers_of(run.model)
             )
-            return Taken(gradients, {**new, **run.state})
+            others = [name for name in run.state if name not in arrays]
+            if others:
+                raise ValueError(
+                    f'the optimizer of {called(function)} keeps '
+                    f"{in_few(others)}, which the reference's does not: take "
+                    'the same optimizer in both'
+                )
+            return Taken(gradients, {**arrays, **new, **run.state})
 
         return step
 
@@ -134,7 +162,7 @@ class Adapter:
                 tensor.copy_(torch.as_tensor(np.array(arrays[name])))
         like = next(p for p in model.parameters() if p.is_floating_point())
         rows = [to_tensor(part, like) for part in batch]
-        run = Run(model, arrays, gradients, self.kinds)
+        run = Run(model, arrays, gradients, self.kinds, self.norms)
         trace = run.trace = Trace(model, rows) if traced else None
         with run.watched(), (
             trace.watched() if trace else contextlib.nullcontext()
@@ -142,7 +170,7 @@ class Adapter:
             function(model, *rows)
         if run.num_steps != 1:
             raise ValueError(
-                f'{function.__name__} has taken {run.num_steps} steps with an '
+                f'{called(function)} has taken {run.num_steps} steps with an '
                 'optimizer of torch.optim: it must take one'
             )
         return run
@@ -151,9 +179,11 @@ class Adapter:
 class Run:
     """One call: what was seen of its gradients and its optimizer."""
 
-    def __init__(self, model, arrays, given, kinds):
+    def __init__(self, model, arrays, given, kinds, norms):
         self.model, self.arrays, self.given = model, arrays, given
+        self.norms = norms
         self.kinds, self.state, self.gradients = kinds, {}, {}
+        self.unused: dict = {}  # gradients that the optimizer does not get
         self.num_steps = 0
         self.trace: Any = None  # of its modules
 
@@ -190,8 +220,14 @@ class Run:
 
         if closure is None:
             self.before(grads_of(params))
+            self.unused.update(
+                (name, to_numpy(param.grad))
+                for name, param in self.model.named_parameters()
+                if param.grad is not None and name not in self.gradients
+            )
         for param in params:
-            for key, kind in self.kinds.get(names.get(id(param)), {}).items():
+            own = type(optimizer), names.get(id(param))
+            for key, kind in self.kinds.get(own, {}).items():
                 array = self.arrays.get(f'{names[id(param)]}.{key}')
                 if array is not None:
                     new = from_array(array, kind, param)
@@ -208,7 +244,8 @@ class Run:
                 name = names[id(param)]
                 self.state[f'{name}.{key}'] = to_numpy(value)
                 if not hasattr(value, 'full_tensor'):
-                    kinds = self.kinds.setdefault(name, {})
+                    own = type(optimizer), name
+                    kinds = self.kinds.setdefault(own, {})
                     kinds.setdefault(key, value)
 
     @contextlib.contextmanager
@@ -227,7 +264,12 @@ class Run:
             def watch(tensors, *more, **others):
                 tensors = [tensors] if torch.is_tensor(tensors) else [*tensors]
                 self.before(grads_in(tensors))
-                return function(tensors, *more, **others)
+                found = function(tensors, *more, **others)
+                if function.__name__ == 'clip_grad_norm_':
+                    limit = float(others.get('max_norm', [*more, 0][0]))
+                    if 0 < limit < np.inf:
+                        self.norms.append(float(to_numpy(found)) / limit)
+                return found
 
             return watch
 
