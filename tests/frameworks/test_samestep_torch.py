@@ -240,3 +240,28 @@ def test_a_minibatch_may_be_a_dict():
     model, batches = case(7105)
     batches = [dict(zip('Xy', batch)) for batch in batches]
     assert same_step(of_dict, of_dict, model, batches)
+
+
+def plain(model, X, y):
+    """Take a step without any autocast."""
+    cross_entropy(model(X), y).backward()
+    OPTIMIZERS['sgd'](model.parameters()).step()
+
+
+def test_autocast_of_the_step_alone_is_noticed():
+    for seed in range(7110, 7116):
+        found = same_step(step('sgd', 2, None, True), plain, *case(seed))
+        assert found, (seed, found)
+    wrong = step('sgd', 2, None, True, scale(2))
+    found = same_step(wrong, plain, *case(7110), num_devices=2)
+    assert ', times the 2 devices' in str(found)
+    assert 'turns off' not in str(found)
+
+
+def test_a_reference_that_turns_autocast_off_is_told():
+    wrong = step('sgd', 2, None, True, scale(2))
+    off = step('sgd', 1, None, False)
+    found = same_step(wrong, off, *case(7120))
+    assert 'give as `low` the reference with autocast' in str(found)
+    low = step('sgd', 1, None, True)
+    assert '`low`' not in str(same_step(wrong, off, *case(7120), low=low))

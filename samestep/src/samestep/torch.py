@@ -28,9 +28,10 @@ def same_step(step, reference, model, batches, low=None, **how):
     Each gets a copy of `model` and one minibatch of tensors, makes its
     optimizer, and takes one step with it. `reference` does so on one device,
     in the dtype of the module that it gets. `step` may wrap or shard the
-    module: DistributedDataParallel, fully_shard, DTensors, autocast. For
-    autocast, `low` is the reference with it. The other arguments are those of
-    `samestep.same_step`, whose Comparison it returns.
+    module: DistributedDataParallel, fully_shard, DTensors, autocast. If the
+    step alone uses autocast, the reference under it is taken for `low`. The
+    other arguments are those of `samestep.same_step`, whose Comparison it
+    returns.
 
     A norm is seen before it clips if torch.nn.utils.clip_grad_norm_ takes it.
     Call it in every process of a distributed step; each judges its own.
@@ -41,6 +42,9 @@ def same_step(step, reference, model, batches, low=None, **how):
     adapter = Adapter(model)
     batches = [arguments_of(batch) for batch in batches]
     first = adapter.state_of(reference, batches[0]) if batches else {}
+    noticed = batches and low is None
+    if noticed:
+        low = adapter.under_autocast(step, reference, first, batches[0])
     comparison = compare(
         adapter.taken(step, traced=True),
         adapter.taken(reference),
@@ -50,6 +54,11 @@ def same_step(step, reference, model, batches, low=None, **how):
         update=adapter.update(reference, batches),
         **how,
     )
+    if not comparison and noticed and low and adapter.turns_off:
+        comparison.notes.append(
+            'The step uses autocast, which the reference turns off: give as '
+            '`low` the reference with autocast.'
+        )
     if comparison and adapter.norms and max(adapter.norms) <= 1:
         comparison.notes.append(
             'Clipping is not judged: no norm is above its limit. Take a '
@@ -80,6 +89,8 @@ class Adapter:
         self.model = model
         self.kinds = {}  # of the numbers that an optimizer keeps
         self.norms = []  # that were to be clipped, as parts of their limits
+        self.autocast: tuple = ()  # that of the reference
+        self.turns_off = False  # the reference
         self.last: tuple = ()  # what the step was given, and its Trace
 
     def arrays_of(self, model):
@@ -90,7 +101,24 @@ class Adapter:
         """Return what an optimizer keeps, before it has taken a step."""
         arrays = self.arrays_of(self.model)
         run = self.run(reference, arrays, batch)
+        self.autocast, self.turns_off = run.autocast, run.turns_off
         return {name: 0 * to_numpy(a) for name, a in run.state.items()}
+
+    def under_autocast(self, step, reference, state, batch):
+        """Return the reference under the autocast of the step, if the step
+        alone has one, or None."""
+        import torch
+
+        arrays = {**self.arrays_of(self.model), **state}
+        how = self.run(step, arrays, batch).autocast
+        if not how or self.autocast:
+            return None
+
+        def low(*given):
+            with torch.autocast(*how):
+                reference(*given)
+
+        return low
 
     def taken(self, function, traced=False):
         """Return a function of (arrays, X, y) that returns Taken."""
@@ -185,6 +213,8 @@ class Run:
         self.kinds, self.state, self.gradients = kinds, {}, {}
         self.unused: dict = {}  # gradients that the optimizer does not get
         self.num_steps = 0
+        self.autocast: tuple = ()  # the device and the dtype, if there is one
+        self.turns_off = False  # autocast, somewhere
         self.trace: Any = None  # of its modules
 
     def names(self):
@@ -250,7 +280,7 @@ class Run:
 
     @contextlib.contextmanager
     def watched(self):
-        """See clipping and the steps of all optimizers."""
+        """See clipping, autocast and the steps of all optimizers."""
         import torch
         from torch.nn.utils import clip_grad
         from torch.optim import optimizer
@@ -273,6 +303,16 @@ class Run:
 
             return watch
 
+        def entering(enter):
+            def watch(autocast):
+                if autocast._enabled:
+                    self.autocast = autocast.device, autocast.fast_dtype
+                else:
+                    self.turns_off = True
+                return enter(autocast)
+
+            return watch
+
         patches = [
             (place, name, grads_in)
             for names, grads_in in (
@@ -284,11 +324,14 @@ class Run:
             if hasattr(place, name)
         ]
         old = [getattr(place, name) for place, name, _ in patches]
+        enter = torch.autocast.__enter__
         try:
             for (place, name, grads_in), function in zip(patches, old):
                 setattr(place, name, watching(function, grads_in))
+            torch.autocast.__enter__ = entering(enter)
             yield
         finally:
+            torch.autocast.__enter__ = enter
             for (place, name, _), function in zip(patches, old):
                 setattr(place, name, function)
             for handle in handles:
