@@ -186,9 +186,13 @@ BUGS = {
         on_rows([*range(61), 0, 1, 2], 64),
         '0 to 2 1.91 times, 3 to 60 0.953 times',
     ),
-    'one of the three reads': (
+    'one of the three reads, row by row in turn': (
         on_rows(range(0, 61, 3), 21),
-        'one in 3 of 0 to 60 2.9 times, one in 3 of 1 to 58 never',
+        'The move is that of shard 0 alone.',
+    ),
+    'one of the three reads twice, row by row in turn': (
+        on_rows([*range(61), *range(0, 61, 3)], 61),
+        'one in 3 of 0 to 60 twice, one in 3 of 1 to 58 once',
     ),
     'labels of the next row': (
         lambda params, X, y: reference(params, X, np.roll(y, 1)),

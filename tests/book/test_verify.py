@@ -35,12 +35,17 @@ BUGS = {
     ),
     'no exchange': (
         'gluon.py',
-        [("{'learning_rate': 0.1})", "{'learning_rate': 0.1}, kvstore=None)")],
+        [
+            (
+                "{'learning_rate': 0.1}\n",
+                "{'learning_rate': 0.1}, kvstore=None\n",
+            )
+        ],
         'The move is that of shard 0 alone',
     ),
     'divided by the shard': (
         'gluon.py',
-        [('trainer.step(len(X))', 'trainer.step(len(X_shards[0]))')],
+        [('trainer.step(len(X))', 'trainer.step(len(X) / len(devices))')],
         'off by',
     ),
 }
@@ -79,9 +84,13 @@ def test_the_recipe_for_jax(tmp_path):
     assert JAX.why_missing() is None
     python = (str(JAX.python),)
     assert run_recipe(tmp_path, 'jax_steps.py', (), python) == f'{FINE}\n'
-    bug = [("return jax.lax.psum(gradients, 'devices')", 'return gradients')]
-    found = run_recipe(tmp_path, 'jax_steps.py', bug, python)
-    assert 'shard 0 alone' in found
+    for *bug, cause in (
+        ("jax.lax.psum(gradients, 'devices')", 'gradients', 'shard 0 alone'),
+        ('g / len(X), total', '2 * g / len(X), total', 'gradient of all 4'),
+        ('update(params, gradients))', 'params)', 'update of all 4'),
+    ):
+        found = run_recipe(tmp_path, 'jax_steps.py', [bug], python)
+        assert FINE not in found and cause in found
 
 
 TRAINERS = {

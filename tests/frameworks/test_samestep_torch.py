@@ -173,3 +173,95 @@ def test_afterwards_pytorch_is_as_before():
     before = seen()
     assert same_step(step('sgd', 2), step('sgd'), *case(7000))
     assert seen() == before
+
+
+def test_parameters_that_an_optimizer_does_not_get_are_named():
+    def forgets(model, X, y):
+        optimizer = torch.optim.SGD(model[3].parameters(), 0.1, 0.9)
+        cross_entropy(model(X), y).backward()
+        optimizer.step()
+
+    def right(model, X, y):
+        optimizer = torch.optim.SGD(model.parameters(), 0.1, 0.9)
+        cross_entropy(model(X), y).backward()
+        optimizer.step()
+
+    found = same_step(forgets, right, *case(7100))
+    failures = found.failures()
+    assert {d.of for d in failures} == {'update'}
+    assert {d.name for d in failures if 'momentum' not in d.name} == {
+        '0.weight',
+        '0.bias',
+        '2.weight',
+        '2.bias',
+    }
+    assert {d.cause for d in failures} == {'It has not moved.'}
+
+
+def test_another_optimizer_is_refused():
+    with pytest.raises(ValueError, match='optimizer of train keeps 0.weight'):
+        same_step(step('adamw'), step('sgd'), *case(7101))
+
+
+def test_clipping_that_no_norm_reaches_is_not_judged():
+    never, clips = step('adamw', 2, 1e6), step('adamw', 2, 0.1)
+    said = 'Clipping is not judged: no norm is above its limit.'
+    assert said in str(same_step(never, never, *case(7102)))
+    assert said not in str(same_step(clips, clips, *case(7102)))
+
+
+@pytest.mark.parametrize('parts', [2, 3])
+def test_a_factor_is_named_where_numbers_are_rounded(parts):
+    """In bfloat16 a factor is known to few digits."""
+
+    def summed(model, X, y):
+        step('sgd', parts, None, True, scale(parts))(model, X, y)
+
+    right = step('sgd', 1, None)
+    found = same_step(
+        *(summed, right, *case(7103)),
+        low=step('sgd', 1, None, True),
+        num_devices=parts,
+    )
+    names = {d.cause for d in found.failures()}
+    assert any(f', times the {parts} devices' in cause for cause in names)
+
+
+@pytest.mark.parametrize('batches', [torch.zeros(2, 3, 20), torch.zeros(2, 3)])
+def test_a_minibatch_is_a_tuple_or_a_dict(batches):
+    with pytest.raises(TypeError, match=r'such as \[\(X, y\)\]'):
+        same_step(step('sgd'), step('sgd'), case(7104)[0], batches)
+
+
+def test_a_minibatch_may_be_a_dict():
+    def of_dict(model, batch):
+        step('sgd')(model, batch['X'], batch['y'])
+
+    model, batches = case(7105)
+    batches = [dict(zip('Xy', batch)) for batch in batches]
+    assert same_step(of_dict, of_dict, model, batches)
+
+
+def plain(model, X, y):
+    """Take a step without any autocast."""
+    cross_entropy(model(X), y).backward()
+    OPTIMIZERS['sgd'](model.parameters()).step()
+
+
+def test_autocast_of_the_step_alone_is_noticed():
+    for seed in range(7110, 7116):
+        found = same_step(step('sgd', 2, None, True), plain, *case(seed))
+        assert found, (seed, found)
+    wrong = step('sgd', 2, None, True, scale(2))
+    found = same_step(wrong, plain, *case(7110), num_devices=2)
+    assert ', times the 2 devices' in str(found)
+    assert 'turns off' not in str(found)
+
+
+def test_a_reference_that_turns_autocast_off_is_told():
+    wrong = step('sgd', 2, None, True, scale(2))
+    off = step('sgd', 1, None, False)
+    found = same_step(wrong, off, *case(7120))
+    assert 'give as `low` the reference with autocast' in str(found)
+    low = step('sgd', 1, None, True)
+    assert '`low`' not in str(same_step(wrong, off, *case(7120), low=low))

@@ -20,7 +20,8 @@ RECIPES = {
     'no_sync.py': (TORCHRUN, 2),
     'fsdp.py': (TORCHRUN, 2),
     'tensor_parallel.py': (TORCHRUN, 2),
-    'tf_steps.py': ((sys.executable,), 1),
+    'mirrored.py': ((sys.executable,), 1),
+    'fit.py': ((sys.executable,), 1),
 }
 BUGS = {
     'each part is a mean': (
@@ -64,14 +65,25 @@ BUGS = {
         'off by',
     ),
     'the sum of means': (
-        'tf_steps.py',
+        'mirrored.py',
+        [('X[i::2], y[i::2], len(X))', 'X[i::2], y[i::2], len(X) / 2)')],
+        'gradient of all 4 arrays: off by',
+    ),
+    'nothing is summed': (
+        'mirrored.py',
         [
             (
-                'sum_of_losses(params, X_shard, y_shard) / len(X)',
-                'sum_of_losses(params, X_shard, y_shard) / len(X_shard)',
+                'apply_gradients(zip(gradients, model.trainable_variables))',
+                'apply_gradients(zip(gradients, model.trainable_variables), '
+                'skip_gradients_aggregation=True)',
             )
         ],
-        "the mean of the shards' own, times the 2 devices",
+        'update of',
+    ),
+    'the mean of means of unequal shards': (
+        'fit.py',
+        [('batches[1:]', 'batches[:1]')],
+        "The move is the mean of the shards' own.",
     ),
 }
 

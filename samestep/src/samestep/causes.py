@@ -102,12 +102,13 @@ def moves_of(reference, starts, batches, n, gradients, k, sample):
 
 def splits_of(rows, k):
     """Return the ways to split rows into k shards, the longer ones first or
-    last; none if there would be one shard."""
+    last, or every k-th row each; none if there would be one shard."""
     longer_first = np.array_split(rows, k)
     longer_last = [part[::-1] for part in np.array_split(rows[::-1], k)][::-1]
+    strided = [rows[i::k] for i in range(k)]
     splits = [
         [shard for shard in split if len(shard)]
-        for split in (longer_first, longer_last)
+        for split in (longer_first, longer_last, strided)
     ]
     return [split for split in splits if len(split) > 1]
 
@@ -127,9 +128,12 @@ def likely_cause(move, moves, bound, k, batch, start=None):
         differs = known is right or abs(known - right).max() > 4 * max(
             bound, rest
         )
-        if differs and rest <= max(bound, abs(move).max() / 1e4):
-            words = f'The move is {what}{times(scale, k, batch)}.'
-            return words.replace('?.', '?')
+        limit = bound * max(1, abs(scale))  # rounding is scaled, too
+        if differs and rest <= max(limit, abs(move).max() / 1e4):
+            near = bound / max(abs(known).max(), 1e-300)
+            alike = known is not right and abs(scale - 1) <= near
+            how = '' if alike else times(scale, k, batch, near)
+            return f'The move is {what}{how}.'.replace('?.', '?')
     if distance(np.sort(move, None), np.sort(right, None)) <= bound:
         return 'The move has the right numbers in another order.'
     off = move - right
@@ -177,8 +181,9 @@ def bits_of(off, moves, bound):
     return -np.log2(worst)
 
 
-def times(scale, k, batch):
-    """Return a factor in words, for a minibatch on k devices."""
+def times(scale, k, batch, near=0):
+    """Return a factor in words, for a minibatch on k devices. `near`: how far
+    rounding may move a factor of 1."""
     n = batch.rows
     shard, root = -(-n // k), np.sqrt(k)  # the longest shard
     for factor, words in (
@@ -197,7 +202,10 @@ def times(scale, k, batch):
         (n / shard, f', times {n} / {shard}: divided by a shard of rows?'),
         (n / shard / k, f', times {n} / {shard * k}: padding counted?'),
     ):
-        if abs(factor - 1) > 1e-3 > 10 * abs(scale - factor):
+        slack = near * max(1, abs(factor))
+        if slack > min(abs(factor - 1), abs(factor)) / 4:
+            slack = 0  # so near to others that it would fit by chance
+        if abs(factor - 1) > 1e-3 and abs(scale - factor) < max(1e-4, slack):
             return words
     for right, due in batch.counts().items():
         for wrong, taken in batch.counts().items():
@@ -207,7 +215,8 @@ def times(scale, k, batch):
                     f'the {right} are due?'
                 )
     power = round(np.log2(abs(scale) + 1e-300))
-    if abs(power) > 4 and abs(scale / 2.0**power - 1) < 1e-3:
+    slack = max(1e-3, min(near, 0.1))
+    if abs(power) > 4 and abs(scale / 2.0**power - 1) < slack:
         return f', times 2 to the power of {power}: a scale of the loss?'
-    is_rounded = abs(scale - 1) < 16 * np.finfo('float32').eps
-    return '' if is_rounded else f' times {scale:.6g}'
+    words = f' times {scale:.6g}'
+    return '' if words == ' times 1' else words

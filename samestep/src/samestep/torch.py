@@ -15,8 +15,9 @@ from . import Taken
 from . import same_step as compare
 from .causes import cast
 from .measure import Measure
+from .questions import in_few
 from .torch_modules import Trace, place_of_error
-from .trees import Batch
+from .trees import Batch, called
 
 NUM_NEAR = 2  # starts, each number off by up to a rounding
 
@@ -27,9 +28,10 @@ def same_step(step, reference, model, batches, low=None, **how):
     Each gets a copy of `model` and one minibatch of tensors, makes its
     optimizer, and takes one step with it. `reference` does so on one device,
     in the dtype of the module that it gets. `step` may wrap or shard the
-    module: DistributedDataParallel, fully_shard, DTensors, autocast. For
-    autocast, `low` is the reference with it. The other arguments are those of
-    `samestep.same_step`, whose Comparison it returns.
+    module: DistributedDataParallel, fully_shard, DTensors, autocast. If the
+    step alone uses autocast, the reference under it is taken for `low`. The
+    other arguments are those of `samestep.same_step`, whose Comparison it
+    returns.
 
     A norm is seen before it clips if torch.nn.utils.clip_grad_norm_ takes it.
     Call it in every process of a distributed step; each judges its own.
@@ -38,8 +40,11 @@ def same_step(step, reference, model, batches, low=None, **how):
     `samestep.same_step` raises.
     """
     adapter = Adapter(model)
-    batches = [tuple(map(to_numpy, batch)) for batch in batches]
+    batches = [arguments_of(batch) for batch in batches]
     first = adapter.state_of(reference, batches[0]) if batches else {}
+    noticed = batches and low is None
+    if noticed:
+        low = adapter.under_autocast(step, reference, first, batches[0])
     comparison = compare(
         adapter.taken(step, traced=True),
         adapter.taken(reference),
@@ -49,9 +54,32 @@ def same_step(step, reference, model, batches, low=None, **how):
         update=adapter.update(reference, batches),
         **how,
     )
+    if not comparison and noticed and low and adapter.turns_off:
+        comparison.notes.append(
+            'The step uses autocast, which the reference turns off: give as '
+            '`low` the reference with autocast.'
+        )
+    if comparison and adapter.norms and max(adapter.norms) <= 1:
+        comparison.notes.append(
+            'Clipping is not judged: no norm is above its limit. Take a '
+            'lower limit in both functions.'
+        )
     if {d.of for d in comparison.failures()} == {'gradient'}:
         comparison.notes.extend(adapter.places(reference, low, how))
     return comparison
+
+
+def arguments_of(batch):
+    """Return a minibatch as the arguments after the module, as arrays: a dict
+    is one. Raises TypeError if it is neither a dict nor a list of them."""
+    if isinstance(batch, dict):
+        batch = (batch,)
+    if not isinstance(batch, (list, tuple)):
+        raise TypeError(
+            f'a minibatch is a {type(batch).__name__}: give a list of '
+            'minibatches, each a tuple or a dict, such as [(X, y)] or [(ids,)]'
+        )
+    return tuple(map(to_numpy, batch))
 
 
 class Adapter:
@@ -60,6 +88,9 @@ class Adapter:
     def __init__(self, model):
         self.model = model
         self.kinds = {}  # of the numbers that an optimizer keeps
+        self.norms = []  # that were to be clipped, as parts of their limits
+        self.autocast: tuple = ()  # that of the reference
+        self.turns_off = False  # the reference
         self.last: tuple = ()  # what the step was given, and its Trace
 
     def arrays_of(self, model):
@@ -70,7 +101,24 @@ class Adapter:
         """Return what an optimizer keeps, before it has taken a step."""
         arrays = self.arrays_of(self.model)
         run = self.run(reference, arrays, batch)
+        self.autocast, self.turns_off = run.autocast, run.turns_off
         return {name: 0 * to_numpy(a) for name, a in run.state.items()}
+
+    def under_autocast(self, step, reference, state, batch):
+        """Return the reference under the autocast of the step, if the step
+        alone has one, or None."""
+        import torch
+
+        arrays = {**self.arrays_of(self.model), **state}
+        how = self.run(step, arrays, batch).autocast
+        if not how or self.autocast:
+            return None
+
+        def low(*given):
+            with torch.autocast(*how):
+                reference(*given)
+
+        return low
 
     def taken(self, function, traced=False):
         """Return a function of (arrays, X, y) that returns Taken."""
@@ -80,14 +128,22 @@ class Adapter:
             if traced:
                 self.last = arrays, batch, run.trace
             new = self.arrays_of(run.model)
+            seen = {**run.unused, **run.gradients}
             gradients = {
-                name: run.gradients.get(name, np.zeros_like(new[name]))
+                name: seen.get(name, np.zeros_like(new[name]))
                 for name, _ in run.model.named_parameters()
             }
             gradients.update(
                 (name, new[name]) for name in buffers_of(run.model)
             )
-            return Taken(gradients, {**new, **run.state})
+            others = [name for name in run.state if name not in arrays]
+            if others:
+                raise ValueError(
+                    f'the optimizer of {called(function)} keeps '
+                    f"{in_few(others)}, which the reference's does not: take "
+                    'the same optimizer in both'
+                )
+            return Taken(gradients, {**arrays, **new, **run.state})
 
         return step
 
@@ -134,7 +190,7 @@ class Adapter:
                 tensor.copy_(torch.as_tensor(np.array(arrays[name])))
         like = next(p for p in model.parameters() if p.is_floating_point())
         rows = [to_tensor(part, like) for part in batch]
-        run = Run(model, arrays, gradients, self.kinds)
+        run = Run(model, arrays, gradients, self.kinds, self.norms)
         trace = run.trace = Trace(model, rows) if traced else None
         with run.watched(), (
             trace.watched() if trace else contextlib.nullcontext()
@@ -142,7 +198,7 @@ class Adapter:
             function(model, *rows)
         if run.num_steps != 1:
             raise ValueError(
-                f'{function.__name__} has taken {run.num_steps} steps with an '
+                f'{called(function)} has taken {run.num_steps} steps with an '
                 'optimizer of torch.optim: it must take one'
             )
         return run
@@ -151,10 +207,14 @@ class Adapter:
 class Run:
     """One call: what was seen of its gradients and its optimizer."""
 
-    def __init__(self, model, arrays, given, kinds):
+    def __init__(self, model, arrays, given, kinds, norms):
         self.model, self.arrays, self.given = model, arrays, given
+        self.norms = norms
         self.kinds, self.state, self.gradients = kinds, {}, {}
+        self.unused: dict = {}  # gradients that the optimizer does not get
         self.num_steps = 0
+        self.autocast: tuple = ()  # the device and the dtype, if there is one
+        self.turns_off = False  # autocast, somewhere
         self.trace: Any = None  # of its modules
 
     def names(self):
@@ -190,8 +250,14 @@ class Run:
 
         if closure is None:
             self.before(grads_of(params))
+            self.unused.update(
+                (name, to_numpy(param.grad))
+                for name, param in self.model.named_parameters()
+                if param.grad is not None and name not in self.gradients
+            )
         for param in params:
-            for key, kind in self.kinds.get(names.get(id(param)), {}).items():
+            own = type(optimizer), names.get(id(param))
+            for key, kind in self.kinds.get(own, {}).items():
                 array = self.arrays.get(f'{names[id(param)]}.{key}')
                 if array is not None:
                     new = from_array(array, kind, param)
@@ -208,12 +274,13 @@ class Run:
                 name = names[id(param)]
                 self.state[f'{name}.{key}'] = to_numpy(value)
                 if not hasattr(value, 'full_tensor'):
-                    kinds = self.kinds.setdefault(name, {})
+                    own = type(optimizer), name
+                    kinds = self.kinds.setdefault(own, {})
                     kinds.setdefault(key, value)
 
     @contextlib.contextmanager
     def watched(self):
-        """See clipping and the steps of all optimizers."""
+        """See clipping, autocast and the steps of all optimizers."""
         import torch
         from torch.nn.utils import clip_grad
         from torch.optim import optimizer
@@ -227,7 +294,22 @@ class Run:
             def watch(tensors, *more, **others):
                 tensors = [tensors] if torch.is_tensor(tensors) else [*tensors]
                 self.before(grads_in(tensors))
-                return function(tensors, *more, **others)
+                found = function(tensors, *more, **others)
+                if function.__name__ == 'clip_grad_norm_':
+                    limit = float(others.get('max_norm', [*more, 0][0]))
+                    if 0 < limit < np.inf:
+                        self.norms.append(float(to_numpy(found)) / limit)
+                return found
+
+            return watch
+
+        def entering(enter):
+            def watch(autocast):
+                if autocast._enabled:
+                    self.autocast = autocast.device, autocast.fast_dtype
+                else:
+                    self.turns_off = True
+                return enter(autocast)
 
             return watch
 
@@ -242,11 +324,14 @@ class Run:
             if hasattr(place, name)
         ]
         old = [getattr(place, name) for place, name, _ in patches]
+        enter = torch.autocast.__enter__
         try:
             for (place, name, grads_in), function in zip(patches, old):
                 setattr(place, name, watching(function, grads_in))
+            torch.autocast.__enter__ = entering(enter)
             yield
         finally:
+            torch.autocast.__enter__ = enter
             for (place, name, _), function in zip(patches, old):
                 setattr(place, name, function)
             for handle in handles:

@@ -97,6 +97,11 @@ def said_together(wrong, names):
     return f'{", ".join(some[:6])}{more}'
 
 
+def called(function):
+    """Return the name of a function, also of a partial one."""
+    return getattr(function, '__name__', f'{function}')
+
+
 class Batch:
     """A minibatch as a list of arrays with a row for each example."""
 
