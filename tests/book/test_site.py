@@ -86,6 +86,7 @@ def site(book):
 TOO_WIDE = """() => [...document.querySelectorAll(
     '.cell_output pre, .cell_output table, article p, article li')]
   .filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1
+          && !(e.matches('.printed-table') && innerWidth <= 576)
           && !e.querySelector('img') && !e.querySelector('mjx-container'))
   .map(e => e.textContent.slice(0, 60))"""
 
