@@ -1,11 +1,15 @@
 """Where to look: an array's wrong move, beside those of known bugs."""
 
 import contextlib
+import re
 
 import numpy as np
 
 MOST_ARRAYS = 64  # the reference is called once for each
 MOST_NUMBERS = 2**13  # of an array, in which causes are looked for
+# Counts and places of a sample say nothing of the array.
+SOME = re.compile(r'Wrong are \d+ of \d+ numbers, the first at \(.*?\)\.')
+FEW = 'Wrong are only some of its numbers.'
 
 
 def cast(arrays, dtype):
@@ -41,12 +45,16 @@ class Sample:
             for a, some in zip(arrays, self.places)
         ]
 
+    def said(self, cause, j):
+        """Return what is true of all of array `j` in the cause of its wrong
+        move."""
+        return cause if self.places[j] is None else SOME.sub(FEW, cause)
+
 
 def distance(found, right):
     """Return the largest difference of two arrays, in float64."""
-    return float(
-        abs(found.astype('float64') - right.astype('float64')).max(initial=0)
-    )
+    off = abs(np.subtract(found, right, dtype='float64'))
+    return float(off.max(initial=0))
 
 
 def moves_of(reference, starts, batches, n, gradients, k, sample):

@@ -5,21 +5,19 @@ import re
 
 import numpy as np
 
-from .causes import Sample, cast, likely_cause, moves_of
+from .causes import Sample, likely_cause, moves_of
 from .comparison import Comparison
 from .examples import MOST_EXAMPLES, example_counts
 from .joint import numbers_cause, starts_cause
 
-# Counts and places of a sample say nothing of the array.
-SOME = re.compile(r'Wrong are \d+ of \d+ numbers, the first at \(.*?\)\.')
-FEW = 'Wrong are only some of its numbers.'
 
-
-def explain(comparison, replicas, reference, starts, batches, gradients, k):
-    """Return the comparison with likely causes. `starts`: the right arrays
-    before each step; the last is the wrong one."""
+def explain(
+    comparison, replicas, exact, reference, starts, batches, gradients, k
+):
+    """Return the comparison with likely causes. `exact`: what the reference
+    makes of the last step, the wrong one. `starts`: the right arrays before
+    each step."""
     n = len(starts) - 1
-    exact = cast(reference(starts[n], batches[n].cast('float64')), 'float64')
     sample = Sample(replicas, exact)
     moves = moves_of(reference, starts, batches, n, gradients, k, sample)
     right = moves[0][1]
@@ -50,9 +48,10 @@ def explain(comparison, replicas, reference, starts, batches, gradients, k):
             batch = (reference, starts[n], batches[n], gradients, k, sample)
             found = fill(found, replicas, moves[0][1], *batch)
     labels = [d.name for d in found if d.replica == found[0].replica]
-    found = [d._replace(cause=with_names(d.cause, labels)) for d in found]
-    if sample:
-        found = [d._replace(cause=SOME.sub(FEW, d.cause)) for d in found]
+    found = [
+        d._replace(cause=with_names(sample.said(d.cause, d.array), labels))
+        for d in found
+    ]
     return Comparison(found, comparison.growth, comparison.notes)
 
 

@@ -1,5 +1,6 @@
 """What a user gives, as functions of lists of arrays."""
 
+import itertools
 from typing import Any, NamedTuple
 
 from .trees import (
@@ -99,5 +100,6 @@ class Functions:
             own = [*named_arrays(result)]
             same = {*own} == {*self.names}
             self.result_names = self.names if same else own
-            self._form = self._params if same else result
+            blank = rebuild(result, itertools.repeat(0))  # without arrays
+            self._form = self._params if same else blank
         return replicas_in(result, self.result_names, 'the reference')[0]

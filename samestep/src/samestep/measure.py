@@ -33,6 +33,7 @@ class Measure(NamedTuple):
                 max(spread, distance(found, exact))
                 for spread, found, exact in zip(spreads, other, right)
             ]
+            del other  # before the next is computed
         return spreads
 
     @property

@@ -7,7 +7,7 @@ from .comparison import Comparison, Difference
 from .explain import explain, with_names
 from .measure import check_reference, check_shapes, check_that_it_moves
 from .trees import labels_of
-from .updates import pushed, update_causes, update_spreads
+from .updates import pushed, right_update, update_causes, update_spreads
 
 LOST = (
     'Only new arrays were compared: what clipping or the optimizer hides of '
@@ -77,8 +77,8 @@ def compare_results(given, batches, how, gradients, num_devices):
             comparison.notes.extend(adam_notes(exact, moved, spreads, how))
         if not comparison:
             return explain(
-                *(comparison, found[n], given.reference, starts, batches),
-                *(gradients, num_devices),
+                *(comparison, found[n], exact, given.reference, starts),
+                *(batches, gradients, num_devices),
             )
     check_that_it_moves(moves)
     return comparison
@@ -123,12 +123,14 @@ def in_few(names):
 def ask_both(given, batches, how, num_devices):
     """Return the Comparison of the gradients, or of the update made of them.
 
-    Each step is judged from where the step before has really ended.
+    Each step is judged from where the step before has really ended. Models
+    may be large: arrays in float64 are made where they are needed.
     """
     arrays, moves = cast(given.start, how.dtype), False
     for n, batch in enumerate(batches):
-        start = cast(arrays, 'float64')
-        grads = cast(given.reference(start, batch.cast('float64')), 'float64')
+        exact = cast(arrays, 'float64'), batch.cast('float64')
+        grads = cast(given.reference(*exact), 'float64')
+        del exact
         check_reference(grads, n)
         lows = (
             check_reference(
@@ -147,17 +149,20 @@ def ask_both(given, batches, how, num_devices):
                 differences(n, found, grads, bounds, given.labels, 'gradient')
             )
             if not comparison:
-                starts = [start] * (n + 1)
+                starts = [cast(arrays, 'float64')] * (n + 1)
                 return explain(
-                    *(comparison, found, given.reference, starts, batches),
-                    *(True, num_devices),
+                    *(comparison, found, grads, given.reference, starts),
+                    *(batches, True, num_devices),
                 )
+            del found
+            grads = None
         after = [cast(new, how.dtype) for _, new in taken]
-        check_shapes(after, start)
+        taken = [own for own, _ in taken]
+        check_shapes(after, arrays)
         low_step = given.low_step(arrays, batch.cast(how.dtype))
         comparison, moved = judge_updates(
-            *(given, how, n, batch, start, grads, bounds),
-            *([own for own, _ in taken], after, low_step, num_devices),
+            *(given, how, n, batch, arrays, grads, bounds),
+            *(taken, after, low_step, num_devices),
         )
         moves |= moved
         if not comparison:
@@ -168,7 +173,7 @@ def ask_both(given, batches, how, num_devices):
 
 
 def judge_updates(
-    given, how, n, batch, start, grads, bounds, taken, after, low_step, k
+    given, how, n, batch, arrays, grads, bounds, taken, after, low_step, k
 ):
     """Return the Comparison of the new arrays with what the update makes of
     the gradients; and whether they move further than rounding hides."""
@@ -176,26 +181,26 @@ def judge_updates(
     names = labels_of(given.names)
     for i, (own, new) in enumerate(zip(taken, after)):
         seen = own is not None
-        own = grads if own is None else cast(own, 'float64')
-        right = cast(given.update(start, own), 'float64')
+        own = grads if own is None else own
+        right = right_update(given, arrays, own)
         check_reference(right, n)
-        spreads = update_spreads(given, how, start, own, right, low_step)
+        spreads = update_spreads(given, how, arrays, own, right, low_step)
         limits = [how.factor * spread for spread in spreads]
-        moved = [distance(a, s) for a, s in zip(right, start)]
+        moved = [distance(a, s) for a, s in zip(right, arrays)]
         moves |= any(m > limit for m, limit in zip(moved, limits))
         if seen:
             own_differences = differences(
                 n, [new], right, limits, names, 'update'
             )
         else:
-            far = pushed(given, start, grads, bounds, right)
+            far = pushed(given, arrays, grads, bounds, right)
             own_differences = [
                 at_worst(n, j, new[j], right[j], limits[j] + far[j], names[j])
                 for j in range(len(new))
             ]
         if seen and not all(d.error <= d.bound for d in own_differences):
             causes = update_causes(
-                given, start, own, batch, new, right, limits, k
+                given, arrays, own, batch, new, right, limits, k
             )
             own_differences = [
                 d._replace(cause=with_names(cause, names))

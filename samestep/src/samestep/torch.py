@@ -95,14 +95,16 @@ class Adapter:
 
     def arrays_of(self, model):
         """Return parameters that train, and floating-point buffers."""
-        return {n: to_numpy(t) for n, t in tensors_of(model).items()}
+        return {
+            n: to_numpy(t, copy=False) for n, t in tensors_of(model).items()
+        }
 
     def state_of(self, reference, batch):
         """Return what an optimizer keeps, before it has taken a step."""
         arrays = self.arrays_of(self.model)
         run = self.run(reference, arrays, batch)
         self.autocast, self.turns_off = run.autocast, run.turns_off
-        return {name: 0 * to_numpy(a) for name, a in run.state.items()}
+        return {name: np.zeros_like(a) for name, a in run.state.items()}
 
     def under_autocast(self, step, reference, state, batch):
         """Return the reference under the autocast of the step, if the step
@@ -169,10 +171,14 @@ class Adapter:
             rows = Batch(batch).cast(dtype).parts()
             return self.run(function, own, rows, traced=True).trace
 
+        def near(seed):
+            return measure.nearby(values, seed)
+
         values = [*arrays.values()]
-        near = [values, *(measure.nearby(values, n) for n in range(NUM_NEAR))]
         right = trace(reference, 'float64', values)
-        lows = [trace(low or reference, measure.dtype, own) for own in near]
+        lows = [trace(low or reference, measure.dtype, values)]
+        for seed in range(NUM_NEAR):
+            lows.append(trace(low or reference, measure.dtype, near(seed)))
         words = place_of_error(found, right, lows, measure)
         return [words] if words else []
 
@@ -228,9 +234,11 @@ class Run:
             if param.grad is None or name in self.gradients:
                 continue
             if id(param.grad) in own:
-                if self.given is not None:
+                if self.given is None:
+                    self.gradients[name] = to_numpy(param.grad)
+                else:
+                    self.gradients[name] = self.given[name]
                     set_tensor(param.grad, self.given[name])
-                self.gradients[name] = to_numpy(param.grad)
 
     def before_step(self, optimizer, given, named):
         """See what an optimizer gets; give it the state of the arrays. Return
@@ -272,11 +280,12 @@ class Run:
                 if value is None:
                     continue
                 name = names[id(param)]
-                self.state[f'{name}.{key}'] = to_numpy(value)
+                self.state[f'{name}.{key}'] = to_numpy(value, copy=False)
                 if not hasattr(value, 'full_tensor'):
                     own = type(optimizer), name
                     kinds = self.kinds.setdefault(own, {})
-                    kinds.setdefault(key, value)
+                    like = getattr(value, 'shape', ()) == param.shape
+                    kinds.setdefault(key, value.to('meta') if like else value)
 
     @contextlib.contextmanager
     def watched(self):
@@ -357,21 +366,22 @@ def buffers_of(model):
     }
 
 
-def to_numpy(value):
-    """Return a tensor, or the tensors in dicts and lists, as arrays."""
+def to_numpy(value, copy=True):
+    """Return a tensor, or the tensors in dicts and lists, as arrays: without
+    `copy`, those of the tensors themselves where they can be."""
     import torch
 
     if isinstance(value, dict):
-        return {key: to_numpy(part) for key, part in value.items()}
+        return {key: to_numpy(part, copy) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [to_numpy(part) for part in value]
+        return [to_numpy(part, copy) for part in value]
     if hasattr(value, 'full_tensor'):  # a DTensor: of the parts, all
         value = value.full_tensor()
     if torch.is_tensor(value):
         value = value.detach().cpu()
         if value.dtype == torch.bfloat16:  # which NumPy does not have
             value = value.float()
-        return value.numpy().copy()
+        return value.numpy().copy() if copy else value.numpy()
     return np.asarray(value)
 
 

@@ -59,6 +59,7 @@ class Trace:
         finally:
             for handle in handles:
                 handle.remove()
+            self.root = None  # which may be large
 
     def before(self, module, arguments, named):
         """Keep what a module is given."""

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from .causes import cast, distance, likely_cause, splits_of
+from .causes import Sample, cast, distance, likely_cause, splits_of
 from .trees import said_together
 
 NEARBY = 4  # copies of the arrays, each number off by up to a rounding
@@ -16,25 +16,33 @@ MOST_UNSURE = 4  # arrays of which it is not seen by what they are scaled
 MOST_GROUPS = 12  # arrays whose norms are tried, also in pairs
 
 
-def update_spreads(given, how, start, grads, right, low_step):
+def right_update(given, arrays, grads):
+    """Return what the update makes of the arrays and gradients in float64."""
+    exact = cast(arrays, 'float64'), cast(grads, 'float64')
+    return cast(given.update(*exact), 'float64')
+
+
+def update_spreads(given, how, arrays, grads, right, low_step):
     """Return how far rounding alone moves each array of an update."""
 
+    def nearby(seed):
+        near = how.nearby([*arrays, *grads], seed)
+        return given.update(near[: len(arrays)], near[len(arrays) :])
+
     def others():
-        yield given.update(cast(start, how.dtype), cast(grads, how.dtype))
+        yield given.update(cast(arrays, how.dtype), cast(grads, how.dtype))
         for seed in range(NEARBY):
-            arrays = how.nearby([*start, *grads], seed)
-            yield given.update(arrays[: len(start)], arrays[len(start) :])
+            yield nearby(seed)
 
     spreads = how.spreads_of(right, others())
     if low_step:  # which rounds in another way
         own, new = low_step
-        exact = given.update(start, cast(own, 'float64'))
-        low = how.spreads_of(exact, [new])
+        low = how.spreads_of(right_update(given, arrays, own), [new])
         spreads = [max(pair) for pair in zip(spreads, low)]
     return spreads
 
 
-def pushed(given, start, grads, bounds, right):
+def pushed(given, arrays, grads, bounds, right):
     """Return for each number of the new arrays how far it may be off if each
     number of a gradient is off by up to the bound of its array.
 
@@ -43,6 +51,7 @@ def pushed(given, start, grads, bounds, right):
     little: that is enough where each number moves by its gradient's number
     and such a norm, as with Adam and clipping.
     """
+    start = cast(arrays, 'float64')
     far = [np.zeros(a.shape) for a in right]
     for pattern in range(PATTERNS):
         rng = np.random.RandomState(pattern)
@@ -59,10 +68,16 @@ def pushed(given, start, grads, bounds, right):
     return far
 
 
-def update_causes(given, start, grads, batch, replica, right, bounds, k):
+def update_causes(given, arrays, grads, batch, replica, right, bounds, k):
     """Return the likely cause of each array's wrong update, or ''."""
-    moves = [a - s for a, s in zip(replica, start)]
-    wanted = [a - s for a, s in zip(right, start)]
+    start, grads = cast(arrays, 'float64'), cast(grads, 'float64')
+    sample = Sample([replica], right)
+    begin = sample.take(start)
+
+    def moves_to(found):
+        return [a - s for a, s in zip(sample.take(found), begin)]
+
+    moves, wanted = moves_to(replica), moves_to(right)
     known = [('the right one', wanted)]
     others = {
         'that of gradients that are 0': 0,
@@ -70,8 +85,8 @@ def update_causes(given, start, grads, batch, replica, right, bounds, k):
         f'that of one {k}-th of the gradients': 1 / k,
     }
     for words, factor in others.items() if k > 1 else ():
-        arrays = given.update(start, [factor * g for g in grads])
-        known.append((words, [a - s for a, s in zip(arrays, start)]))
+        scaled = [factor * g for g in grads]
+        known.append((words, moves_to(given.update(start, scaled))))
     factors = factors_of(moves, wanted, bounds)
     causes = []
     for j, move in enumerate(moves):
@@ -79,14 +94,14 @@ def update_causes(given, start, grads, batch, replica, right, bounds, k):
         if distance(move, wanted[j]) > bounds[j]:
             cause = likely_cause(
                 *(move, [(words, own[j]) for words, own in known]),
-                *(bounds[j], k, batch, start[j]),
+                *(bounds[j], k, batch, begin[j]),
             )
             if not cause or PLAIN.search(cause):
                 cause = (
                     norm_cause(j, factors, given, grads, start, batch, k)
                     or cause
                 )
-        causes.append(cause)
+        causes.append(sample.said(cause, j))
     return causes
 
 
