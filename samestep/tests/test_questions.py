@@ -544,5 +544,20 @@ def test_all_numbers_of_large_arrays_would_take_much_memory(monkeypatch):
     monkeypatch.setattr(causes, 'MOST_NUMBERS', 10**9)
     with pytest.raises(AssertionError):
         test_causes_of_large_arrays_are_named_in_little_memory(
-            divided, 'divided by the 8 devices'
+            half_of_the_rows, 'counts 0 to 4 once, 5 to 8 never'
         )
+
+
+def test_no_bug_is_tried_after_the_cause_is_found():
+    calls = {divided: 0, half_of_the_rows: 0}
+    params, batches = large()
+    for change in calls:
+
+        def reference(*given, change=change):
+            calls[change] += 1
+            return large_step()(*given)
+
+        same_step(
+            *(large_step(change), reference, params, batches), num_devices=8
+        )
+    assert 3 * calls[divided] < calls[half_of_the_rows]

@@ -51,15 +51,30 @@ class Sample:
         return cause if self.places[j] is None else SOME.sub(FEW, cause)
 
 
+class Computed:
+    """Pairs of an iterator, each computed when it is first needed: most
+    causes are found before all moves with known bugs are."""
+
+    def __init__(self, pairs):
+        self.found, self.rest = [], iter(pairs)
+
+    def __iter__(self):
+        yield from self.found
+        for pair in self.rest:
+            self.found.append(pair)
+            yield pair
+
+
 def distance(found, right):
     """Return the largest difference of two arrays, in float64."""
     off = abs(np.subtract(found, right, dtype='float64'))
     return float(off.max(initial=0))
 
 
-def moves_of(reference, starts, batches, n, gradients, k, sample):
-    """Return pairs of words and moves: how far each array goes in step `n`,
-    first the right way, then with known bugs. A gradient starts at 0."""
+def moves_of(exact, reference, starts, batches, n, gradients, k, sample):
+    """Yield pairs of words and moves: how far each array goes in step `n`,
+    first the right way, to the arrays `exact`, then with known bugs. A
+    gradient starts at 0."""
 
     def move(part, n=n, turn=0, before=0, larger=None):
         batch = batches[n].cast('float64')
@@ -67,45 +82,57 @@ def moves_of(reference, starts, batches, n, gradients, k, sample):
         start = starts[0 if gradients else n - before]
         start = [k * a if j == larger else a for j, a in enumerate(start)]
         arrays = cast(reference(start, batch.take(part)), 'float64')
+        return moved(arrays, start)
+
+    def moved(arrays, start):
         if not gradients:
             arrays = [a - s for a, s in zip(arrays, start)]
         return sample.take(arrays)
 
-    rows = np.arange(batches[n].rows)
-    moves = [('the right one', move(rows))]
-
-    def add(words, *arguments):
+    def tried(words, *arguments):
         with contextlib.suppress(Exception):  # the reference may want more
-            moves.append((words, move(*arguments)))
+            return [(words, move(*arguments))]
+        return []
 
+    rows = np.arange(batches[n].rows)
+    right = moved(exact, starts[n])
+    yield 'the right one', right
     if n:
-        add('that of the step before', slice(None), n - 1)
-        both = [sum(arrays) for arrays in zip(move(rows), moves[-1][1])]
-        moves.append(('the right one and that of the step before', both))
+        for own in tried('that of the step before', slice(None), n - 1):
+            yield own
+            both = [sum(arrays) for arrays in zip(right, own[1])]
+            yield 'the right one and that of the step before', both
         stuck = 'one of the minibatch of the step before'
-        add(stuck, slice(None), n - 1, 0, -1)
+        yield from tried(stuck, slice(None), n - 1, 0, -1)
         if not gradients:
             old = 'one from the parameters of the step before'
-            add(old, rows, n, 0, 1)
+            yield from tried(old, rows, n, 0, 1)
     if len(rows) > 1:
-        add('one without the last example', rows[:-1])
-        add('one without the first example', rows[1:])
+        yield from tried('one without the last example', rows[:-1])
+        yield from tried('one without the first example', rows[1:])
         for turn in (1, -1):
-            add('one with labels of the row beside', rows, n, turn)
+            words = 'one with labels of the row beside'
+            yield from tried(words, rows, n, turn)
     for shards in splits_of(rows, k):
-        first = len(moves)
+        alone = []
         for i, shard in enumerate(shards):
-            add(f'that of shard {i} alone', shard)
-        alone = [arrays for _, arrays in moves[first:]]
-        means = [sum(arrays) / len(arrays) for arrays in zip(*alone)]
+            alone += tried(f'that of shard {i} alone', shard)
         if len(alone) == len(shards):
-            moves.insert(first, ("the mean of the shards' own", means))
+            arrays = zip(*(own for _, own in alone))
+            means = [sum(parts) / len(parts) for parts in arrays]
+            yield "the mean of the shards' own", means
+        yield from alone
         for i, shard in enumerate(shards if len(shards) > 2 else []):
-            add(f'one without shard {i}', np.setdiff1d(rows, shard))
+            rest = np.setdiff1d(rows, shard)
+            yield from tried(f'one without shard {i}', rest)
     for j in range(min(len(starts[0]), MOST_ARRAYS) if k > 1 else 0):
         words = f'one with array {j} times {k}, as if each device had added it'
-        add(words, rows, n, 0, 0, j)
-    return moves
+        yield from tried(words, rows, n, 0, 0, j)
+
+
+def first_of(moves):
+    """Return the first move: the right one."""
+    return next(iter(moves))[1]
 
 
 def splits_of(rows, k):
@@ -122,9 +149,10 @@ def splits_of(rows, k):
 
 
 def likely_cause(move, moves, bound, k, batch, start=None):
-    """Return in words what an array's wrong move is, or ''. `start`: the
-    array before the step."""
-    right = moves[0][1]
+    """Return in words what an array's wrong move is, or ''. `moves`: pairs of
+    words and moves, the right one first. `start`: the array before the
+    step."""
+    right = first_of(moves)
     if not np.isfinite(move).all():
         return 'It has numbers that are not finite.'
     if abs(move).max() <= bound:
@@ -175,12 +203,12 @@ def bits_of(off, moves, bound):
     error is not that of a shorter float: as large as the terms that were
     added let it be, and of both signs."""
     terms = [abs(known) for what, known in moves if 'of shard' in what]
-    size = sum(terms) / len(terms) if terms else abs(moves[0][1])
+    size = sum(terms) / len(terms) if terms else abs(first_of(moves))
     ratios = abs(off) / np.maximum(size, 1e-300)
     beyond = np.maximum(abs(off) - bound, 0) / np.maximum(size, 1e-300)
     worst, sure = beyond.max(), abs(off) > bound
     signs = max(  # rounding is up and down, and both in either sign
-        abs(np.sign(off).sum()), abs(np.sign(off * moves[0][1]).sum())
+        abs(np.sign(off).sum()), abs(np.sign(off * first_of(moves)).sum())
     ) / np.sqrt(off.size)
     if off.size < 16 or worst == 0 or signs > 4:
         return 0

@@ -1,11 +1,12 @@
 """Add likely causes to what is wrong."""
 
 import contextlib
+import itertools
 import re
 
 import numpy as np
 
-from .causes import Sample, likely_cause, moves_of
+from .causes import Computed, Sample, first_of, likely_cause, moves_of
 from .comparison import Comparison
 from .examples import MOST_EXAMPLES, example_counts
 from .joint import numbers_cause, starts_cause
@@ -19,8 +20,13 @@ def explain(
     each step."""
     n = len(starts) - 1
     sample = Sample(replicas, exact)
-    moves = moves_of(reference, starts, batches, n, gradients, k, sample)
-    right = moves[0][1]
+    moves = Computed(
+        moves_of(
+            *(exact, reference, starts, batches),
+            *(n, gradients, k, sample),
+        )
+    )
+    right = first_of(moves)
     start = [0 * a for a in right] if gradients else sample.take(starts[n])
     replicas = [
         [a - s for a, s in zip(sample.take(own), start)] for own in replicas
@@ -46,7 +52,7 @@ def explain(
     for fill in fills:
         with contextlib.suppress(Exception):  # the reference may want more
             batch = (reference, starts[n], batches[n], gradients, k, sample)
-            found = fill(found, replicas, moves[0][1], *batch)
+            found = fill(found, replicas, right, *batch)
     labels = [d.name for d in found if d.replica == found[0].replica]
     found = [
         d._replace(cause=with_names(sample.said(d.cause, d.array), labels))
@@ -108,12 +114,14 @@ def fill_counts(
 def moves_of_array(moves, j):
     """Return the words and moves for array `j`, and the right moves of the
     others that have its shape."""
-    right = moves[0][1]
-    return [(what, arrays[j]) for what, arrays in moves] + [
+    right = first_of(moves)
+    others = (
         (f'that of array {i}', other)
         for i, other in enumerate(right)
         if i != j and other.shape == right[j].shape
-    ]
+    )
+    own = ((what, arrays[j]) for what, arrays in moves)
+    return Computed(itertools.chain(own, others))
 
 
 def moves_alone(reference, start, batch, gradients, sample):
