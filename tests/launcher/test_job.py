@@ -24,7 +24,6 @@ from helpers import (
     wait_until,
 )
 
-import d2lrun.job
 from d2lbase.values import check_integer
 from d2lmulti import checks
 from d2lmulti.prepare import runtime
@@ -1087,7 +1086,8 @@ def test_what_cannot_work_is_refused(options, error, message):
     [{'workers': 3}, {'servers': 3}, {'hosts': [('localhost', 3)]}],
 )
 def test_more_processes_than_ports_are_refused(monkeypatch, options):
-    monkeypatch.setattr(d2lrun.job, 'PORTS', range(2))  # an error costs little
+    # An error costs little.
+    monkeypatch.setattr('d2lrun.checks.PORTS', range(2))
     with pytest.raises(ValueError, match='must be at most 2, as each takes'):
         launch(['true'], **options)
 
