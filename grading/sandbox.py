@@ -620,14 +620,14 @@ def read_result(pipe, judge, members, job, megabytes):
                 'that does not end'
             )
         problem = too_much(members(), megabytes)
-        if problem and not started:
+        if problem and started:
+            return 'stopped', problem
+        ready = [key.fileobj for key, _ in waiting.select(0.1)]
+        if problem and pipe not in ready:  # else it may have begun meanwhile
             raise SandboxError(
                 f"with the book's own cells, {problem.partition(':')[0]}",
                 MORE_MEMORY,
             )
-        if problem:
-            return 'stopped', problem
-        ready = [key.fileobj for key, _ in waiting.select(0.1)]
         if judge in ready:
             return judged(judge)
         if pipe not in ready:

@@ -385,3 +385,20 @@ def test_an_error_says_what_failed_and_what_to_do():
         'the sandbox for answers has failed: mount: no',
         'What to do: mount it.',
     ]
+
+
+@pytest.mark.parametrize('has_begun', [True, False])
+def test_what_an_answer_takes_at_once_is_not_the_books_fault(has_begun):
+    """Its processes may be seen before the line that says it has begun is."""
+    reading, writing = os.pipe()
+    job = {'secret': 'key', 'seconds': 20, 'flags': []}
+    too_many = [None] * (sandbox.MAX_PROCESSES + 1)
+    with open(reading, 'rb', buffering=0) as pipe, open(writing, 'wb') as end:
+        if has_begun:
+            end.write(b'["key", "", ""]\n')
+            end.flush()
+            found = sandbox.read_result(pipe, None, lambda: too_many, job, 100)
+            assert found[0] == 'stopped'
+        else:
+            with pytest.raises(SandboxError, match="with the book's own cell"):
+                sandbox.read_result(pipe, None, lambda: too_many, job, 100)
