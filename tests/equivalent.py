@@ -173,4 +173,22 @@ FUNCTIONS = {
         ),
         'a spread is an absolute value, and the floor is at least as large',
     ),
+    'training.backward': {
+        'losses = [loss(net(X, params), y).sum() for X, y, params in '
+        'zip(X_shards, y_shards, device_params)] -> losses = [loss(net(X, '
+        'params), y) for X, y, params in zip(X_shards, y_shards, '
+        'device_params)]': 'backward() of several losses adds them up'
+    },
+    'training.max_difference': {
+        'return float(onp.max([abs(p.asnumpy() - q.asnumpy()).max() for p, q '
+        'in zip(params, others)])) -> return float(onp.max([abs(q.asnumpy() '
+        '- p.asnumpy()).max() for p, q in zip(params, others)]))': (
+            'only the absolute value is used'
+        )
+    },
+    'training.train': {
+        'check_finite(replicas[0], lr) -> check_finite(replicas[-1], lr)': (
+            'all replicas are equal'
+        )
+    },
 }

@@ -299,24 +299,29 @@ def test_a_result_is_told_in_a_line():
         CPUS, [0.2, 0.1, 0.4, 0.75], [9.0, 1.0, 2.0, 2.0], []
     )
     assert str(result) == ('test acc 0.75, 2.0 sec/epoch on [cpu(0), cpu(1)]')
+    none = d2lmulti.TrainResult(CPUS, [], [], [])
+    assert str(none) == 'stopped in the first epoch on [cpu(0), cpu(1)]'
 
 
 def test_the_largest_difference_of_two_lists_of_arrays():
-    params = [np.array([1.0, -2.0]), np.array([3.0])]
-    others = [np.array([1.5, -2.0]), np.array([5.0])]
+    params = [np.array([1.0, -2.0]), np.array([3.0, 1.0])]
+    others = [np.array([1.5, -2.0]), np.array([5.0, 1.0])]
     for one, other in ((params, others), (others, params)):
         difference = d2lmulti.training.max_difference(one, other)
         assert type(difference) is float and difference == 2.0
     assert d2lmulti.training.max_difference(params, params) == 0
-    nan = [np.array([1.0, onp.nan]), np.array([3.0])]
+    nan = [np.array([1.0, onp.nan]), np.array([3.0, 1.0])]
     assert onp.isnan(d2lmulti.training.max_difference(nan, params))
-    for wrong in (params[:1], params[::-1]):
+    for wrong in (params[:1], [params[0], np.array([3.0])]):
         with pytest.raises(AssertionError, match='shapes'):
             d2lmulti.training.max_difference(params, wrong)
 
 
 def examples(n=20):
     return onp.zeros((n, 1, 28, 28), 'float32'), onp.zeros(n, 'int32')
+
+
+FUNCTIONS = 'net', 'loss', 'init'
 
 
 @pytest.mark.parametrize(
@@ -334,14 +339,29 @@ def examples(n=20):
         ),  # the last minibatch: 1 for 2 devices
         (dict(batch_size=0), ValueError),
         (dict(batch_size=2.5), TypeError),
+        *(({name: 'lenet'}, TypeError) for name in FUNCTIONS),
     ],
 )
 def test_training_refuses_before_it_begins(change, error):
     arguments = dict(
         num_devices=2, batch_size=10, lr=0.1, num_epochs=1, data=examples() * 2
     )
-    with pytest.raises(error):
+    with pytest.raises(error) as found:
         d2lmulti.train(**{**arguments, **change})
+    for name in {*change} & {*FUNCTIONS}:
+        assert str(found.value).startswith(f'{name} is ')
+
+
+def test_a_training_that_diverges_ends_after_the_epoch():
+    X, y = (array.asnumpy() for array in minibatch(8))
+    with pytest.raises(FloatingPointError, match='lr=1e.30 is too large'):
+        d2lmulti.train(
+            *(2, 4, 1e30),
+            num_epochs=2,
+            data=(1e30 * X, y, X, y),
+            net=linear,
+            init=init_linear,
+        )
 
 
 def test_lenet_is_given_no_label_that_it_would_clip():
