@@ -98,6 +98,89 @@ def test_loading_is_divided_by_the_minibatches_there_are(monkeypatch):
     assert batches.epoch == 1
 
 
+def test_up_to_twenty_minibatches_are_loaded_between_two_waits(monkeypatch):
+    events, clock, taken = [], iter([10.0, 14.0] * 2), []
+
+    def look():
+        events.append('clock')
+        return next(clock)
+
+    def load():
+        for i in range(40):
+            taken.append(i)
+            yield np.zeros(7 if i == 3 else 2), np.zeros(i)
+
+    monkeypatch.setattr(causes.time, 'perf_counter', look)
+    monkeypatch.setattr(causes.npx, 'waitall', lambda: events.append('wait'))
+    seconds, (X, y) = seconds_to_load(load())
+    assert (seconds, len(X), len(y), len(taken)) == (0.2, 7, 3, 20)
+    assert events == ['wait', 'clock'] * 2
+    with pytest.raises(ValueError, match='minibatches to load'):
+        seconds_to_load([])
+
+
+def test_contention_is_all_devices_against_one(monkeypatch):
+    """The same work on each; the medians are those of a slow clock."""
+    three, medians = d2lmulti.try_devices(3), iter([2.0, 3.0] * 2)
+    seen = []
+
+    def median(work):
+        seen.append([])
+        work()
+        return next(medians)
+
+    def net(X, params):
+        seen[-1].append((X.ctx, X.shape, params))
+
+    monkeypatch.setattr(causes, 'median_seconds', median)
+    assert causes.contention(three, np.ones((4, 5)), net, [1, 2, 3]) == 1.5
+    all_three = [(d, (4, 5), i) for d, i in zip(three, (1, 2, 3))]
+    assert seen == [all_three[:1], all_three]
+    seen.clear()
+    assert causes.contention(three, net=net) == 1.5
+    assert [len(found) for found in seen] == [1, 3]
+    for device, (ctx, shape, params) in zip(three, seen[1]):
+        assert ctx == device and shape == (256, 1, 28, 28)
+        assert len(params) == 8 and params[0].ctx == device
+
+
+class Library:
+    """MXNet's, on which an operator takes no time, and a wait its seconds."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def MXImperativeInvokeEx(self):
+        return 0
+
+    def MXNDArrayWaitToRead(self, seconds):
+        self.now += seconds
+        return 0
+
+
+def test_waits_before_nine_tenths_are_queued_count_with_their_line(
+    monkeypatch,
+):
+    library = Library()
+    monkeypatch.setattr(causes.base, '_LIB', library)
+    monkeypatch.setattr(causes.time, 'perf_counter', lambda: library.now)
+    monkeypatch.setattr(causes.npx, 'waitall', lambda: None)
+
+    def step():
+        for i in range(10):
+            library.MXImperativeInvokeEx()
+            if i == 1:
+                library.MXNDArrayWaitToRead(1.0)
+            if i == 4:
+                library.MXNDArrayWaitToRead(3.0)
+            if i in (8, 9):  # when nine of ten are queued, and all
+                library.MXNDArrayWaitToRead(8.0)
+
+    found = record_waits(step)
+    assert found == (20.0, 4.0, 'library.MXNDArrayWaitToRead(3.0)')
+    assert record_waits(lambda: None) == (0.0, 0, '')
+
+
 # The measurements: a machine without a fault, then one fault at a time.
 MEASURED = {
     'seconds_to_load': (0.001, minibatch(64)),
@@ -138,6 +221,9 @@ def test_each_measurement_leads_to_its_own_cause(
     assert [finding.cause for finding in findings if finding.found] == (
         [cause] if cause else []
     )
+    assert 'to load 64 images' in str(findings[0])
+    for finding in findings[3:]:
+        assert 'minibatches of 64' in str(finding)
 
 
 def test_what_is_measured_with_lenet_says_so():
