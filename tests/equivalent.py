@@ -143,6 +143,11 @@ FUNCTIONS = {
         'itemsize = array.dtype.itemsize': "MXNet's dtypes are NumPy's"
     },
     'network.init_params': {
+        'return layer((20, 1, 3, 3), 1 * 3 * 3, 20) + layer((50, 20, 5, 5), '
+        '20 * 5 * 5, 50) + layer((800, 128), 800, 128) + layer((128, 10), '
+        '128, 10) -> return layer((20, 1, 3, 3), 3 * 3, 20) + layer((50, 20, '
+        '5, 5), 20 * 5 * 5, 50) + layer((800, 128), 800, 128) + layer((128, '
+        '10), 128, 10)': 'one channel',
         **dict.fromkeys(
             (
                 "return [np.array(W, dtype='float32', ctx=mx.cpu()), "

@@ -171,10 +171,11 @@ def test_several_orders_shuffle_the_examples_of_each_minibatch():
 
     def reference(batches):
         assert len(batches) == 2
-        return [onp.stack(batch) for batch in batches]
+        return [onp.stack(batch) for batch in batches]  # an array of each
 
     results = in_several_orders(reference, batches)
     for result in results:
+        assert all(type(array) is onp.ndarray for array in result)
         for (X, y), (X_before, _) in zip(result, batches):
             assert (y == 10 * X).all()
             assert sorted(X) == X_before.tolist()
