@@ -178,6 +178,37 @@ FUNCTIONS = {
         ),
         'a spread is an absolute value, and the floor is at least as large',
     ),
+    'causes.seconds_to_load': {
+        'return (seconds / len(batches), max(batches, key=lambda b: '
+        'len(b[0]))) -> return (seconds / len(batches), max(batches, '
+        'key=lambda b: len(b[0]) + 1))': 'the same minibatch is the largest'
+    },
+    'causes.contention': {
+        'shards = [X.copyto(device) for device in devices] -> shards = '
+        '[X.as_in_ctx(device) for device in devices]': 'none is written to',
+        **dict.fromkeys(
+            (
+                'for X_shard, params in zip(shards[:k], replicas[:k]): -> '
+                'for X_shard, params in zip(shards, replicas[:k]):',
+                'for X_shard, params in zip(shards[:k], replicas[:k]): -> '
+                'for X_shard, params in zip(shards[:k], replicas):',
+            ),
+            'zip ends with the shorter one',
+        ),
+        'return median_seconds(lambda: compute(len(devices))) / alone -> '
+        'return median_seconds(lambda: compute(len(devices) + 1)) / alone': (
+            'there are no more devices'
+        ),
+    },
+    'causes.record_waits': dict.fromkeys(
+        (
+            'return (seconds, sum((w[0] for w in inside)), max(inside, '
+            "default=(0, ''))[1]) -> return (seconds, sum((w[0] for w in "
+            f"inside)), max(inside, default=({n}, ''))[1])"
+            for n in (1, -1)
+        ),
+        'only the line is used',
+    ),
     'training.backward': {
         'losses = [loss(net(X, params), y).sum() for X, y, params in '
         'zip(X_shards, y_shards, device_params)] -> losses = [loss(net(X, '

@@ -161,15 +161,20 @@ class Library:
 def test_waits_before_nine_tenths_are_queued_count_with_their_line(
     monkeypatch,
 ):
-    library = Library()
+    """The engine's last work counts for the step, not what came before."""
+    library, drained = Library(), iter([50.0, 0.5] * 3)
+
+    def drain():
+        library.now += next(drained)
+
     monkeypatch.setattr(causes.base, '_LIB', library)
     monkeypatch.setattr(causes.time, 'perf_counter', lambda: library.now)
-    monkeypatch.setattr(causes.npx, 'waitall', lambda: None)
+    monkeypatch.setattr(causes.npx, 'waitall', drain)
 
     def step():
         for i in range(10):
             library.MXImperativeInvokeEx()
-            if i == 1:
+            if i in (1, 7):
                 library.MXNDArrayWaitToRead(1.0)
             if i == 4:
                 library.MXNDArrayWaitToRead(3.0)
@@ -177,8 +182,41 @@ def test_waits_before_nine_tenths_are_queued_count_with_their_line(
                 library.MXNDArrayWaitToRead(8.0)
 
     found = record_waits(step)
-    assert found == (20.0, 4.0, 'library.MXNDArrayWaitToRead(3.0)')
-    assert record_waits(lambda: None) == (0.0, 0, '')
+    assert found == (21.5, 5.0, 'library.MXNDArrayWaitToRead(3.0)')
+    assert record_waits(lambda: None) == (0.5, 0, '')
+    names = {'library': library}  # of code without a file
+    source = """def look():
+    library.MXNDArrayWaitToRead(2.0)
+    library.MXImperativeInvokeEx()"""
+    exec(source, names)
+    assert record_waits(names['look']) == (2.5, 2.0, 'look')
+
+
+@pytest.mark.parametrize('own', [True, False])
+def test_lenets_step_is_measured_unless_there_is_another(own, monkeypatch):
+    steps, summed, medians = [], [], iter([0.5, 4.0, 1.0] * 2)
+
+    def median(work):
+        work()
+        return next(medians)
+
+    monkeypatch.setattr(causes, 'contention', lambda *_: 1.25)
+    monkeypatch.setattr(causes, 'median_seconds', median)
+    monkeypatch.setattr(causes, 'train_batch', lambda *how: steps.append(how))
+    monkeypatch.setattr(causes, 'allreduce_gradients', summed.append)
+    monkeypatch.setattr(causes.os, 'getloadavg', lambda: (3.5, 0.0, 0.0))
+    given = replicas_on(TWO) if own else None
+    batch = minibatch(8)
+    findings = d2lmulti.find_causes([batch], TWO, device_params=given)
+    (replicas,) = summed
+    assert replicas is given or not own
+    assert [params[0].ctx for params in replicas] == TWO
+    assert [len(X) for X, *_ in steps] == [2, 8, 8]
+    for X, y, params, devices, lr in steps:
+        assert params is replicas and devices == TWO and lr == 0.001
+        assert len(y) == len(X)
+    assert 'load average 3.5' in str(findings[1])
+    assert ("LeNet's gradients" in str(findings[3])) is not own
 
 
 # The measurements: a machine without a fault, then one fault at a time.
