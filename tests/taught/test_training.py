@@ -304,13 +304,13 @@ def test_a_result_is_told_in_a_line():
 
 
 def test_the_largest_difference_of_two_lists_of_arrays():
-    params = [np.array([1.0, -2.0]), np.array([3.0, 1.0])]
-    others = [np.array([1.5, -2.0]), np.array([5.0, 1.0])]
+    params = [np.array([1.0, -2.0]), np.array([3.0, 1.0, 1.0])]
+    others = [np.array([1.5, -2.0]), np.array([5.0, 1.0, 1.0])]
     for one, other in ((params, others), (others, params)):
         difference = d2lmulti.training.max_difference(one, other)
         assert type(difference) is float and difference == 2.0
     assert d2lmulti.training.max_difference(params, params) == 0
-    nan = [np.array([1.0, onp.nan]), np.array([3.0, 1.0])]
+    nan = [np.array([1.0, onp.nan]), np.array([3.0, 1.0, 1.0])]
     assert onp.isnan(d2lmulti.training.max_difference(nan, params))
     for wrong in (params[:1], [params[0], np.array([3.0])]):
         with pytest.raises(AssertionError, match='shapes'):
