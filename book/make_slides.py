@@ -188,6 +188,11 @@ def marked_cells(cell, mark, roomy):
         slide_type = '-'
     if show == 'figure':
         figures = re.findall(PICTURE, cell.source, flags=re.MULTILINE)
+        if not figures:
+            raise ValueError(
+                f'the cell {cell.id!r} is marked to show a figure on a slide, '
+                'and has none: move the mark to the cell with the figure'
+            )
         yield cell_of(slide_type, '\n\n'.join(figures))
     elif cell.cell_type == 'code' and show != 'text':
         yield shown_code(cell, slide_type, show)

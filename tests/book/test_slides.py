@@ -15,7 +15,7 @@ if sys.version_info < (3, 11):
 from browsing import Visit, each, run, serious_violations
 from bs4 import BeautifulSoup
 
-from book.make_slides import codes_in_tasks
+from book.make_slides import codes_in_tasks, marked_cells
 from chapters import number_of
 
 pytestmark = pytest.mark.ci
@@ -85,6 +85,16 @@ def test_code_that_a_task_is_about_is_shown():
     assert list(codes_in_tasks(text)) == [
         ('Exercise 2. Find the bug', '```\na = 1\n```')
     ]
+
+
+def test_a_mark_for_a_figure_that_is_elsewhere_is_named():
+    mark = {'slide_type': 'slide', 'show': 'figure'}
+    cell = nbformat.v4.new_markdown_cell('No figure.', id='ring')
+    with pytest.raises(ValueError, match="cell 'ring' is marked .* none"):
+        list(marked_cells(cell, mark, False))
+    cell.source = '![Four devices](../img/ring.svg)'
+    (slide,) = marked_cells(cell, mark, False)
+    assert 'img/ring.svg' in slide.source
 
 
 @pytest.mark.parametrize('name', CHAPTERS)
