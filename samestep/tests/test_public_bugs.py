@@ -52,6 +52,12 @@ for where, factor, parts, *said in (
     ('jax-ml/jax#3970', 4, (), 'all 6 arrays', 'times the 4 devices'),
     ('pytorch/torchtitan#2972', 61, (), 'times the 61 examples'),
     ('deepspeedai/DeepSpeed#7839', 2.0**-16, (), 'to the power of -16'),
+    ('karpathy/nanoGPT#168', 4, (), 'all 6 arrays', 'times the 4 devices'),
+    ('verl-project/verl-SpeCo#29', 1 / 4, (), 'divided by the 4 devices'),
+    ('meta-pytorch/torchtune#2172', 1 / 4, (), 'divided by the 4 devices'),
+    # Of 4 micro-batches, the last step of an epoch has 3, or 1.
+    ('jingyaogong/minimind#749', 3 / 4, (), 'all 6 arrays', 'times 0.75'),
+    ('huggingface/transformers#39659', 1 / 4, (), 'all 6 arrays'),
 ):
     bug(where, *said)(taken(on_devices(4), sgd, times(factor, *parts)))
 
@@ -132,6 +138,34 @@ def replicated_ones_counted_by_each(params, X, y):
     grads = on_devices(4)(params, X, y)
     norm = np.sqrt(squares(grads) + 3 * squares({'': grads['norm']}))
     return Taken(grads, sgd(params, clip(grads, 0.1, norm)))
+
+
+@bug('areal-project/AReaL#335', 'update of', update='sgd, clipped')
+def never_clipped(params, X, y):
+    """What yields the gradients is used up before they are clipped."""
+    grads = on_devices(4)(params, X, y)
+    return Taken(grads, sgd(params, grads))
+
+
+@bug('nntrainer/nntrainer#3565', 'update of', 'a decay', update='adamw')
+def decay_in_the_gradients(params, X, y):
+    """The decay is added to what Adam reads, not to what it moves."""
+    grads = on_devices(4)(params, X, y)
+    own = each(lambda g, p: g + p.dtype.type(0.1) * p, grads, params['net'])
+    return Taken(grads, adamw(params, own, decay=0))
+
+
+@bug('NVIDIA/Megatron-LM#7452', 'gradient of norm.weight', 'shard 0', k=2)
+def a_norm_that_no_rank_adds(params, X, y):
+    """Its eleventh finding: each copy keeps its own part."""
+    parts = [gradients(params, *part) for part in shards_of(X, y, 2)]
+    found = []
+    for own in parts:
+        grads = add_up(parts, len(X))
+        kind = grads['norm']['weight'].dtype.type
+        grads['norm']['weight'] = own['norm']['weight'] / kind(len(X))
+        found.append(Taken(grads, sgd(params, grads)))
+    return found
 
 
 @pytest.mark.parametrize('where', BUGS)
