@@ -20,6 +20,10 @@ HEAD = 8  # bytes: the length of a message
 ENDED = 'it ended the process before its check'
 
 
+class Ended(EOFError):
+    """The process at the other end has ended: no error of an answer's."""
+
+
 class CallError(Exception):
     """What a hidden check gives cannot be sent: an error of ours."""
 
@@ -31,7 +35,7 @@ def send(channel, value):
 
 
 def receive(channel):
-    """Return what was sent; raise EOFError at its end."""
+    """Return what was sent; raise Ended at its end."""
     size = int.from_bytes(read(channel, HEAD), 'big')
     if size > MAX_BYTES:
         raise ValueError(f'the answer gives more than {MAX_BYTES} bytes')
@@ -44,7 +48,7 @@ def read(channel, size):
     while len(pieces) < size:
         piece = channel.recv(min(size - len(pieces), 1 << 20))
         if not piece:
-            raise EOFError(ENDED)
+            raise Ended(ENDED)
         pieces += piece
     return bytes(pieces)
 
@@ -154,16 +158,16 @@ def answer_calls(channel, answer, names, explain):
     while True:
         try:
             arguments, watched = receive(channel)
-        except (EOFError, OSError):
+        except (Ended, OSError):
             return
         try:
             arguments = unpack(arguments, named)
             value, copies = call(answer, arguments, watched)
-            reply = 'value', pack([value, arguments, copies])
-        except BaseException as error:
+            send(channel, ['value', pack([value, arguments, copies])])
+        except BaseException as error:  # also of what JSON cannot hold
             kinds = [kind.__name__ for kind in type(error).__mro__]
-            reply = 'error', [kinds, text_of(error), explain(error)]
-        send(channel, reply)
+            said = [kinds, text_of(error), explain(error)]
+            send(channel, ['error', said])
 
 
 def call(function, arguments, watched):
@@ -241,7 +245,7 @@ def judge(channel, name, checks, names, run, explain):
         names[name] = asker(channel, name)
         for check in checks:
             run(check, names)
-    except EOFError:
+    except Ended:
         return 'stopped', ENDED
     except CallError as error:
         return 'failed', explain(error)

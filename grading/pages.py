@@ -100,6 +100,7 @@ CLASS = """{% extends 'page' %}{% block body %}
 <a href="{{ address }}">{{ name }}</a>{{ '' if loop.last else ', ' }}
 {% endfor %}
 </p>
+{% if look %}<p>To look at, and first below: {{ look }} of them.</p>{% endif %}
 {% if ran_in %}<p>{{ ran_in }}</p>{% endif %}
 {% if changes %}
 <h2>What has changed since the last run</h2>
@@ -160,7 +161,8 @@ def write_report(
 
     `texts`: with student, exercise, text, points and comment. `pages`: (name,
     address) of other pages, to which index.html has links. `roster`:
-    {student: `Person`}; who is not in it comes first. `changes`: sentences.
+    {student: `Person`}; who is not in it comes first, then who has a flag
+    or needs a message. `changes`: sentences.
     """
     (folder / 'students').mkdir(parents=True, exist_ok=True)
     for old in (folder / 'students').glob('*.html'):
@@ -190,11 +192,18 @@ def write_report(
             problems.insert(0, NOT_LISTED)
         if not own:
             problems.append('nothing handed in')
+        if own and all(r.verdict == 'not answered' for r in own):
+            problems.append('handed in without an answer')
         flagged = [r.exercise for r in own if r.flags]
         extra = {'page': page, 'problems': problems, 'flagged': flagged}
         extra.update(name=name, anchor=file_name(student))
         rows.append({**totals, **extra})
-    rows.sort(key=lambda row: bool(not roster or row['student'] in roster))
+    rows.sort(
+        key=lambda row: (
+            bool(not roster or row['student'] in roster),
+            not (row['problems'] or row['flagged']),
+        )
+    )
     flagged = [result for result in results if result.flags]
     render(
         FLAGS,
@@ -211,6 +220,7 @@ def write_report(
         folder / 'index.html',
         'Grades',
         rows=rows,
+        look=sum(bool(row['problems'] or row['flagged']) for row in rows),
         exercises=per_exercise(results),
         verdicts=VERDICTS[:-1],  # a damaged file has no exercise
         ran_in=ran_in,

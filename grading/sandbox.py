@@ -29,7 +29,7 @@ import psutil
 
 from chapters import ROOT
 
-from .calls import ENDED, receive, send
+from .calls import ENDED, Ended, receive, send
 
 HERE = pathlib.Path(__file__).parent
 # Of the runner: with separate builtins, and a name that no file has.
@@ -668,7 +668,7 @@ def judged(judge):
     judge.settimeout(START_SECONDS)
     try:
         verdict, message = receive(judge)
-    except EOFError:  # it ends with the process of the answer
+    except Ended:  # with the process of the answer
         return 'stopped', ENDED
     if verdict not in VERDICTS:
         raise SandboxError(message)

@@ -429,6 +429,96 @@ CHEATS.update(
         ),
     }
 )
+CHEATS.update(
+    {
+        'memory of the parent': (
+            'import os\n' + TOTAL + '    for path in ("/proc/1/mem", '
+            'f"/proc/{os.getppid()}/mem"):\n        try:\n'
+            '            open(path, "rb")\n        except OSError:\n'
+            '            pass\n' + WRONG,
+            'flagged',
+        ),
+        'what refers to an argument': (
+            'import gc\n' + TOTAL + '    for one in gc.get_referrers(values):'
+            '\n        if type(one) is dict and "right" in one:\n'
+            '            return one["right"]\n' + WRONG,
+            'flagged',
+        ),
+        'profiling': (
+            'import sys\n'
+            + TOTAL
+            + '    sys.setprofile(lambda *a: None)\n'
+            + WRONG,
+            'flagged',
+        ),
+        'an array that a thread changes': (
+            'import threading\nkept = []\ndef change():\n    while True:\n'
+            '        for array in kept:\n            for v in (6.0, 18.0):\n'
+            '                array[...] = v\n'
+            'threading.Thread(target=change, daemon=True).start()\n'
+            + TOTAL
+            + '    kept.append(onp.zeros(()))\n'
+            + WRONG.replace('0.0', 'kept[-1] * 0.0'),
+            'wrong',
+        ),
+        'a number that changes when it is looked at': (
+            'class Late(float):\n    n = 0\n    def __float__(self):\n'
+            '        Late.n += 1\n        return [6.0, 18.0][Late.n % 2]\n'
+            + TOTAL
+            + WRONG.replace('0.0', 'Late(0)'),
+            'wrong',
+        ),
+        'a class that changes after the call': (
+            'class Same(float):\n    pass\nclass Late:\n'
+            '    def __del__(self):\n        for name in ("eq", "sub"):\n'
+            '            setattr(Same, f"__{name}__", lambda *a: True)\n'
+            + TOTAL
+            + '    late = Late()\n'
+            + WRONG.replace('0.0', 'Same(0)'),
+            'wrong',
+        ),
+        'a metaclass that says yes': (
+            'class Yes(type):\n    def __instancecheck__(*a): return True\n'
+            '    def __subclasscheck__(*a): return True\n'
+            'class Same(float, metaclass=Yes):\n'
+            '    def __eq__(*a): return True\n'
+            '    def __sub__(*a): return 0.0\n'
+            + TOTAL
+            + WRONG.replace('0.0', 'Same(0)'),
+            'wrong',
+        ),
+        'what NumPy asks first': (
+            'class Same(float):\n    def __array_ufunc__(*a, **k):\n'
+            '        return True\n    __array_function__ = __array_ufunc__\n'
+            + TOTAL
+            + WRONG.replace('0.0', 'Same(0)'),
+            'wrong',
+        ),
+        'an object that runs when it is unpickled': (
+            'class Made:\n    def __reduce__(self):\n'
+            '        return eval, ("6.0",)\n    def __float__(self):\n'
+            '        return 6.0\n' + TOTAL + WRONG.replace('0.0', 'Made()'),
+            'wrong',
+        ),
+        'an error that ends the process': (
+            'import os\nclass Last(BaseException):\n'
+            '    def __str__(self):\n        os._exit(0)\n'
+            + TOTAL
+            + '    raise Last()',
+            'stopped',
+        ),
+        'a module in its folder': (
+            'import sys\nsys.path.insert(0, ".")\n'
+            'open("copy.py", "w").write("deepcopy = max")\n' + TOTAL + WRONG,
+            'wrong',
+        ),
+        'a child that returns instead': (
+            'import os\n' + TOTAL + '    if not os.fork():\n'
+            '        return 2 * sum(values)\n' + WRONG,
+            'wrong',
+        ),
+    }
+)
 if not sandbox.can_isolate():
     del CHEATS['the grader']  # the command has warned
 RIGHT = {

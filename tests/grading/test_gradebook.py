@@ -140,6 +140,22 @@ def test_an_answer_that_was_in_time_stays_so(tmp_path):
     assert found.earned == 1
 
 
+def test_who_needs_a_message_comes_before_who_does_not(tmp_path):
+    roster = {name: Person(name, '') for name in ('ann', 'bo', 'cy', 'di')}
+    results = [
+        result('ann', '01_devices', 1, 'passed'),
+        result('bo', '01_devices', 1, 'not answered'),
+        result('di', '01_devices', 1, 'wrong'),
+        result('di', '01_devices', 2, 'not answered'),
+    ]
+    write_report(results, tmp_path, roster=roster)
+    index = (tmp_path / 'index.html').read_text()
+    order = sorted(roster, key=lambda name: index.index(f'>{name}</a>'))
+    assert order == ['bo', 'cy', 'ann', 'di']
+    assert 'To look at, and first below: 2 of them.' in index
+    assert index.count('handed in without an answer') == 1
+
+
 def test_flags_are_for_the_instructor_and_strangers_come_first(tmp_path):
     odd = answered('passed', flags=['uses x (line 1 of the answer: y)'])
     stranger = result('zed', '01_devices', 1, 'passed')

@@ -174,6 +174,23 @@ def test_an_error_arrives_as_one_and_names_the_line(graded):
     assert found[:2] == ('wrong', 'AssertionError:  (line 2 of the answer)')
 
 
+@pytest.mark.parametrize(
+    'last, message',
+    [
+        ('raise EOFError("no input")', 'EOFError: no input (line 4 of'),
+        ('return 10**5000', 'ValueError: '),
+    ],
+    ids=['the end of an input', 'a number without end'],
+)
+def test_what_cannot_be_sent_or_looks_like_the_end_says_why(
+    last, message, graded
+):
+    found = graded(
+        f'def double(n):\n    if n == 3:\n        return 6\n    {last}'
+    )
+    assert found.verdict == 'wrong' and found.message.startswith(message)
+
+
 def test_a_check_that_gives_a_function_is_our_error(graded):
     """It has to be a watched one."""
     with pytest.raises(SandboxError, match='double: .*: return numbers'):

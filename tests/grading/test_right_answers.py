@@ -5,6 +5,8 @@ is put around the same computation, and each way of showing progress, timing
 or working in parallel is put into each of several forms.
 """
 
+import sys
+
 import pytest
 from in_sandbox import graded
 
@@ -97,7 +99,72 @@ ADDED = {
         'with contextlib.redirect_stdout(io.StringIO()):\n'
         '        print(values)',
     ),
+    'a submodule that is imported late': (
+        'import xml\n',
+        'import xml.dom.minidom, numpy.polynomial.hermite',
+    ),
+    'global': (
+        'calls = 0\ndef count():\n    global calls\n    calls += 1\n',
+        'count()',
+    ),
+    'walrus and a loop with break': (
+        '',
+        'while True:\n        if (n := len(values)) < 9:\n            break',
+    ),
+    'a decorator with state': (
+        'import functools\ndef counted(f):\n    @functools.wraps(f)\n'
+        '    def inner(*a):\n        inner.calls += 1\n        return f(*a)\n'
+        '    inner.calls = 0\n    return inner\ntwice = counted(twice)\n',
+        'twice(1), twice.calls',
+    ),
+    'a cache': (
+        'import functools\n@functools.lru_cache(None)\ndef fib(n):\n'
+        '    return n if n < 2 else fib(n - 1) + fib(n - 2)\n',
+        'fib(80), fib.cache_info()',
+    ),
+    'pandas': (
+        'import pandas as pd\npd.set_option("display.precision", 2)\n',
+        'display(pd.DataFrame({"x": [1, 2]})), pd.Series([1]).sum()',
+    ),
+    'filters of warnings': (
+        'import warnings\nwarnings.filterwarnings("ignore")\n',
+        'with warnings.catch_warnings():\n'
+        '        warnings.simplefilter("error")',
+    ),
+    'figures that stay open': (
+        'import matplotlib.pyplot as plt\n'
+        'plt.rcParams["figure.figsize"] = 3, 2\n',
+        'plt.figure(), plt.plot([1, 2]), plt.show()',
+    ),
+    'a class of its own, changed': (
+        'class Own:\n    pass\nOwn.__call__ = lambda self: 1\n',
+        'Own()()',
+    ),
+    'the state of errors': (
+        'np.seterr(all="raise")\n',
+        'with np.errstate(divide="ignore"):\n        np.float64(1) / 0',
+    ),
+    'an alarm': (
+        'import signal\ndef late(*a):\n    raise TimeoutError\n'
+        'signal.signal(signal.SIGALRM, late)\n',
+        'signal.alarm(50), signal.alarm(0)',
+    ),
+    'processes': (
+        'import multiprocessing, subprocess, sys\n',
+        'subprocess.run([sys.executable, "-c", "1"], check=True)\n'
+        '    with multiprocessing.Pool(2) as pool:\n'
+        '        pool.map(abs, [1, 2])',
+    ),
+    'another standard output': (
+        'import io, sys\nsys.stdout = io.StringIO()\n',
+        'print("x")',
+    ),
 }
+if sys.version_info >= (3, 10):
+    ADDED['match'] = (
+        '',
+        'match values:\n        case [first, *rest]:\n            pass',
+    )
 HELPER = '\ndef twice_of(x):\n    return x + x\n'
 FORMS = {
     'a loop': 'def doubled(values):\n    {}\n    total = 0\n'
