@@ -100,7 +100,7 @@ CLASS = """{% extends 'page' %}{% block body %}
 <a href="{{ address }}">{{ name }}</a>{{ '' if loop.last else ', ' }}
 {% endfor %}
 </p>
-{% if look %}<p>To look at, and first below: {{ look }} of them.</p>{% endif %}
+{% if look %}<p>{{ look }} to look at: they come first.</p>{% endif %}
 {% if ran_in %}<p>{{ ran_in }}</p>{% endif %}
 {% if changes %}
 <h2>What has changed since the last run</h2>

@@ -152,7 +152,7 @@ def test_who_needs_a_message_comes_before_who_does_not(tmp_path):
     index = (tmp_path / 'index.html').read_text()
     order = sorted(roster, key=lambda name: index.index(f'>{name}</a>'))
     assert order == ['bo', 'cy', 'ann', 'di']
-    assert 'To look at, and first below: 2 of them.' in index
+    assert '2 to look at: they come first.' in index
     assert index.count('handed in without an answer') == 1
 
 

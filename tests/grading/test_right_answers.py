@@ -136,7 +136,7 @@ ADDED = {
         'plt.rcParams["figure.figsize"] = 3, 2\n',
         'plt.figure(), plt.plot([1, 2]), plt.show()',
     ),
-    'a class of its own, changed': (
+    'a class that the answer changes': (
         'class Own:\n    pass\nOwn.__call__ = lambda self: 1\n',
         'Own()()',
     ),
