@@ -14,7 +14,7 @@ import queue
 import re
 import sys
 import time
-from typing import Any, Callable, Sequence
+from typing import Callable, Sequence
 
 from d2lbase.files import claim_folder
 from d2lbase.values import counted
