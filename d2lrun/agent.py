@@ -473,9 +473,8 @@ class NoteReader:
         self.folder, self.lock = folder, threading.Lock()
         self.rank: str = ''
         self.process = 0  # that has the rank, and waits in exchanges
-        self.killed: dict[int, int] = {}  # process and signal
+        self.killed: set[int] = set()  # processes of which is told
         self.ring = b''  # its last exchanges, at the last look
-        self.sent: set[int] = set()
 
     def is_of(self, process: int) -> bool:
         """Return whether these are the notes of a process: the one with the
@@ -499,12 +498,13 @@ class NoteReader:
                     self.process = int(owner)
                     send_event(event='rank', rank=int(self.rank))
             for line in self.read('killed').splitlines():
-                process, number = map(int, line.split())
-                self.killed[process] = number
-            for process in self.killed.keys() - self.sent:
-                self.sent.add(process)
-                number = self.killed[process]
-                send_event(event='killed', process=process, signal=number)
+                self.send_killed(*map(int, line.split()))
+
+    def send_killed(self, process: int, number: int) -> None:
+        """Send, once, that a signal has killed a process."""
+        if process not in self.killed:
+            self.killed.add(process)
+            send_event(event='killed', process=process, signal=number)
 
     def send_records(self) -> None:
         """Send the last exchanges of the process with the rank: lines that
@@ -542,15 +542,16 @@ class NoteReader:
         before, self.ring = self.ring, self.read_ring()
         return self.ring != before
 
-    def add_killed(self, process: psutil.Process) -> None:
-        """Note a child of the role's that was killed, and whose parent has
-        not taken its status (Linux)."""
+    def look_at_zombie(self, process: psutil.Process) -> None:
+        """Send that a child of the role's was killed, if its parent has not
+        taken its status (Linux)."""
         if process.ppid() == os.getpid():
             return  # the role itself, or an orphan
         stat = pathlib.Path(f'/proc/{process.pid}/stat').read_text()
         number = int(stat.rpartition(')')[2].split()[49]) & 0x7F
         if number:
-            self.killed[process.pid] = number
+            with self.lock:
+                self.send_killed(process.pid, number)
 
 
 class Motion:
@@ -652,7 +653,7 @@ def measure_activity(
             cpu += times.user + times.system
             stopped |= status == psutil.STATUS_STOPPED
             if status == psutil.STATUS_ZOMBIE:
-                notes.add_killed(process)
+                notes.look_at_zombie(process)
                 continue
             exiting |= str(process.pid) == leaving
             joined = joined or is_connected(process, port)

@@ -14,7 +14,7 @@ import queue
 import re
 import sys
 import time
-from typing import Any, Callable, Sequence
+from typing import Callable, Sequence
 
 from d2lbase.files import claim_folder
 from d2lbase.values import counted
@@ -68,49 +68,35 @@ def launch(
     failed job starts again; `rejoins`: a worker without a store. Raises
     TypeError, ValueError, OSError, or JobFailed. No process remains."""
     on_error = on_error or (print_error if on_line is print else on_line)
-    roles = command, workers, servers, hosts, devices, read_env(env)
-    again, outputs = (restarts, rejoins), (port, ssh, on_line, on_error)
-    run_job(node, roles, limits, log_dir, again, *outputs)
+    again = restarts, rejoins
+    check_arguments(command, workers, servers, hosts, limits, again, port)
+    check_node(node, workers, hosts)
+    check_device_counts(devices, node.workers if node else workers, hosts)
+    variables = read_env(env)
+    if node and node.worker_offset:
+        runs = command, workers, devices, variables
+        return join(node, *runs, limits.startup, on_line)
+    new_roles = functools.partial(
+        make_roles, command, workers, servers, hosts, devices, variables
+    )
+    new_roles()  # raises if it cannot
+    with contextlib.ExitStack() as stack:
+        rendezvous = node and stack.enter_context(
+            open_rendezvous(node, workers, on_line)
+        )
+        logs = Logs(log_dir)
+        stack.callback(logs.close)
+        logs.open()
+        records = {**os.environ, **variables}.get('D2LRUN_RECORDS')
+        claim_records(records, log_dir, stack)
+        job = Job(new_roles, limits, logs, port, ssh, on_line, on_error)
+        job.rendezvous, job.rejoins = rendezvous, rejoins
+        job.run(restarts)
 
 
 def print_error(line: str) -> None:
     """Print to what is stderr now; a notebook changes it."""
     print(line, file=sys.stderr, flush=True)
-
-
-def run_job(
-    node: Node | None,
-    roles: Any,
-    limits: Limits,
-    log_dir: str | os.PathLike[str] | None,
-    again: tuple[int, int],
-    port: int,
-    ssh: str,
-    *outputs: Callable[[str], object],
-) -> None:
-    """Run the job that `launch` describes; `roles`: of `make_roles`."""
-    command, workers, servers, hosts, devices, env = roles
-    check_arguments(command, workers, servers, hosts, limits, again, port)
-    check_node(node, workers, hosts)
-    check_device_counts(devices, node.workers if node else workers, hosts)
-    if node and node.worker_offset:
-        runs = command, workers, devices, env
-        return join(node, *runs, limits.startup, outputs[0])
-    new_roles = functools.partial(make_roles, *roles)
-    new_roles()  # raises if it cannot
-    with contextlib.ExitStack() as stack:
-        rendezvous = node and stack.enter_context(
-            open_rendezvous(node, workers, outputs[0])
-        )
-        logs = Logs(log_dir)
-        stack.callback(logs.close)
-        logs.open()
-        claim_records(
-            {**os.environ, **env}.get('D2LRUN_RECORDS'), log_dir, stack
-        )
-        job = Job(new_roles, limits, logs, port, ssh, *outputs)
-        job.rendezvous, job.rejoins = rendezvous, again[1]
-        job.run(again[0])
 
 
 def claim_records(

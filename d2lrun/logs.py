@@ -7,6 +7,7 @@ away, but not the training.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import pathlib
 import queue
@@ -124,6 +125,8 @@ class Logs:
             if name not in self.files:
                 file = open(path, 'a', encoding='utf-8')
                 self.files[name] = stack.enter_context(file)
+            if not os.fstat(self.files[name].fileno()).st_nlink:
+                raise FileNotFoundError(errno.ENOENT, 'it has been removed')
             self.files[name].write(text)
             self.files[name].flush()
         except OSError as error:

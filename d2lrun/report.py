@@ -40,9 +40,10 @@ def explain_failure(
     """Return the message for a failure: the reason, children that were
     killed, stacks of a hang, and the last lines of the logs, which are in
     `folder` if there is one."""
-    failure = name_kept_alive(failure, roles) or name_out_of_step(
-        name_culprits(failure), roles
-    )
+    if failure.is_hang:
+        failure = name_kept_alive(failure, roles) or name_by_records(
+            name_by_stacks(failure), roles
+        )
     lines = [
         f'{name_roles(failure.roles)}: {failure.reason}',
         *killed_children(roles),
@@ -64,11 +65,9 @@ def explain_failure(
 
 
 def name_kept_alive(failure: Failure, roles: list[Role]) -> Failure | None:
-    """Return the failure with a worker that only a thread keeps alive, if it
+    """Return the hang with a worker that only a thread keeps alive, if it
     made an error, or all others wait; None if there is none."""
-    if not failure.is_hang or (
-        failure.is_early_end and failure.roles[0].status is not None
-    ):
+    if failure.is_early_end and failure.roles[0].status is not None:
         return None
     kept = [role for role in roles if is_kept_alive(role)]
     failed = [role for role in kept if role.ending_since]
@@ -102,10 +101,10 @@ def is_kept_alive(role: Role) -> bool:
     )
 
 
-def name_culprits(failure: Failure) -> Failure:
-    """Return the failure with the workers that keep the others waiting, if
+def name_by_stacks(failure: Failure) -> Failure:
+    """Return the hang with the workers that keep the others waiting, if
     the stacks tell: also those that wait in the exchange at their end."""
-    if not failure.is_hang or not all(role.stacks for role in failure.roles):
+    if not all(role.stacks for role in failure.roles):
         return failure
     busy = [role for role in failure.roles if not waits_in_mxnet(role)]
     if not busy:
@@ -117,14 +116,14 @@ def name_culprits(failure: Failure) -> Failure:
     return failure._replace(roles=who, reason=f'{what}: {failure.reason}')
 
 
-def name_out_of_step(failure: Failure, roles: list[Role]) -> Failure:
-    """Return the failure with the workers that are out of step by their
+def name_by_records(failure: Failure, roles: list[Role]) -> Failure:
+    """Return the hang with the workers that are out of step by their
     records, if these tell, and if it names others too, or others alone:
     those that ended as they should, before one that makes an exchange too
     many."""
     records, places = records_of(roles)
     names = judge(records, places)[1] if len(records) > 1 else []
-    if not failure.is_hang or not names:
+    if not names:
         return failure
     culprits = [role for role in roles if role.prefix in names]
     if failure.is_early_end and not {*failure.roles} & {*culprits}:

@@ -1,25 +1,38 @@
 """Watch the roles of a job: what happens to each, and which one has failed.
 
 MXNet's distributed key-value store waits forever for a process that is gone,
-so somebody must watch every one. Its clocks, all of `time.monotonic`:
+so somebody must watch every one. Its clocks, all of `time.monotonic`, and
+those around it:
 
-    agent.HEARTBEAT_TIMEOUT  no word from an agent here: it is lost
-    agent.LAUNCHER_TIMEOUT   no word from a launcher, which may be paused
+    agent.HEARTBEAT_TIMEOUT  no word from an agent here, or from the first
+                             node as one joins it: it is lost
+    agent.LAUNCHER_TIMEOUT   no word from a launcher, here or on another node,
+                             which may be paused
     STILL                    a main thread that pauses is not yet still
     ASK_AFTER, ASK_AGAIN     when one that is still is asked where it is
-    Limits.startup           until all have started and joined
+    Limits.startup           until all have met, started and joined
     Limits.progress          since `last_busy`: nobody does anything
     Limits.exit              since all others wait for one that has ended
     Limits.total             since `launched`, over all restarts
     job.STACKS_TIMEOUT       until all have said where they are
     SETTLE                   until roles that only serve have ended
     agent.GRACE              from SIGTERM to SIGKILL
+    connection.STOOD_STILL   this process had no turn: a line says so
+    logs.STALLED             a disk takes no line: the job goes on without
+    rendezvous.FILE_TIMEOUT  a file system does not answer at the start
+    rendezvous.ANSWER_TIMEOUT  a stranger says nothing, or too slowly
+    join.STALE_AFTER         nobody is at the address in an old file
 
-Time in which this process was stopped counts in none but `total`
-(`extend_deadlines`). Whom a limit finds, `report.explain_failure` corrects,
-in this order: `name_culprits` by the stacks (those that do not wait in MXNet),
-`name_out_of_step` by the records, and before both `name_kept_alive`, a program
-that has ended but for a thread.
+Time in which this process was stopped counts in no limit but `total`
+(`extend_deadlines`). Whom a limit finds, the report corrects, if processes
+are still there to ask: what each correction is for stands at its function.
+
+    find_early_end      all wait at their end: the servers (`deaf_servers`)
+    find_no_progress    who is stopped by a signal, not those that wait
+    report.name_kept_alive  a program that has ended but for a thread; if
+                            there is one, neither of the next two
+    report.name_by_stacks   of all that are found, who is not in MXNet
+    report.name_by_records  who makes other exchanges than most
 """
 
 from __future__ import annotations

@@ -198,6 +198,18 @@ def test_a_disk_that_does_not_answer_takes_the_logs_alone(
     os.close(os.open(tmp_path / 'logs' / 'scheduler.log', os.O_RDWR))
 
 
+def test_a_folder_for_logs_that_is_removed_meanwhile_is_named(job):
+    """The files are still open: whatever is written there is lost."""
+    remove = "import shutil; shutil.rmtree('logs', True)\n"
+    script = JOIN + remove + "step(); print('on'); time.sleep(1)"
+    lines = job(script)
+    assert sum(line.endswith('] on') for line in lines) == 2
+    (told,) = [line for line in lines if 'launch: ' in line]
+    assert re.match(
+        'launch: no logs in .*it has been removed.*--log-dir', told
+    )
+
+
 def test_a_folder_for_logs_that_cannot_be_made_is_named():
     with pytest.raises(OSError, match='no logs in /sys/no: .*--log-dir'):
         launch(['true'], log_dir='/sys/no')  # refused to root, too

@@ -9,11 +9,12 @@ import random
 import socket
 import stat
 import sys
+import tempfile
 import threading
 import time
 
 import pytest
-from helpers import wait_until
+from helpers import run_as_another_user, wait_until
 from test_rendezvous import Guest
 
 from d2lrun import Node, channel, join, launch, rendezvous
@@ -300,6 +301,19 @@ def test_the_rendezvous_file_is_for_this_user_alone(tmp_path):
     finally:
         os.umask(before)
     assert stat.S_IMODE(mode) == 0o600
+
+
+@pytest.mark.skipif(os.getuid(), reason='needs another user')
+def test_another_user_sees_the_rendezvous_file_and_cannot_read_it():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        path = pathlib.Path(folder, 'meet')
+        with announced(path, ('127.0.0.1', 9), 'the secret'):
+            assert run_as_another_user(os.listdir, folder) == "['meet']"
+            told = run_as_another_user(path.read_text)
+            assert told.startswith('PermissionError')
+            told = run_as_another_user(path.unlink)
+            assert told.startswith('PermissionError')
 
 
 def test_a_secret_is_made_once_and_for_this_user_alone(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Servers take MXNet's optimizers, and run nothing that a stranger sends."""
 
 import errno
+import functools
 import os
 import pickle
 import re
@@ -21,7 +22,7 @@ from helpers import (
     sockets_of,
 )
 
-from d2lrun import JobFailed, optimizers, serve
+from d2lrun import JobFailed, Limits, optimizers, serve
 from d2lrun.optimizers import Refused, Unpickler, load_optimizer
 from d2lrun.secret import SECRET, find_secret
 
@@ -256,6 +257,55 @@ def test_a_stranger_at_the_port_of_a_server_runs_nothing(
     assert refused and 'posix.mkdir' in refused[0]
     assert not (tmp_path / 'made').exists()
     assert '[worker-0, rank 0] step 59' in lines
+
+
+# Asks the scheduler for a worker's place, as a worker does when it starts.
+NEWCOMER = (
+    STRANGER[: STRANGER.index('class Command')]
+    + """
+me = zmq.Context.instance().socket(zmq.ROUTER)
+port = me.bind_to_random_port('tcp://127.0.0.1')
+there = zmq.Context.instance().socket(zmq.DEALER)
+there.setsockopt(zmq.IDENTITY, b'ps9')
+there.connect('tcp://127.0.0.1:' + sys.argv[1])
+node = field(1, 1) + field(3, b'127.0.0.1') + field(4, port) + field(5, 0)
+there.send(field(1, 0) + field(3, field(1, 2) + field(2, node + field(10, 0)))
+           + field(4, 0) + field(7, 0) + field(8, 0))
+print(me.poll(4000))
+"""
+)
+PAUSE = "print('early', flush=True)\ntime.sleep(4)\nstore = "
+SLOW = JOIN.replace('store = ', PAUSE, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('moment', ['early', 'step 9'])
+def test_a_stranger_takes_no_place_but_may_keep_a_job_from_starting(
+    job, tmp_path, monkeypatch, moment
+):
+    """One that comes before the workers is counted as one of them, so the
+    launcher ends the job; one that comes later gets no answer."""
+    pytest.importorskip('zmq')
+    monkeypatch.setenv('DMLC_LOCAL', '0')
+    told = []
+
+    def ask(line):
+        if line.endswith(moment) and not told:
+            (port,) = sockets_of(tmp_path, DMLC_ROLE='scheduler')
+            command = [sys.executable, '-c', NEWCOMER, f'{port}']
+            told.append(subprocess.check_output(command, timeout=30))
+
+    script = SLOW + TRAINS[len(JOIN) :].replace('store.set_opt', '# ')
+    limits = Limits(startup=30, progress=8, exit=8, total=70)
+    run = functools.partial(
+        job, script, mxnet=True, on_line=ask, limits=limits
+    )
+    if moment == 'early':
+        with pytest.raises(JobFailed, match='no progress|not joined'):
+            run()
+    else:
+        assert sum(line.endswith('step 59') for line in run()) == 2
+    assert told == [b'0\n']
 
 
 def try_to_connect(paths):
