@@ -259,6 +259,62 @@ def test_a_stranger_at_the_port_of_a_server_runs_nothing(
     assert '[worker-0, rank 0] step 59' in lines
 
 
+SENDER = (
+    STRANGER[: STRANGER.index('class Command')]
+    + """
+socket = zmq.Context().socket(zmq.DEALER)
+socket.setsockopt(zmq.IDENTITY, b'ps09')
+socket.connect('tcp://127.0.0.1:' + sys.argv[1])
+body = bytes.fromhex(sys.argv[2])
+command = field(2, body) + field(4, 1) + field(7, 0) + field(8, 1)
+terminate = field(3, field(1, 1)) + field(4, 0) + field(7, 0) + field(8, 0)
+socket.send(field(1, 0) + (command + field(5, 0) + field(6, 1)
+                           if body else terminate))
+time.sleep(0.5)
+socket.close(100)
+"""
+)
+SHOWS = TRAINS.replace("print('step', i", "print('step', i, total[0]")
+
+
+@pytest.mark.long
+def test_a_strangers_optimizer_spoils_the_training(job, tmp_path, monkeypatch):
+    """As the table on the page on running says of jobs with ports."""
+    pytest.importorskip('zmq')
+    monkeypatch.setenv('DMLC_LOCAL', '0')
+    body = pickle.dumps(mx.optimizer.SGD(learning_rate=0.0), 0)
+
+    def send(line):
+        if ' step 9 ' in line:
+            (port,) = sockets_of(tmp_path, DMLC_ROLE='server')
+            command = [sys.executable, '-c', SENDER, f'{port}', body.hex()]
+            subprocess.run(command, check=True, timeout=20)
+
+    lines = job(SHOWS, mxnet=True, workers=1, on_line=send)
+    found = [line.split()[-1] for line in lines if ' step ' in line]
+    assert len(found) == 60
+    assert len({*found[:10]}) == 10 and len({*found[-10:]}) == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize('role', ['scheduler', 'server'])
+def test_a_strangers_request_to_stop_ends_the_job_by_its_limits(
+    job, tmp_path, monkeypatch, role
+):
+    pytest.importorskip('zmq')
+    monkeypatch.setenv('DMLC_LOCAL', '0')
+
+    def send(line):
+        if line.endswith('step 9'):
+            (port,) = sockets_of(tmp_path, DMLC_ROLE=role)
+            command = [sys.executable, '-c', SENDER, f'{port}', '']
+            subprocess.run(command, check=True, timeout=20)
+
+    limits = Limits(startup=30, progress=8, exit=8, total=70)
+    with pytest.raises(JobFailed, match='no progress|stranger|ended'):
+        job(TRAINS, mxnet=True, workers=2, on_line=send, limits=limits)
+
+
 # Asks the scheduler for a worker's place, as a worker does when it starts.
 NEWCOMER = (
     STRANGER[: STRANGER.index('class Command')]
