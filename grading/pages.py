@@ -48,6 +48,8 @@ PAGE = """<!doctype html>
 <h1>{{ title }}</h1>
 {% macro code(cells) %}
 {% for cell in cells %}
+{% if cells|length > 1 %}<p>Cell {{ loop.index }}</p>{% endif %}
+
 <pre tabindex="0">
 {%- for line in cell.rstrip().split('\n') %}<span></span>{{ line ~ '\n' }}
 {%- endfor %}</pre>

@@ -18,7 +18,7 @@ from grading.gradebook import (
     write_imports,
 )
 from grading.grading import Result, best_of
-from grading.pages import write_report
+from grading.pages import environment, write_report
 from grading.roster import (
     Person,
     how_late,
@@ -424,3 +424,13 @@ def test_canvas_and_moodle_get_the_columns_that_they_know(tmp_path):
     assert header[:4] == MOODLE_EXPORT.split(';Quiz')[0].split(';')
     assert ann == ['Ann', 'Smith', '4711', 'ann@x.edu', '2']
     assert bo == ['Bo Lee', 'Ødegård', '4712', 'bo@x.edu', '0']
+
+
+def test_cells_have_the_numbers_that_flags_name():
+    page = (
+        "{% extends 'page' %}{% block body %}{{ code(cells) }}{% endblock %}"
+    )
+    template = environment.from_string(page)
+    two = template.render(cells=['a = 1', 'b = 2'])
+    assert two.index('Cell 1') < two.index('a = 1') < two.index('Cell 2')
+    assert 'Cell 1' not in template.render(cells=['a = 1'])
