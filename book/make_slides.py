@@ -144,6 +144,8 @@ def lines_of(cell):
 
 def cell_of(slide_type, text):
     """Return a text cell that begins, or adds to, a slide."""
+    # Slides are handed out alone: a link to another page would be dead.
+    text = re.sub(r'(?<!!)\[([^]]+)\]\(\.\./[^)]*\)', r'\1', text)
     from_root = text.replace('](../', '](')  # only there nbconvert embeds
     return new_markdown_cell(
         from_root, metadata={'slideshow': {'slide_type': slide_type}}

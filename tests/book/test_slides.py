@@ -3,6 +3,7 @@
 import html
 import pathlib
 import sys
+from urllib.parse import urlsplit
 
 import nbformat
 import pytest
@@ -104,6 +105,15 @@ def test_slides_give_no_solution_away(name, slides):
         if 'solution' in cell.metadata.get('tags', []):
             longest = max(cell.source.splitlines(), key=len)
             assert html.escape(longest, quote=False) not in page
+
+
+@pytest.mark.parametrize('name', CHAPTERS)
+def test_links_of_slides_lead_to_what_is_handed_out_with_them(name, slides):
+    page = BeautifulSoup((slides / f'{name}.html').read_text(), 'html.parser')
+    for link in page.select('a[href]'):
+        url = urlsplit(link['href'])
+        if not url.scheme and url.path:
+            assert (slides / url.path).exists(), link
 
 
 def test_the_index_of_slides_names_every_chapter_as_it_names_itself(slides):
