@@ -10,6 +10,7 @@ import pytest
 from test_samestep import bfloat16, shards_of
 
 from samestep import Taken, same_step
+from samestep.trees import named_arrays
 
 SEEDS = range(5000, 5020)
 EXACT = np.asarray  # rounds as the dtype does
@@ -222,6 +223,25 @@ def test_without_update_the_answer_says_where_adam_enlarges_rounding():
 
     assert any('as with Adam' in said(adamw, seed) for seed in SEEDS)
     assert not any('as with Adam' in said(sgd, seed) for seed in SEEDS)
+
+
+@pytest.mark.parametrize('update', ['sgd', 'adamw'])
+def test_a_step_may_change_the_arrays_that_it_is_given(update):
+    """As `param -= …` does: it is judged from where it began."""
+    right = taken(on_devices(3), UPDATES[update])
+
+    def in_place(params, X, y):
+        grads, new = right(params, X, y)
+        given = named_arrays(params)
+        for name, array in named_arrays(new).items():
+            given[name][...] = array
+        return Taken(grads, params)
+
+    found = same_step(
+        *(in_place, mean_gradients, *case(5000, steps=3)),
+        update=UPDATES[update],
+    )
+    assert found, found
 
 
 def look(step, update='sgd', seed=5000, steps=1, k=2):

@@ -140,7 +140,8 @@ def ask_both(given, batches, how, num_devices):
         )
         spreads = how.spreads_of(grads, lows)
         bounds = [how.factor * spread for spread in spreads]
-        taken = given.step(arrays, batch.cast(how.dtype))
+        # It gets a copy, which it may change.
+        taken = given.step(cast(arrays, how.dtype), batch.cast(how.dtype))
         seen = all(own is not None for own, _ in taken)
         if seen:
             found = [cast(own, how.dtype) for own, _ in taken]
@@ -159,7 +160,9 @@ def ask_both(given, batches, how, num_devices):
         after = [cast(new, how.dtype) for _, new in taken]
         taken = [own for own, _ in taken]
         check_shapes(after, arrays)
-        low_step = given.low_step(arrays, batch.cast(how.dtype))
+        low_step = given.low_step(
+            cast(arrays, how.dtype), batch.cast(how.dtype)
+        )
         comparison, moved = judge_updates(
             *(given, how, n, batch, arrays, grads, bounds),
             *(taken, after, low_step, num_devices),
