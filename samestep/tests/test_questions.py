@@ -581,3 +581,9 @@ def test_no_bug_is_tried_after_the_cause_is_found():
             *(large_step(change), reference, params, batches), num_devices=8
         )
     assert 3 * calls[divided] < calls[half_of_the_rows]
+
+
+def test_complex_arrays_are_refused():
+    params = {'spectrum': np.ones(3, complex)}
+    with pytest.raises(TypeError, match='spectrum is complex128: give its re'):
+        same_step(*(lambda p, X: p,) * 2, params, [(np.ones((2, 3)),)])

@@ -2,6 +2,8 @@
 clipping and Adam hide. The seeds begin at 7000: no bound was chosen by them.
 """
 
+import functools
+
 import numpy as onp
 import pytest
 import torch
@@ -256,6 +258,28 @@ def test_autocast_of_the_step_alone_is_noticed():
     found = same_step(wrong, plain, *case(7110), num_devices=2)
     assert ', times the 2 devices' in str(found)
     assert 'turns off' not in str(found)
+
+
+def test_a_loss_without_autocast_in_both_needs_no_low():
+    def loss_of(model, X, y):
+        scores = model(X)
+        with torch.autocast('cpu', enabled=False):
+            return cross_entropy(scores.to(model[0].weight.dtype), y)
+
+    def on_one(model, X, y, factor=1):
+        (factor * loss_of(model, X, y)).backward()
+        OPTIMIZERS['sgd'](model.parameters()).step()
+
+    def in_bfloat16(model, X, y, factor=1):
+        with torch.autocast('cpu', torch.bfloat16):
+            loss = factor * loss_of(model, X, y)
+        loss.backward()
+        OPTIMIZERS['sgd'](model.parameters()).step()
+
+    assert same_step(in_bfloat16, on_one, *case(7130))
+    wrong = functools.partial(in_bfloat16, factor=2)
+    found = same_step(wrong, on_one, *case(7130))
+    assert not found and '`low`' not in str(found)
 
 
 def test_a_reference_that_turns_autocast_off_is_told():

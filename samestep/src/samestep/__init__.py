@@ -54,7 +54,7 @@ def same_step(
 
     Raises ValueError if there is no minibatch, if the reference diverges, or
     if the step returns arrays of other names or shapes; NothingMoves, which
-    is one, if the reference moves nothing.
+    is one, if the reference moves nothing; TypeError for complex arrays.
     """
     if not batches:
         raise ValueError('batches is empty: give at least one (X, y)')

@@ -28,6 +28,13 @@ class Functions:
         self._step, self._reference, self._low = step, reference, low
         self._update, self._params = update, params
         found = named_arrays(params)
+        for name, array in found.items():
+            if array.dtype.kind == 'c':
+                raise TypeError(
+                    f'{name or "the array"} is {array.dtype}: give its real '
+                    'and its imaginary part as two arrays of real numbers (in '
+                    'PyTorch, a parameter and torch.view_as_complex of it)'
+                )
         self.names, self.start = [*found], [*found.values()]
         self._form = self.result_names = None  # of the reference's results
 

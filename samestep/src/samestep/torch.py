@@ -112,7 +112,9 @@ class Adapter:
         import torch
 
         arrays = {**self.arrays_of(self.model), **state}
-        how = self.run(step, arrays, batch).autocast
+        run = self.run(step, arrays, batch)
+        how = run.autocast
+        self.turns_off &= not run.turns_off  # as for the loss, in both
         if not how or self.autocast:
             return None
 
