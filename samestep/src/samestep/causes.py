@@ -76,9 +76,10 @@ def moves_of(exact, reference, starts, batches, n, gradients, k, sample):
     first the right way, to the arrays `exact`, then with known bugs. A
     gradient starts at 0."""
 
-    def move(part, n=n, turn=0, before=0, larger=None):
+    def move(part, n=n, turn=0, before=0, larger=None, shift=0):
         batch = batches[n].cast('float64')
         batch = batch.turn_labels(turn) if turn else batch
+        batch = batch.shift_labels(shift) if shift else batch
         start = starts[0 if gradients else n - before]
         start = [k * a if j == larger else a for j, a in enumerate(start)]
         arrays = cast(reference(start, batch.take(part)), 'float64')
@@ -113,6 +114,9 @@ def moves_of(exact, reference, starts, batches, n, gradients, k, sample):
         for turn in (1, -1):
             words = 'one with labels of the row beside'
             yield from tried(words, rows, n, turn)
+    for shift in (1, -1):
+        words = 'one with labels shifted by one more'
+        yield from tried(words, rows, n, 0, 0, None, shift)
     for shards in splits_of(rows, k):
         alone = []
         for i, shard in enumerate(shards):
@@ -172,6 +176,12 @@ def likely_cause(move, moves, bound, k, batch, start=None):
             return f'The move is {what}{how}.'.replace('?.', '?')
     if distance(np.sort(move, None), np.sort(right, None)) <= bound:
         return 'The move has the right numbers in another order.'
+    factors = factors_of_parts(move, right, bound, k)
+    if factors:
+        return (
+            f'The move is the right one, of {k} parts one after the other '
+            f'times {factors}: each clipped by the norm of its own?'
+        )
     off = move - right
     if start is not None and start.size > 2:
         scale = (off * start).sum() / max((start * start).sum(), 1e-300)
@@ -198,6 +208,33 @@ def likely_cause(move, moves, bound, k, batch, start=None):
     return ''
 
 
+def factors_of_parts(move, right, bound, k):
+    """Return in words by which factors the k parts of an array are too
+    large, or '' if they are not, or all by one."""
+    found = []
+    for own, known in zip(np.array_split(move, k), np.array_split(right, k)):
+        scale = (own * known).sum() / max((known * known).sum(), 1e-300)
+        sure = bound / max(abs(known).max(initial=0), 1e-300)
+        off = distance(own, scale * known)
+        if own.size < 8 or off > bound or sure > 0.1:
+            return ''
+        found.append((scale, sure))
+    scales = [scale for scale, _ in found]
+    if max(scales) - min(scales) <= 4 * max(sure for _, sure in found):
+        return ''
+    return ', '.join(in_digits(*pair) for pair in found)
+
+
+def in_digits(scale, near):
+    """Return a factor with as many digits as are sure."""
+    digits = 6
+    if near and scale:
+        sure = -np.log10(near / abs(scale))
+        digits = int(np.clip(np.floor(sure), 1, 6))
+    said = f'{scale:.{digits}g}'
+    return said if float(said) != 1 else f'{scale:.6g}'
+
+
 def bits_of(off, moves, bound):
     """Return to how many bits each number of a move is right, or 0 if its
     error is not that of a shorter float: as large as the terms that were
@@ -221,7 +258,9 @@ def times(scale, k, batch, near=0):
     """Return a factor in words, for a minibatch on k devices. `near`: how far
     rounding may move a factor of 1."""
     n = batch.rows
-    shard, root = -(-n // k), np.sqrt(k)  # the longest shard
+    shard = -(-n // k)  # the longest
+    root = np.sqrt(k)  # if it is whole, such a factor says too little
+    root = 1 if root.is_integer() else root
     for factor, words in (
         (k, f', times the {k} devices: a sum where a mean is due?'),
         (1 / k, f', divided by the {k} devices: a mean where a sum is due?'),
@@ -254,5 +293,5 @@ def times(scale, k, batch, near=0):
     slack = max(1e-3, min(near, 0.1))
     if abs(power) > 4 and abs(scale / 2.0**power - 1) < slack:
         return f', times 2 to the power of {power}: a scale of the loss?'
-    words = f' times {scale:.6g}'
+    words = f' times {in_digits(scale, near)}'
     return '' if words == ' times 1' else words

@@ -5,7 +5,8 @@ import re
 
 import numpy as np
 
-from .causes import Sample, cast, distance, likely_cause, splits_of
+from .causes import Computed, Sample, cast, distance, likely_cause, splits_of
+from .measure import is_count
 from .trees import said_together
 
 NEARBY = 4  # copies of the arrays, each number off by up to a rounding
@@ -77,23 +78,43 @@ def update_causes(given, arrays, grads, batch, replica, right, bounds, k):
     def moves_to(found):
         return [a - s for a, s in zip(sample.take(found), begin)]
 
+    def tried():
+        yield 'the right one', wanted
+        others = {
+            'that of gradients that are 0': 0,
+            f'that of {k} times the gradients': k,
+            f'that of one {k}-th of the gradients': 1 / k,
+        }
+        for words, factor in others.items() if k > 1 else ():
+            scaled = [factor * g for g in grads]
+            yield words, moves_to(given.update(start, scaled))
+        counts = [
+            is_count(a) and distance(new - a, 1) == 0
+            for a, new in zip(start, right)
+        ]
+        for words, other in (
+            ('0', lambda c: 0 * c),
+            ('one less', lambda c: np.maximum(c - 1, 0)),
+            ('one more', lambda c: c + 1),
+            (f'{k} times as large', lambda c: k * c),
+        ):
+            if any(counts):
+                changed = [
+                    other(a) if is_one else a
+                    for a, is_one in zip(start, counts)
+                ]
+                moved = moves_to(given.update(changed, grads))
+                yield f'one as if the count of steps were {words}', moved
+
     moves, wanted = moves_to(replica), moves_to(right)
-    known = [('the right one', wanted)]
-    others = {
-        'that of gradients that are 0': 0,
-        f'that of {k} times the gradients': k,
-        f'that of one {k}-th of the gradients': 1 / k,
-    }
-    for words, factor in others.items() if k > 1 else ():
-        scaled = [factor * g for g in grads]
-        known.append((words, moves_to(given.update(start, scaled))))
+    known = Computed(tried())
     factors = factors_of(moves, wanted, bounds)
     causes = []
     for j, move in enumerate(moves):
         cause = ''
         if distance(move, wanted[j]) > bounds[j]:
             cause = likely_cause(
-                *(move, [(words, own[j]) for words, own in known]),
+                *(move, Computed((words, own[j]) for words, own in known)),
                 *(bounds[j], k, batch, begin[j]),
             )
             if not cause or PLAIN.search(cause):
