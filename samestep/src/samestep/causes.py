@@ -179,8 +179,8 @@ def likely_cause(move, moves, bound, k, batch, start=None):
     factors = factors_of_parts(move, right, bound, k)
     if factors:
         return (
-            f'The move is the right one, of {k} parts one after the other '
-            f'times {factors}: each clipped by the norm of its own?'
+            f'The move is the right one, its {k} parts one after the other '
+            f'times {factors}: a factor of its own for each shard?'
         )
     off = move - right
     if start is not None and start.size > 2:
@@ -209,14 +209,14 @@ def likely_cause(move, moves, bound, k, batch, start=None):
 
 
 def factors_of_parts(move, right, bound, k):
-    """Return in words by which factors the k parts of an array are too
-    large, or '' if they are not, or all by one."""
+    """Return in words by which factors the k parts of an array are wrong, or
+    '' if one of them is right, or all are wrong by the same."""
     found = []
     for own, known in zip(np.array_split(move, k), np.array_split(right, k)):
         scale = (own * known).sum() / max((known * known).sum(), 1e-300)
         sure = bound / max(abs(known).max(initial=0), 1e-300)
         off = distance(own, scale * known)
-        if own.size < 8 or off > bound or sure > 0.1:
+        if own.size < 8 or off > bound or abs(scale - 1) <= 4 * sure:
             return ''
         found.append((scale, sure))
     scales = [scale for scale, _ in found]
