@@ -44,7 +44,7 @@ TESTS = {
             *('samestep.trees', 'samestep.functions', 'samestep.measure'),
             *('samestep.questions', 'samestep.updates'),
         ),
-        ['samestep', 'thirty', 'questions', 'public_bugs'],
+        ['samestep', 'thirty', 'questions', 'public_bugs', 'fifty'],
     ),
 }
 SECONDS = 20  # of the tests of a mutant, the module's own and fastest first

@@ -3,13 +3,12 @@ what the threads say: how many `same_step` finds, and names. No code is theirs.
 
 What must be said, the cause or the place, was written down before `same_step`
 was tried on any; `None`: all that could be said would be a guess. It found
-all 50. Of 32 it said what was written; of six more it had the place right but
+all 50. Of 32 it said what was written; of six more the place was right, but
 not the factor that was asked for. Then it learned these causes: a weight for
 each example, labels shifted once more, a wrong count of steps, a factor for
 each shard; and to say of a factor no more digits than are sure. Now it names
-42, of which these causes were written for ten. For five of them the
-words were written again: of Adam with a decay, say, a wrong count of steps is
-no factor.
+42, ten of them because of that. For five of the 50, the words were written
+again: with AdamW's decay, say, a wrong count of steps is no factor.
 """
 
 import numpy as np
@@ -119,7 +118,7 @@ CLIPPED = dict(update=clipped(sgd))
 
 
 def by_norm(squares_of, most=0.1):
-    """Return a step that clips by a norm of its own."""
+    """Return a step that clips by a wrong norm."""
 
     def step(params, X, y):
         grads = on_devices(4)(params, X, y)
@@ -146,7 +145,7 @@ bug('ROCm/TransformerEngine#715', 'last.weight counted 4', **CLIPPED)(
 
 @bug(
     'sgl-project/SpecForge#663',
-    'a factor of its own for each shard',
+    'a separate factor for each shard',
     k=2,
     **CLIPPED,
 )

@@ -180,7 +180,7 @@ def likely_cause(move, moves, bound, k, batch, start=None):
     if factors:
         return (
             f'The move is the right one, its {k} parts one after the other '
-            f'times {factors}: a factor of its own for each shard?'
+            f'times {factors}: a separate factor for each shard?'
         )
     off = move - right
     if start is not None and start.size > 2:
