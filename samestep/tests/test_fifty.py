@@ -1,5 +1,6 @@
 """Fifty bugs of 2023 to 2026 from public trackers, made again in NumPy from
 what the threads say: how many `same_step` finds, and names. No code is theirs.
+Some are one mistake in several projects: these are 46 different steps.
 
 What must be said, the cause or the place, was written down before `same_step`
 was tried on any; `None`: all that could be said would be a guess. It found
