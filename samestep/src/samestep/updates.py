@@ -78,6 +78,9 @@ def update_causes(given, arrays, grads, batch, replica, right, bounds, k):
     def moves_to(found):
         return [a - s for a, s in zip(sample.take(found), begin)]
 
+    def to_update(*arguments):  # which are large: none is kept
+        return moves_to(given.update(*arguments))
+
     def tried():
         yield 'the right one', wanted
         others = {
@@ -86,8 +89,7 @@ def update_causes(given, arrays, grads, batch, replica, right, bounds, k):
             f'that of one {k}-th of the gradients': 1 / k,
         }
         for words, factor in others.items() if k > 1 else ():
-            scaled = [factor * g for g in grads]
-            yield words, moves_to(given.update(start, scaled))
+            yield words, to_update(start, [factor * g for g in grads])
         counts = [
             is_count(a) and distance(new - a, 1) == 0
             for a, new in zip(start, right)
@@ -103,7 +105,7 @@ def update_causes(given, arrays, grads, batch, replica, right, bounds, k):
                     other(a) if is_one else a
                     for a, is_one in zip(start, counts)
                 ]
-                moved = moves_to(given.update(changed, grads))
+                moved = to_update(changed, grads)
                 yield f'one as if the count of steps were {words}', moved
 
     moves, wanted = moves_to(replica), moves_to(right)
