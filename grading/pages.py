@@ -198,12 +198,13 @@ def write_report(
             problems.append('handed in without an answer')
         flagged = [r.exercise for r in own if r.flags]
         extra = {'page': page, 'problems': problems, 'flagged': flagged}
+        extra['look'] = bool(problems or flagged)
         extra.update(name=name, anchor=file_name(student))
         rows.append({**totals, **extra})
     rows.sort(
         key=lambda row: (
             bool(not roster or row['student'] in roster),
-            not (row['problems'] or row['flagged']),
+            not row['look'],
         )
     )
     flagged = [result for result in results if result.flags]
@@ -222,7 +223,7 @@ def write_report(
         folder / 'index.html',
         'Grades',
         rows=rows,
-        look=sum(bool(row['problems'] or row['flagged']) for row in rows),
+        look=sum(row['look'] for row in rows),
         exercises=per_exercise(results),
         verdicts=VERDICTS[:-1],  # a damaged file has no exercise
         ran_in=ran_in,

@@ -14,7 +14,7 @@ again: with AdamW's decay, say, a wrong count of steps is no factor.
 
 import numpy as np
 import pytest
-from test_public_bugs import add_up
+from test_public_bugs import add_up, scheduled
 from test_questions import (
     adamw,
     case,
@@ -323,7 +323,7 @@ for where, options in (
 
 @bug('pytorch/torchtitan#2387', 'replica 1, gradient of gate:', **MOE)
 def a_router_that_is_not_reduced(params, X, y):
-    """Each rank has the part of its own experts."""
+    """Each rank keeps the part that its experts give."""
     whole, found = moe(params, X, y), []
     for i in range(2):
         part = moe(params, X[i::2], y[i::2])
@@ -672,11 +672,6 @@ def ema_case(seed, n=1):
 def averaged_in_every_micro_batch(params, X, y):
     grads = on_devices(4)(params, X, y)
     return Taken(grads, averaged(params, grads, often=4))
-
-
-def scheduled(params, grads, often=1):
-    new = sgd(params, grads, lr=0.1 * 0.9 ** (often * params['step']))
-    return {**new, 'step': params['step'] + 1}
 
 
 @bug(

@@ -200,19 +200,22 @@ def test_an_optimizer_state_lost_at_a_restart_is_found():
     assert {d.of for d in found.failures()} == {'update'}
 
 
+def scheduled(params, grads, often=1):
+    new = sgd(params, grads, lr=0.1 * 0.9 ** (often * params['step']))
+    return {**new, 'step': params['step'] + 1}
+
+
 def test_a_schedule_stepped_by_each_process_is_found():
     """huggingface/accelerate#2926: the rate falls four times as fast."""
 
-    def update(params, grads, often=1):
-        new = sgd(params, grads, lr=0.1 * 0.9 ** (often * params['step']))
-        return {**new, 'step': params['step'] + 1}
-
     def step(params, X, y):
         grads = on_devices(4)(params, X, y)
-        return Taken(grads, update(params, grads, often=4))
+        return Taken(grads, scheduled(params, grads, often=4))
 
     found = same_step(
-        *(step, mean_gradients, *case(5100, 2)), update=update, num_devices=4
+        *(step, mean_gradients, *case(5100, 2)),
+        update=scheduled,
+        num_devices=4,
     )
     assert {d.step for d in found.failures()} == {1}
     assert f'times {0.9**3:.3g}' in str(found)

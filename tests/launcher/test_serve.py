@@ -192,10 +192,10 @@ def test_a_worker_hears_that_its_optimizer_is_refused(job):
         job(JOIN + OWN, mxnet=True)
 
 
-# Sends a pickle to a server, in the protocol of MXNet's servers, as a program
-# can that never joined: the fields of a message, as protobuf has them.
-STRANGER = """
-import os, pickle, sys, time, zmq
+# The protocol of MXNet's servers, as a program can speak it that never joined:
+# the fields of a message, as protobuf has them.
+MESSAGES = """
+import sys, time, zmq
 
 def varint(n):
     return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
@@ -204,22 +204,25 @@ def field(number, value):
     if isinstance(value, bytes):
         return varint(number << 3 | 2) + varint(len(value)) + value
     return varint(number << 3) + varint(value)
-
-class Command:
-    def __reduce__(self):
-        return os.mkdir, (sys.argv[2],)
-
+"""
+# Sends a pickle, or without one the request to stop.
+SENDER = (
+    MESSAGES
+    + """
 socket = zmq.Context().socket(zmq.DEALER)
 socket.setsockopt(zmq.IDENTITY, b'ps09')  # almost the name of a worker
 socket.connect('tcp://127.0.0.1:' + sys.argv[1])
-body = pickle.dumps(Command(), 0)
+body = bytes.fromhex(sys.argv[2])
 # 8: the number of a request that the worker made. The answer to one that it
 # has not made would go astray in its memory, and may end it.
-socket.send(field(1, 0) + field(2, body) + field(4, 1) + field(7, 0)
-            + field(8, 1) + field(5, 0) + field(6, 1))
+command = (field(2, body) + field(4, 1) + field(7, 0) + field(8, 1)
+           + field(5, 0) + field(6, 1))
+terminate = field(3, field(1, 1)) + field(4, 0) + field(7, 0) + field(8, 0)
+socket.send(field(1, 0) + (command if body else terminate))
 time.sleep(0.5)
 socket.close(100)
 """
+)
 TRAINS = (
     JOIN
     + """
@@ -235,6 +238,18 @@ for i in range(60):
 )
 
 
+def send_to(role, folder, value=None):
+    """Send a role of the job in a folder a pickle of the value, if there is
+    one, or the request to stop, as a stranger."""
+    (port,) = sockets_of(folder, DMLC_ROLE=role)
+    body = b'' if value is None else pickle.dumps(value, 0)
+    subprocess.run(
+        [sys.executable, '-c', SENDER, f'{port}', body.hex()],
+        check=True,
+        timeout=20,
+    )
+
+
 @pytest.mark.long
 def test_a_stranger_at_the_port_of_a_server_runs_nothing(
     job, tmp_path, monkeypatch
@@ -245,12 +260,8 @@ def test_a_stranger_at_the_port_of_a_server_runs_nothing(
 
     def send(line):
         if line.endswith('step 9'):
-            (port,) = sockets_of(tmp_path, DMLC_ROLE='server')
-            subprocess.run(
-                [sys.executable, '-c', STRANGER, f'{port}', tmp_path / 'made'],
-                check=True,
-                timeout=20,
-            )
+            command = Command(os.mkdir, str(tmp_path / 'made'))
+            send_to('server', tmp_path, command)
 
     lines = job(TRAINS, mxnet=True, workers=1, on_line=send)
     refused = [line for line in lines if 'refused a pickle: it nam' in line]
@@ -259,21 +270,6 @@ def test_a_stranger_at_the_port_of_a_server_runs_nothing(
     assert '[worker-0, rank 0] step 59' in lines
 
 
-SENDER = (
-    STRANGER[: STRANGER.index('class Command')]
-    + """
-socket = zmq.Context().socket(zmq.DEALER)
-socket.setsockopt(zmq.IDENTITY, b'ps09')
-socket.connect('tcp://127.0.0.1:' + sys.argv[1])
-body = bytes.fromhex(sys.argv[2])
-command = field(2, body) + field(4, 1) + field(7, 0) + field(8, 1)
-terminate = field(3, field(1, 1)) + field(4, 0) + field(7, 0) + field(8, 0)
-socket.send(field(1, 0) + (command + field(5, 0) + field(6, 1)
-                           if body else terminate))
-time.sleep(0.5)
-socket.close(100)
-"""
-)
 SHOWS = TRAINS.replace("print('step', i", "print('step', i, total[0]")
 
 
@@ -282,13 +278,11 @@ def test_a_strangers_optimizer_spoils_the_training(job, tmp_path, monkeypatch):
     """As the table on the page on running says of jobs with ports."""
     pytest.importorskip('zmq')
     monkeypatch.setenv('DMLC_LOCAL', '0')
-    body = pickle.dumps(mx.optimizer.SGD(learning_rate=0.0), 0)
+    optimizer = mx.optimizer.SGD(learning_rate=0.0)
 
     def send(line):
         if ' step 9 ' in line:
-            (port,) = sockets_of(tmp_path, DMLC_ROLE='server')
-            command = [sys.executable, '-c', SENDER, f'{port}', body.hex()]
-            subprocess.run(command, check=True, timeout=20)
+            send_to('server', tmp_path, optimizer)
 
     lines = job(SHOWS, mxnet=True, workers=1, on_line=send)
     found = [line.split()[-1] for line in lines if ' step ' in line]
@@ -306,9 +300,7 @@ def test_a_strangers_request_to_stop_ends_the_job_by_its_limits(
 
     def send(line):
         if line.endswith('step 9'):
-            (port,) = sockets_of(tmp_path, DMLC_ROLE=role)
-            command = [sys.executable, '-c', SENDER, f'{port}', '']
-            subprocess.run(command, check=True, timeout=20)
+            send_to(role, tmp_path)
 
     limits = Limits(startup=30, progress=8, exit=8, total=70)
     with pytest.raises(JobFailed, match='no progress|stranger|ended'):
@@ -317,7 +309,7 @@ def test_a_strangers_request_to_stop_ends_the_job_by_its_limits(
 
 # Asks the scheduler for a worker's place, as a worker does when it starts.
 NEWCOMER = (
-    STRANGER[: STRANGER.index('class Command')]
+    MESSAGES
     + """
 me = zmq.Context.instance().socket(zmq.ROUTER)
 port = me.bind_to_random_port('tcp://127.0.0.1')
