@@ -9,6 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 ROOT = pathlib.Path(__file__).parents[1]
+LONG = pytest.mark.long
 
 
 def run(*arguments):
@@ -24,14 +25,13 @@ def run(*arguments):
     assert done.returncode == 0 and not done.stdout, done.stdout[-3000:]
 
 
-def each(names, at_once, suite):
-    """Return a mark: once with each name, which `make test` leaves to a suite,
-    'ci' or 'long', if it is none of those `at_once`."""
-    later = getattr(pytest.mark, suite)
+def each(names, at_once):
+    """Return a mark: once with each name, which is left to SUITE=long if it
+    is none of those `at_once`."""
     return pytest.mark.parametrize(
         'name',
         [
-            pytest.param(name, marks=[] if name in at_once else later)
+            name if name in at_once else pytest.param(name, marks=LONG)
             for name in names
         ],
     )

@@ -21,7 +21,7 @@ def run_without_browser(folder, **variables):
         if not name.startswith(('D2LMULTI_REQUIRE_', 'PYTEST_'))
     }
     return subprocess.run(
-        [sys.executable, '-m', 'pytest', TEST, '-m', 'ci', '-k', 'that_fit'],
+        [sys.executable, '-m', 'pytest', TEST, '-k', 'that_fit'],
         cwd=folder,
         env={**env, 'PATH': str(folder), **variables},
         text=True,

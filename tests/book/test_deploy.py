@@ -17,8 +17,6 @@ from helpers import JOIN
 
 from d2lrun.agent import free_port
 
-pytestmark = pytest.mark.ci
-
 ROOT = pathlib.Path(__file__).parents[2]
 DEPLOY = ROOT / 'deploy'
 MANIFESTS = ('kubernetes', 'kubernetes-one-job')

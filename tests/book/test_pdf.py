@@ -33,7 +33,7 @@ SAMPLE = ('network', 'training', 'scaling')
 @pytest.fixture(
     scope='module',
     params=[
-        pytest.param('sample', marks=pytest.mark.ci),
+        'sample',
         pytest.param('whole', marks=pytest.mark.long),
     ],
 )

@@ -17,7 +17,7 @@ if sys.version_info < (3, 11):
         'the book needs Python 3.11, as Sphinx 9 does', allow_module_level=True
     )
 
-from browsing import Visit, each, run, serious_violations, wait_until
+from browsing import Visit, run, serious_violations, wait_until
 from bs4 import BeautifulSoup, SoupStrainer
 from pybtex.database import parse_file
 
@@ -55,7 +55,7 @@ SAMPLE = [
 ]
 
 
-each_sample = each(SAMPLE, ['index', 'figures', SAMPLE[-1]], 'ci')
+each_sample = pytest.mark.parametrize('name', SAMPLE)
 
 
 @pytest.fixture(scope='module')
@@ -91,7 +91,7 @@ TOO_WIDE = """() => [...document.querySelectorAll(
   .map(e => e.textContent.slice(0, 60))"""
 
 
-@each(PAGES, SAMPLE, 'ci')
+@pytest.mark.parametrize('name', PAGES)
 def test_a_page_is_whole_on_a_phone_and_asks_nobody_else(browser, site, name):
     """It loads without an error, its formulas are typeset, nothing is cut."""
     screen = {'width': 390, 'height': 740}

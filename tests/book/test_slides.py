@@ -19,8 +19,6 @@ from bs4 import BeautifulSoup
 from book.make_slides import codes_in_tasks, marked_cells
 from chapters import number_of
 
-pytestmark = pytest.mark.ci
-
 ROOT = pathlib.Path(__file__).parents[2]
 CHAPTERS = [path.stem for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))]
 SAMPLE = CHAPTERS[4::10]  # others are looked at each night
@@ -57,7 +55,7 @@ LOOK_AT_SLIDES = """() => [...Array(Reveal.getTotalSlides()).keys()].map(i => {
 })"""
 
 
-@each(CHAPTERS, SAMPLE, 'long')
+@each(CHAPTERS, SAMPLE)
 def test_a_chapter_has_slides_that_fit_and_need_no_network(
     browser, slides, name
 ):

@@ -11,8 +11,6 @@ from chapters.cells import runnable
 from chapters.exercises import read_chapters
 from grading import grading
 
-pytestmark = pytest.mark.ci
-
 ROOT = pathlib.Path(__file__).parents[2]
 REFUSE = """    for array in data:
         if not onp.issubdtype(array.dtype, onp.floating):

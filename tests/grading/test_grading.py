@@ -25,8 +25,6 @@ from grading import grading, pages, sandbox, submissions
 from grading.__main__ import others_work
 from grading.sandbox import run_answers
 
-pytestmark = pytest.mark.ci
-
 ROOT = pathlib.Path(__file__).parents[2]
 NOTEBOOKS = ROOT / 'notebooks'
 STUBS = [

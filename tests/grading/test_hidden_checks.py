@@ -13,8 +13,6 @@ from chapters.exercises import read_chapters
 from grading import grading
 from grading.sandbox import run_answers
 
-pytestmark = pytest.mark.ci
-
 TESTS = pathlib.Path(__file__).parents[1]
 NOTEBOOKS = TESTS.parent / 'notebooks'
 CHAPTERS = [

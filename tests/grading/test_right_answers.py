@@ -7,10 +7,7 @@ or working in parallel is put into each of several forms.
 
 import sys
 
-import pytest
 from in_sandbox import graded
-
-pytestmark = pytest.mark.ci
 
 BEFORE = [
     'import math\nimport numpy as np\ndef twice(x):\n    return 2 * x',

@@ -295,22 +295,15 @@ def start_no_process(patch, folder):
 
 FAULTS = [
     pytest.param(leave_out_python, marks=needs_namespaces),
-    pytest.param(hide_python, marks=[needs_namespaces, pytest.mark.ci]),
-    pytest.param(
-        keep_what_is_not_there, marks=[needs_namespaces, pytest.mark.ci]
-    ),
+    pytest.param(hide_python, marks=needs_namespaces),
+    pytest.param(keep_what_is_not_there, marks=needs_namespaces),
     break_the_runner,
-    *(
-        pytest.param(fault, marks=pytest.mark.ci)
-        for fault in (
-            break_the_guard,
-            end_before_the_answer,
-            take_too_long,
-            take_too_much,
-            run_no_right_answer,
-            start_no_process,
-        )
-    ),
+    break_the_guard,
+    end_before_the_answer,
+    take_too_long,
+    take_too_much,
+    run_no_right_answer,
+    start_no_process,
 ]
 
 

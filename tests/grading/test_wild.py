@@ -19,8 +19,6 @@ from small_class import CHECK, SOLUTION, STUB, notebook
 
 from grading import __main__ as command
 
-pytestmark = pytest.mark.ci
-
 MISSING = 'not answered', 'the answer is missing'
 PASSED = 'passed', ''
 NOT_ONE = 'damaged', 'not a notebook'

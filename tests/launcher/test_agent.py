@@ -19,7 +19,7 @@ from d2lrun.agent import HEARTBEAT_TIMEOUT
 # Of Linux; Python 3.8 has no names for them.
 F_SETPIPE_SZ, F_GETPIPE_SZ = 1031, 1032
 
-pytestmark = [pytest.mark.timeout(90), pytest.mark.ci]
+pytestmark = pytest.mark.timeout(90)
 
 
 def test_children_of_a_role_end_with_it(job):

@@ -17,7 +17,6 @@ import d2lrun
 
 pytestmark = [
     pytest.mark.timeout(90),
-    pytest.mark.ci,
     pytest.mark.skipif(sys.platform != 'linux', reason='as Linux does it'),
 ]
 

@@ -46,7 +46,6 @@ def try_alone(monkeypatch):
     return run
 
 
-@pytest.mark.ci
 def test_orphans_are_counted_and_only_parameters_are_compared(try_alone):
     script = """
 maybe_fail()
@@ -59,6 +58,5 @@ print('[worker-1, rank 1] parameters', 'b' * 64)
     assert try_alone(script, 'pass').left == 0
 
 
-@pytest.mark.ci
 def test_a_command_that_does_not_end_is_ended(try_alone):
     assert try_alone('maybe_fail()', 'time.sleep(300)', limit=1).status < 0

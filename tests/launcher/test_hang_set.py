@@ -678,7 +678,7 @@ def hang(clone, monkeypatch, stand_in_path):
 OPEN = ('one more in a second thread',)
 # With the stand-in, a hang takes a fourth of the processor time.
 CASES = [
-    *(pytest.param(case, False, marks=pytest.mark.ci) for case in CHAPTER),
+    *((case, False) for case in CHAPTER),
     *(pytest.param(case, False, marks=pytest.mark.long) for case in HANGS),
     *(
         pytest.param(case, True, marks=pytest.mark.long)

@@ -29,7 +29,7 @@ from d2lmulti import checks
 from d2lmulti.prepare import runtime
 from d2lrun import JobFailed, agent, launch, logs, roles, serve
 
-pytestmark = [pytest.mark.timeout(90), pytest.mark.ci]
+pytestmark = pytest.mark.timeout(90)
 
 
 def long(*values):

@@ -15,7 +15,7 @@ from d2lrun import JobFailed, agent, report, waits
 from d2lrun.records import Recorder
 from d2lrun.roles import Role
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.ci]
+pytestmark = pytest.mark.timeout(120)
 
 LIMITS = JOB_LIMITS._replace(progress=4)
 exit_hook = os.path.join(d2lrun.__path__[0], 'exit_hook/sitecustomize.py')

@@ -8,7 +8,7 @@ from helpers import JOB_LIMITS, JOIN
 from d2lrun import JobFailed
 from d2lrun import job as module
 
-pytestmark = [pytest.mark.timeout(90), pytest.mark.ci]
+pytestmark = pytest.mark.timeout(90)
 
 MEET = """
 import os, pathlib, signal, sys, time

@@ -424,7 +424,6 @@ def act_as_stranger(processes, paths, places):
     )
 
 
-@pytest.mark.ci
 @pytest.mark.skipif(os.getuid(), reason='needs another user')
 @pytest.mark.parametrize('has_ports', [False, True])
 def test_another_user_sees_a_job_and_reads_nothing_of_it(

@@ -100,7 +100,6 @@ print(*[faults_of_a_step() for _ in range(12)][3:])
 """
 
 
-@pytest.mark.ci
 @pytest.mark.skipif(sys.platform != 'linux', reason='of glibc')
 def test_a_kernel_keeps_the_memory_of_a_step_for_the_next():
     cell = nbformat.v4.new_code_cell(STEPS)

@@ -363,7 +363,6 @@ def test_if_the_first_set_up_fails_the_second_does_it(works):
     assert (status, said) == (0, '') and 'Done: .venv has' in printed
 
 
-@pytest.mark.ci
 def test_waiting_has_an_end(works):
     first = start_and_hold(works, 'requirements/cpu.txt')
     add_python(works, '', 'sleep').write_text('exit 0')

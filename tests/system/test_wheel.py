@@ -8,8 +8,6 @@ import zipfile
 
 import pytest
 
-pytestmark = pytest.mark.ci
-
 ROOT = pathlib.Path(__file__).parents[2]
 PACKAGES = {  # of which folder of the repository, in which distribution
     'd2lbase/': ('', 'd2lmulti'),
