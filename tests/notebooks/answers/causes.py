@@ -200,7 +200,7 @@ WRONG[1] += [
         if (fixed + n * per_image) / (fixed + n * per_image / k) >= wanted:
             return n
 """,
-        'images, not nan|60000',
+        '30000 images, not None',
     ),
 ]
 WRONG[2] += [
