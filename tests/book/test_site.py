@@ -19,11 +19,13 @@ if sys.version_info < (3, 11):
 
 from browsing import Visit, each, run, serious_violations, wait_until
 from bs4 import BeautifulSoup, SoupStrainer
+from PIL import ImageColor
 from pybtex.database import parse_file
 
 import d2lmulti
 from book.api_page import PUBLIC
 from book.chapter_pages import join_imports, named
+from book.dark_figures import DARK
 from book.front_page import chapter_lines
 from book.glossary_tips import WITHOUT_TIPS, parts_of
 from chapters import name_of, number_of
@@ -444,6 +446,12 @@ def test_a_drawing_is_shown_once_in_colors_of_the_page(
     with Visit(browser, address, color_scheme=theme) as visit:
         whole = [1, True, 'none', True]
         assert visit.page.evaluate(shown) == [[*whole, theme == 'dark']]
+        ground = visit.page.evaluate(
+            'getComputedStyle(document.body).backgroundColor'
+        )
+        drawn_on = DARK['#ffffff'] if theme == 'dark' else '#ffffff'
+        found = tuple(map(int, re.findall(r'\d+', ground)))
+        assert found == ImageColor.getrgb(drawn_on)
         assert not visit.errors
         visit.page.emulate_media(media='print', color_scheme=theme)
         wait_until(lambda: visit.page.evaluate(shown) == [[*whole, False]])
