@@ -26,6 +26,7 @@ extensions = [
     'sphinx-mathjax-offline',
     'book.api_page',
     'book.chapter_pages',
+    'book.dark_figures',
     'book.front_page',
     'book.glossary_tips',
     'book.sharing',

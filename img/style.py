@@ -22,6 +22,7 @@ from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 WIDTH = 525
 POINTS_PER_INCH = 72
 
+# The site's dark pages have others: book/dark_figures.py.
 INK = '#1a1a1a'  # text and arrows
 WHITE = '#ffffff'
 HOST = '#555555'  # what belongs to no device

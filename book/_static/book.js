@@ -1,6 +1,6 @@
 /* Let a phone scroll pictures that are too wide to be read on it. */
 document.addEventListener('DOMContentLoaded', () => {
-  const wide = 'article :not(.front-figure) > img';
+  const wide = 'article img:not(.front-figure img, .only-dark)';
   for (const picture of document.querySelectorAll(wide)) {
     const mark = () => {
       if (picture.naturalWidth > 1.8 * picture.naturalHeight) {

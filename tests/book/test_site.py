@@ -19,11 +19,13 @@ if sys.version_info < (3, 11):
 
 from browsing import Visit, run, serious_violations, wait_until
 from bs4 import BeautifulSoup, SoupStrainer
+from PIL import ImageColor
 from pybtex.database import parse_file
 
 import d2lmulti
 from book.api_page import PUBLIC
 from book.chapter_pages import join_imports, named
+from book.dark_figures import DARK
 from book.front_page import chapter_lines
 from book.glossary_tips import WITHOUT_TIPS, parts_of
 from chapters import name_of, number_of
@@ -346,7 +348,7 @@ def test_a_phone_shows_the_bars_and_a_finger_what_a_term_means(browser, site):
         viewport={'width': 390, 'height': 740},
         has_touch=True,
     ) as visit:
-        bars = visit.page.locator('.front-figure img').bounding_box()
+        bars = visit.page.locator('.front-figure img:visible').bounding_box()
         assert bars['y'] + bars['height'] < 740  # seen without scrolling
         term = visit.page.locator('a.tip', has_text='allreduce').first
         term.scroll_into_view_if_needed()
@@ -426,6 +428,35 @@ def test_a_dark_page_is_printed_light(browser, site):
             visit.page.wait_for_function(f"{theme} == 'dark'")
 
 
+@pytest.mark.parametrize('theme', ['light', 'dark'])
+@pytest.mark.parametrize('name', ['index', 'notebooks/05_training'])
+def test_a_drawing_is_shown_once_in_colors_of_the_page(
+    browser, site, name, theme
+):
+    """With its caption; on paper, it is light."""
+    shown = """() => [...document.querySelectorAll('.light-and-dark')].map(
+      both => {
+        const seen = [...both.children].filter(e => e.checkVisibility());
+        const caption = both.parentElement.querySelector('figcaption');
+        return [seen.length, caption.checkVisibility(),
+                getComputedStyle(seen[0]).filter,
+                seen[0].naturalWidth > 100,
+                seen[0].src.includes('-dark.svg')]; })"""
+    address = f'{site}/{name}.html'
+    with Visit(browser, address, color_scheme=theme) as visit:
+        whole = [1, True, 'none', True]
+        assert visit.page.evaluate(shown) == [[*whole, theme == 'dark']]
+        ground = visit.page.evaluate(
+            'getComputedStyle(document.body).backgroundColor'
+        )
+        drawn_on = DARK['#ffffff'] if theme == 'dark' else '#ffffff'
+        found = tuple(map(int, re.findall(r'\d+', ground)))
+        assert found == ImageColor.getrgb(drawn_on)
+        assert not visit.errors
+        visit.page.emulate_media(media='print', color_scheme=theme)
+        wait_until(lambda: visit.page.evaluate(shown) == [[*whole, False]])
+
+
 @pytest.mark.parametrize('width', [390, 1280])
 def test_open_tables_of_figures_can_be_read_by_anyone(browser, site, width):
     with Visit(
@@ -464,8 +495,9 @@ def test_a_phone_scrolls_two_panels_that_it_could_not_show(browser, site):
         viewport={'width': 390, 'height': 740},
     ) as visit:
         widths = visit.page.evaluate(
-            """() => [...document.querySelectorAll('.wide-picture img')].map(
-            e => [e.clientWidth, e.parentElement.scrollWidth])"""
+            """() => [...document.querySelectorAll('.wide-picture img')]
+            .filter(e => e.checkVisibility())
+            .map(e => [e.clientWidth, e.parentElement.scrollWidth])"""
         )
     assert widths and all(min(pair) > 500 for pair in widths)
 
@@ -725,6 +757,23 @@ def test_no_alternative_text_is_the_name_of_a_file(book):
         for image in re.findall(r'<img [^>]*>', page):
             text = re.search(r'alt="([^"]*)"', image)
             assert text and len(text[1]) > 40 and '.png' not in text[1], image
+
+
+def test_every_drawing_has_a_dark_variant_of_the_same_text(book):
+    names = {path.name for path in (ROOT / 'img').glob('*.*g')}
+    found = set()
+    for name in PAGES:
+        for image in parsed(book, name).select('article img'):
+            drawn = image['src'].rpartition('/')[2]
+            if drawn not in names:
+                continue
+            found.add(drawn)
+            light, dark = image.parent.select('img')
+            assert light['class'] == ['only-light']
+            assert dark['class'] == ['only-dark']
+            assert light['alt'] == dark['alt'] and image == light
+            assert (book / name).parent.joinpath(dark['src']).exists()
+    assert found == names
 
 
 def test_figures_are_numbered(book):
