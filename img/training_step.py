@@ -10,6 +10,7 @@ from .style import (
     HOST,
     INK,
     SMALL,
+    WHITE,
     box,
     canvas,
     label,
@@ -39,8 +40,11 @@ def draw():
     for device, end in enumerate(ENDS):
         y = TOP - device * ROW
         label(ax, LEFT - 10, y, f'device {device}', SMALL, 'right')
-        bar(ax, LEFT, LEFT + FIXED, y, device, 'fixed', True)
-        bar(ax, LEFT + FIXED, end, y, device, 'examples of its shard')
+        for begin, stop, text, fill in (
+            (LEFT, LEFT + FIXED, 'fixed', WHITE),
+            (LEFT + FIXED, end, 'examples of its shard', FILLS[device]),
+        ):
+            bar(ax, begin, stop, y, text, DEVICES[device], fill)
         if end < last:
             rule(ax, (end + 3, y), (last, y), HOST, 1, ':')
     y = TOP - len(ENDS) * ROW
@@ -50,28 +54,17 @@ def draw():
         (start, last, 'hidden'),
         (last, EXCHANGE_END, 'exchange'),
     ):
-        middle, width = (begin + end) / 2, end - begin
-        box(ax, middle, y, width, BAR, text, HOST, size=SMALL)
+        bar(ax, begin, end, y, text, HOST)
     rule(ax, (last, TOP + 18), (last, y - 14), INK, 1, '--')
     label(ax, last, TOP + 26, 'the slowest device', SMALL)
     label(ax, EXCHANGE_END, y + 22, 'end of the step', SMALL)
     return fig
 
 
-def bar(ax, start, end, y, device, text, full=False):
-    """Draw what a device does from `start` to `end`."""
-    box(
-        ax,
-        (start + end) / 2,
-        y,
-        end - start,
-        BAR,
-        text,
-        DEVICES[device],
-        DEVICES[device] if full else FILLS[device],
-        size=SMALL,
-        color='#ffffff' if full else INK,
-    )
+def bar(ax, start, end, y, text, color, fill=WHITE):
+    """Draw what a device or a link does from `start` to `end`."""
+    middle, width = (start + end) / 2, end - start
+    box(ax, middle, y, width, BAR, text, color, fill, size=SMALL)
 
 
 if __name__ == '__main__':

@@ -1,4 +1,4 @@
-"""The drawings in the dark: all that they say can be read."""
+"""The drawings, light and dark: all that they say can be read."""
 
 import pathlib
 import re
@@ -43,12 +43,12 @@ def contrast(*colors):
     return (light + 0.05) / (dark + 0.05)
 
 
-def style_of(element):
+def style_of(element, ink):
     pairs = re.findall(r'([\w-]+): ([^;]+)', element.get('style', ''))
-    return {'fill': INK, **dict(pairs)}
+    return {'fill': ink, **dict(pairs)}
 
 
-def texts_on_grounds(svg):
+def texts_on_grounds(svg, ink):
     """Yield each text of a drawing, its color, and the color below it.
 
     That is the last opaque shape drawn before it whose box has the point
@@ -58,7 +58,7 @@ def texts_on_grounds(svg):
     in_defs = {e for defs in root.findall('.//{*}defs') for e in defs.iter()}
     shapes = []
     for element in root.iter():
-        tag, style = element.tag.rpartition('}')[2], style_of(element)
+        tag, style = element.tag.rpartition('}')[2], style_of(element, ink)
         if tag == 'path' and element not in in_defs:
             if style['fill'] == 'none' or float(style.get('opacity', 1)) < 1:
                 continue
@@ -83,9 +83,12 @@ def texts_on_grounds(svg):
 
 
 @pytest.mark.parametrize('name', [*sorted(DRAWINGS), 'the front page'])
-def test_every_word_of_a_dark_drawing_stands_out(name):
-    svg = darken(DRAWINGS.get(name) or draw_front())
-    found = [*texts_on_grounds(svg)]
+def test_every_word_of_a_drawing_stands_out(name):
+    light = DRAWINGS.get(name) or draw_front()
+    found = [
+        *texts_on_grounds(light, '#000000'),
+        *texts_on_grounds(darken(light), INK),
+    ]
     assert found
     for text, color, ground in found:
         assert contrast(color, ground) >= 4.5, (text, color, ground)
