@@ -333,6 +333,8 @@ def write_index(folder, chapters):
         '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width">\n'
         '<title>Slides: Training on multiple GPUs, from scratch</title>\n'
+        '<link rel="stylesheet" href="reveal/dist/theme/fonts/'
+        'source-sans-pro/source-sans-pro.css">\n'
         '<link rel="stylesheet" href="slides.css">\n<main>\n'
         '<h1>Training on multiple GPUs, from scratch</h1>\n'
         f'{links}\n<p>Arrow keys turn the slides, '

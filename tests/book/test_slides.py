@@ -92,7 +92,9 @@ def test_code_that_a_task_is_about_is_shown_with_its_question():
 
 
 def test_a_part_is_shown_without_what_is_around_it():
-    source = 'def f():\n    a = 1\n    for i in a:\n        b = i\n    return b'
+    source = (
+        'def f():\n    a = 1\n    for i in a:\n        b = i\n    return b'
+    )
     cell = nbformat.v4.new_code_cell(source, id='loop')
     mark = {'slide_type': '-', 'show': 'code', 'part': ['for i', 'b = i']}
     (shown,) = marked_cells(cell, mark, False)
