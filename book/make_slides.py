@@ -10,8 +10,10 @@ its exercises. A cell's metadata marks it:
 
 "slide" begins a slide, "-" adds to it. The text stands above what is shown:
 "code", "output", the output's "picture", a text cell's "figure", or "text"
-alone; without "show", a code cell's code and output. The prose up to the next
-slide becomes the speaker notes (key S).
+alone; without "show", a code cell's code and output. Of code, or of output
+alone, a "part" shows the lines from one to another: the first with each of
+two texts, ["for X, y in", "waitall"]. The prose up to the next slide becomes
+the speaker notes (key S).
 """
 
 import html
@@ -20,10 +22,12 @@ import pathlib
 import re
 import shutil
 import sys
+import textwrap
+from copy import deepcopy
 
 import nbformat
 from nbconvert import SlidesExporter
-from nbformat.v4 import new_markdown_cell, new_notebook
+from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 from traitlets.config import Config
 
 from chapters import NOTEBOOKS, by_part
@@ -111,7 +115,7 @@ def slides_of(notebook):
     return new_notebook(cells=[*continued(slides), *end_slides(notebook)])
 
 
-def continued(cells, enough=22):
+def continued(cells, enough=24):
     """Yield the cells, with a new slide where one would be overfull."""
     lines, title = 0, ''
     for cell in cells:
@@ -129,8 +133,8 @@ def lines_of(cell):
     """Return about how many lines of code a cell takes on a slide."""
     tags = cell.metadata.get('tags', [])
     if cell.cell_type == 'markdown':
-        return 1.5 * sum(
-            1 + len(line) // 68
+        return 1.75 * sum(
+            1 + len(line) // 74
             for line in cell.source.splitlines()[1:]
             if line
         ) + 14 * len(re.findall(PICTURE, cell.source, flags=re.MULTILINE))
@@ -183,7 +187,7 @@ def cells_with_room(notebook):
 def marked_cells(cell, mark, roomy):
     """Yield the cells that show one marked cell."""
     slide_type, show = mark['slide_type'], mark.get('show')
-    if roomy and show == 'output':
+    if roomy and show == 'output' and 'part' not in mark:
         show = None
     if 'text' in mark:
         yield cell_of(slide_type, '\n'.join(mark['text']))
@@ -197,16 +201,23 @@ def marked_cells(cell, mark, roomy):
             )
         yield cell_of(slide_type, '\n\n'.join(figures))
     elif cell.cell_type == 'code' and show != 'text':
-        yield shown_code(cell, slide_type, show)
+        yield shown_code(cell, slide_type, show, mark.get('part'))
 
 
-def shown_code(cell, slide_type, show):
+def shown_code(cell, slide_type, show, part):
     """Return the code cell, tagged with what is shown of it."""
-    shown = cell.copy()
+    shown = deepcopy(cell)
     shown.metadata = nbformat.from_dict(
         {'slideshow': {'slide_type': slide_type}, 'tags': [show or 'both']}
     )
     shown.source = shorten(cell.source)
+    if part and show == 'output':
+        printed = ''.join(o.get('text', '') for o in shown.outputs)
+        shown.outputs = [
+            new_output('stream', text=part_of(printed, part, cell.id))
+        ]
+    elif part:
+        shown.source = part_of(shown.source, part, cell.id)
     if show == 'picture':
         shown.metadata.tags = ['output']
         shown.outputs = [
@@ -221,10 +232,26 @@ def shown_code(cell, slide_type, show):
     return shown
 
 
+def part_of(text, part, name):
+    """Return the lines from the first of two texts to the second."""
+    first, last = map(re.escape, part)
+    found = re.search(
+        rf'^[^\n]*{first}(.*?){last}[^\n]*', text, re.MULTILINE | re.DOTALL
+    )
+    if not found:
+        raise ValueError(
+            f'the cell {name!r} is marked to show a part on a slide, and has '
+            f'no lines from {part[0]!r} to {part[1]!r}: correct the mark'
+        )
+    return textwrap.dedent(found[0])
+
+
 def shorten(source):
-    """Return the source without nbdev's marks and with short docstrings."""
+    """Return the source without nbdev's marks, each docstring a sentence."""
     return re.sub(
-        r'(:\n +"""[^"]+?)\n\n[^"]*"""', r'\1"""', without_marks(source)
+        r'(:\n +"""[^"]+?(?<!et al)\.)\s[^"]*"""',
+        r'\1"""',
+        without_marks(source),
     )
 
 
@@ -266,12 +293,16 @@ def end_slides(notebook):
 
 
 def codes_in_tasks(text):
-    """Yield the title and the code of each task that shows some."""
+    """Yield the title, and the question and code, of tasks with code."""
     for task in re.split(r'^(?=\*\*\d+\. )', text, flags=re.MULTILINE):
         title = re.match(r'\*\*(\d+\. .*?)\.?\*\*', task)
         code = re.search(r'^```.*?^```', task, re.MULTILINE | re.DOTALL)
         if title and code:
-            yield f'Exercise {title[1]}', code[0]
+            question = task[title.end() : code.start()].split('\n\n')[0]
+            yield (
+                f'Exercise {title[1]}',
+                f'{task_in_short(question.strip())}\n\n{code[0]}',
+            )
 
 
 def task_in_short(task, enough=40):
@@ -302,6 +333,8 @@ def write_index(folder, chapters):
         '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width">\n'
         '<title>Slides: Training on multiple GPUs, from scratch</title>\n'
+        '<link rel="stylesheet" href="reveal/dist/theme/fonts/'
+        'source-sans-pro/source-sans-pro.css">\n'
         '<link rel="stylesheet" href="slides.css">\n<main>\n'
         '<h1>Training on multiple GPUs, from scratch</h1>\n'
         f'{links}\n<p>Arrow keys turn the slides, '

@@ -76,14 +76,34 @@ def test_a_chapter_has_slides_that_fit_and_need_no_network(
         assert not bad, (bad, slide['heading'])
 
 
-def test_code_that_a_task_is_about_is_shown():
+def test_code_that_a_task_is_about_is_shown_with_its_question():
     text = (
         '**1. Count.** How many?\n\n'
         '**2. Find the bug.** What is wrong here?\n\n```\na = 1\n```\n'
     )
     assert list(codes_in_tasks(text)) == [
-        ('Exercise 2. Find the bug', '```\na = 1\n```')
+        (
+            'Exercise 2. Find the bug',
+            'What is wrong here?\n\n```\na = 1\n```',
+        )
     ]
+
+
+def test_a_part_is_shown_without_what_is_around_it():
+    source = (
+        'def f():\n    a = 1\n    for i in a:\n        b = i\n    return b'
+    )
+    cell = nbformat.v4.new_code_cell(source, id='loop')
+    mark = {'slide_type': '-', 'show': 'code', 'part': ['for i', 'b = i']}
+    (shown,) = marked_cells(cell, mark, False)
+    assert shown.source == 'for i in a:\n    b = i'
+    assert cell.source == source
+    cell.outputs = [nbformat.v4.new_output('stream', text='one\ntwo\nthree\n')]
+    mark = {'slide_type': '-', 'show': 'output', 'part': ['o', 'two']}
+    (shown,) = marked_cells(cell, mark, False)
+    assert shown.outputs[0].text == 'one\ntwo'
+    with pytest.raises(ValueError, match="cell 'loop' .* from 'o' to 'four'"):
+        list(marked_cells(cell, {**mark, 'part': ['o', 'four']}, False))
 
 
 def test_a_mark_for_a_figure_that_is_elsewhere_is_named():
