@@ -26,12 +26,12 @@ def confront(
         raise ValueError(f'{what}: give a measurement, and low or high')
     middle = statistics.median(rounds)
     if high is None:
-        held, expected = middle >= low, f'at least {in_words(low)}'
+        expected = f'at least {in_words(low)}'
     elif low is None:
-        held, expected = middle <= high, f'at most {in_words(high)}'
+        expected = f'at most {in_words(high)}'
     else:
-        held = low <= middle <= high
         expected = f'{in_words(low)} to {in_words(high)}'
+    held = (low is None or low <= middle) and (high is None or middle <= high)
     digits = digits_to_tell(middle, low, high)
     spread = f' ({in_words(rounds[0])} to {in_words(rounds[-1])})'
     print(
