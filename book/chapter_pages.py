@@ -161,7 +161,8 @@ def link_sources(text):
         return f'{{cite:{"t" if found[2] else "alp"}}}`{key}`'
 
     return outside_code(
-        r'([A-Z][\w-]+)(?: et al\.| and [A-Z][\w ]+?)?,? '
+        # Chen, Xu et al. 2016: the label of one of two names the first author.
+        r'(?:Chen, (?=Xu))?([A-Z][\w-]+)(?: et al\.| and [A-Z][\w ]+?)?,? '
         r'(\()?((?:19|20)\d\d)(?(2)\))',
         cite,
         text,

@@ -25,16 +25,17 @@ def confront(
     if not rounds or (low is None and high is None):
         raise ValueError(f'{what}: give a measurement, and low or high')
     middle = statistics.median(rounds)
-    held, expected = True, []
-    if low is not None:
-        held, expected = middle >= low, [f'at least {in_words(low)}']
-    if high is not None:
-        held = held and middle <= high
-        expected.append(f'at most {in_words(high)}')
+    if high is None:
+        expected = f'at least {in_words(low)}'
+    elif low is None:
+        expected = f'at most {in_words(high)}'
+    else:
+        expected = f'{in_words(low)} to {in_words(high)}'
+    held = (low is None or low <= middle) and (high is None or middle <= high)
     digits = digits_to_tell(middle, low, high)
     spread = f' ({in_words(rounds[0])} to {in_words(rounds[-1])})'
     print(
-        f'{what}: expected {" and ".join(expected)}, '
+        f'{what}: expected {expected}, '
         f'measured {in_words(middle, digits)}{spread if rounds[1:] else ""}: '
         f'{"held" if held else "did not hold"}'
     )

@@ -3,7 +3,9 @@ document.addEventListener('DOMContentLoaded', () => {
   const wide = 'article img:not(.front-figure img, .only-dark)';
   for (const picture of document.querySelectorAll(wide)) {
     const mark = () => {
-      if (picture.naturalWidth > 1.8 * picture.naturalHeight) {
+      const {naturalWidth: width, naturalHeight: height} = picture;
+      // 200 pixels are an inch on paper, where letters have their size.
+      if (width > 1.8 * height || width > 1400) {
         picture.parentElement.classList.add('wide-picture');
         picture.parentElement.tabIndex = 0;
         const hint = document.createElement('p');

@@ -1,4 +1,4 @@
-"""Each call in the table of chapter 22 exists, JAX's too."""
+"""Each call in the two tables of chapter 22 exists, JAX's too."""
 
 import json
 import pathlib
@@ -39,7 +39,7 @@ exec(compile(RESOLVE, 'resolve', 'exec'))
 
 
 def table():
-    """Return {concept: [cell, ...]} and the names of the columns."""
+    """Return {concept: [cell, ...]} of both, and the names of the columns."""
     cells = nbformat.read(ROOT / 'notebooks/22_tensorflow.ipynb', 4).cells
     text = next(c.source for c in cells if c.id == 'guides-text')
     rows = [
@@ -47,7 +47,11 @@ def table():
         for line in text.splitlines()
         if line.startswith('|')
     ]
-    head, _, *body = rows
+    half = len(rows) // 2
+    left, right = rows[:half], rows[half:]
+    del left[1], right[1]  # below the heads
+    assert [row[0] for row in left] == [row[0] for row in right]
+    head, *body = [a + b[1:] for a, b in zip(left, right)]
     return {row[0]: row[1:] for row in body}, head[1:]
 
 

@@ -53,14 +53,13 @@ def test_no_two_runs_look_alike():
         (
             [9, 1.94, 0.5],
             {'low': 1.6, 'high': 2},
-            'expected at least 1.6 and at most 2, '
-            'measured 1.94 (0.5 to 9): held',
+            'expected 1.6 to 2, measured 1.94 (0.5 to 9): held',
         ),
         (
             [1000.4, 1300.0],
             {'low': 1200, 'high': 1500},
-            'expected at least 1,200 and at most 1,500, measured 1,150 '
-            '(1,000 to 1,300): did not hold',
+            'expected 1,200 to 1,500, measured 1,150 (1,000 to 1,300): '
+            'did not hold',
         ),
         (
             0.1002,
