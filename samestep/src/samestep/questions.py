@@ -6,6 +6,7 @@ from .causes import cast, distance
 from .comparison import Comparison, Difference
 from .explain import explain, with_names
 from .measure import check_reference, check_shapes, check_that_it_moves
+from .parts import low_gradients
 from .trees import labels_of
 from .updates import pushed, right_update, update_causes, update_spreads
 
@@ -51,12 +52,17 @@ def compare_results(given, batches, how, gradients, num_devices):
             'with several minibatches the reference must return all arrays: '
             f'{given.names}, not {given.result_names}'
         )
-    in_orders = zip(*(how.orders_of(batch) for batch in batches))
-    others = [run(alone(given.low), own, how.dtype) for own in in_orders]
+    if not gradients:
+        in_orders = zip(*(how.orders_of(batch) for batch in batches))
+        others = [run(alone(given.low), own, how.dtype) for own in in_orders]
     found = run(of_step, batches, how.dtype)
     first, moves = None, False
     for n, (exact,) in enumerate(right):
-        lows = [other[n][0] for other in others]
+        if gradients:
+            begin = cast(given.start, how.dtype)
+            lows = [*low_gradients(given, how, begin, batches[n], exact, n)]
+        else:
+            lows = [other[n][0] for other in others]
         for arrays in (exact, *lows):
             check_reference(arrays, n)
         check_shapes(found[n], exact)
@@ -132,12 +138,7 @@ def ask_both(given, batches, how, num_devices):
         grads = cast(given.reference(*exact), 'float64')
         del exact
         check_reference(grads, n)
-        lows = (
-            check_reference(
-                cast(given.low(arrays, own.cast(how.dtype)), how.dtype), n
-            )
-            for own in how.orders_of(batch)
-        )
+        lows = low_gradients(given, how, arrays, batch, grads, n)
         spreads = how.spreads_of(grads, lows)
         bounds = [how.factor * spread for spread in spreads]
         # It gets a copy, which it may change.

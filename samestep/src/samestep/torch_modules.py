@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .causes import distance
+
 MOST = 512  # numbers of a row that are kept of each tensor
 GIVEN, RETURNED, RETURNED_AGAIN = 'given', 'returned', 'returned again'
 BACK, BACK_GIVEN = 'gradient', 'gradient of what is given'
@@ -204,7 +206,11 @@ def place_of_error(found, right, lows, measure):
         ]
         if what in (BACK, BACK_GIVEN):
             others = [a / factor_of(a, exact) for a in others]
-        (spread,) = measure.spreads_of([exact], [[other] for other in others])
+        finite = np.isfinite(exact)  # a mask may have infinite numbers
+        right_ones, *others = (
+            [np.where(finite, numbers, 0)] for numbers in (exact, *others)
+        )
+        (spread,) = measure.spreads_of(right_ones, others)
         bound = measure.factor * spread
         kept = [
             own
@@ -221,7 +227,7 @@ def place_of_error(found, right, lows, measure):
                     sure = bound / max(abs(wanted).max(), 1e-300)
                     factors[own.call] = factor_of(numbers, wanted), sure
                 numbers = numbers / factors[own.call][0]
-            if not abs(numbers - wanted).max() <= bound:
+            if not distance(numbers, wanted) <= bound:
                 return words_for(what, name, right, right.users.get(key))
     return '' if unseen or not factors else words_for_none(factors.values())
 
@@ -255,9 +261,10 @@ def whole(trace, key):
 
 def factor_of(numbers, right):
     """Return how many times the right numbers these are, as nearly as can
-    be."""
-    size = (right * right).sum()
-    factor = (numbers * right).sum() / size if size else 1
+    be: 1 if some are not finite."""
+    with np.errstate(invalid='ignore', over='ignore'):
+        size = (right * right).sum()
+        factor = (numbers * right).sum() / size if size else 1
     return factor if np.isfinite(factor) and factor else 1
 
 
