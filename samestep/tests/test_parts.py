@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_samestep import bfloat16, shards_of
 
-from samestep import same_step
+from samestep import Taken, same_step
 
 SEEDS = range(9000, 9100)
 
@@ -98,6 +98,50 @@ def test_the_whole_minibatch_alone_would_give_alarms(monkeypatch):
 
 def test_parts_hide_no_factor():
     assert alarms(len, factor=1.05) == len(SEEDS)
+
+
+def wrong_updates(rate=0.1):
+    """Return how many of some steps are called wrong that keep parameters in
+    bfloat16."""
+
+    def descend(params, grads, rate=0.1):
+        kind = params['w'].dtype.type
+        moved = {n: params[n] - kind(rate) * grads[n] for n in ('w', 'b')}
+        return {**params, **moved}
+
+    def rounded_step(found, rate=0.1):
+        def step(params, X, y):
+            grads = found(params, X, y)
+            new = descend(params, grads, rate)
+            return Taken(grads, {n: rounded(a) for n, a in new.items()})
+
+        return step
+
+    found = [
+        same_step(
+            *(rounded_step(in_parts(len, 2 + seed % 3), rate), whole(len)),
+            *case(seed),
+            low=rounded_step(whole(len, rounded)),
+            update=descend,
+        )
+        for seed in SEEDS
+    ]
+    assert not any(d.of == 'gradient' for c in found for d in c.failures())
+    return sum(not comparison for comparison in found)
+
+
+def test_updates_that_are_rounded_give_no_alarm():
+    assert wrong_updates() == 0
+
+
+def test_a_wrong_rate_is_seen_where_updates_are_rounded():
+    assert wrong_updates(rate=0.15) == len(SEEDS)
+
+
+def test_one_rounded_update_would_give_alarms(monkeypatch):
+    parts = sys.modules['samestep.parts']
+    monkeypatch.setattr(parts, 'NUM_PARTS', ())
+    assert wrong_updates() > 0
 
 
 def rows_of_low(reference, batch, params):

@@ -288,6 +288,45 @@ def test_numbers_that_are_not_finite_are_placed_quietly(number):
     assert LATER in said(after=in_a_gradient)
 
 
+@pytest.mark.parametrize('factor', [1, 2])
+def test_a_step_of_torch_func_is_judged_and_has_no_place(factor):
+    """What it transforms has no numbers to look at."""
+
+    def of_functions(model, X, y):
+        def loss(params, X, y):
+            scores = torch.func.functional_call(model, params, X[None])
+            scores = scores.flatten(0, 1)
+            return factor * cross_entropy(scores, y, reduction='sum')
+
+        params = dict(model.named_parameters())
+        of_each = torch.func.vmap(torch.func.grad(loss), (None, 0, 0))
+        for name, grad in of_each(params, X, y).items():
+            params[name].grad = grad.sum(0) / y.numel()
+        torch.optim.AdamW(params.values(), lr=0.01).step()
+
+    found = same_step(of_functions, step(), *case(8000))
+    assert bool(found) == (factor == 1)
+    assert 'begins' not in str(found)
+
+
+def test_a_compiled_step_is_compiled_whole():
+    """What looks at modules is no part of it."""
+    graphs = []
+
+    def seen(graph, _):
+        graphs.append(graph)
+        return graph.forward
+
+    def compiled(model, X, y):
+        torch._dynamo.reset()
+        scores = torch.compile(model, backend=seen)(X)
+        cross_entropy(scores.flatten(0, 1), y.flatten()).backward()
+        torch.optim.AdamW(model.parameters(), lr=0.01).step()
+
+    assert same_step(compiled, step(), *case(8000))
+    assert len(graphs) == 2  # of the step, which is run twice
+
+
 def test_examples_that_are_alike_have_no_place():
     model, ((X, y),) = case(8000)
     X[1] = X[0]

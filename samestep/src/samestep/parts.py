@@ -12,8 +12,10 @@ import numpy as np
 
 from .causes import cast
 from .measure import check_reference
+from .updates import right_update
 
 MOST = 512  # numbers of an array by which parts are weighed
+NUM_PARTS = 2, 3  # of which each is a minibatch for one more update
 AS_GIVEN = 3  # times the parts are of the rows as given, perhaps sorted
 
 
@@ -36,9 +38,7 @@ def low_gradients(given, how, arrays, batch, right, n):
 def added_up(given, how, arrays, batch, k, right):
     """Return the gradients in low precision of k parts of a minibatch, added
     up as those in float64 must be; or None if these do not add up."""
-    splits = np.array_split(np.arange(batch.rows), k)
-    parts = [batch.take(rows) for rows in splits if len(rows)]
-    total = None
+    parts, total = parts_of(batch, k), None
     with contextlib.suppress(Exception):  # a part may have too few rows
         exact = cast(arrays, 'float64')
         weights, vary = weigh(given, how, exact, parts, right)
@@ -53,6 +53,30 @@ def added_up(given, how, arrays, batch, k, right):
                     own[...] = array
         total = check_reference(sums, 0)
     return total
+
+
+def parts_of(batch, k):
+    """Return k parts of a minibatch, without those that have no rows."""
+    splits = np.array_split(np.arange(batch.rows), k)
+    return [batch.take(rows) for rows in splits if len(rows)]
+
+
+def low_update_spreads(given, how, arrays, batch):
+    """Return how far each array of an update in low precision is from what
+    its own gradients make of it; or None if `low` does not say both. Parts
+    of the minibatch have other gradients, and so other roundings."""
+    spreads = None
+    parts = [part for k in NUM_PARTS for part in parts_of(batch, k)]
+    for part in (batch, *parts):
+        taken = given.low_step(cast(arrays, how.dtype), part.cast(how.dtype))
+        if taken is None:
+            return None
+        with contextlib.suppress(ValueError):  # a part that is not finite
+            grads, new = taken
+            right = check_reference(right_update(given, arrays, grads), 0)
+            own = how.spreads_of(right, [check_reference(new, 0)])
+            spreads = [max(pair) for pair in zip(spreads or own, own)]
+    return spreads
 
 
 def weigh(given, how, arrays, parts, right):

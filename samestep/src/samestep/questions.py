@@ -6,7 +6,7 @@ from .causes import cast, distance
 from .comparison import Comparison, Difference
 from .explain import explain, with_names
 from .measure import check_reference, check_shapes, check_that_it_moves
-from .parts import low_gradients
+from .parts import low_gradients, low_update_spreads
 from .trees import labels_of
 from .updates import pushed, right_update, update_causes, update_spreads
 
@@ -161,12 +161,10 @@ def ask_both(given, batches, how, num_devices):
         after = [cast(new, how.dtype) for _, new in taken]
         taken = [own for own, _ in taken]
         check_shapes(after, arrays)
-        low_step = given.low_step(
-            cast(arrays, how.dtype), batch.cast(how.dtype)
-        )
+        low_spreads = low_update_spreads(given, how, arrays, batch)
         comparison, moved = judge_updates(
             *(given, how, n, batch, arrays, grads, bounds),
-            *(taken, after, low_step, num_devices),
+            *(taken, after, low_spreads, num_devices),
         )
         moves |= moved
         if not comparison:
@@ -177,7 +175,7 @@ def ask_both(given, batches, how, num_devices):
 
 
 def judge_updates(
-    given, how, n, batch, arrays, grads, bounds, taken, after, low_step, k
+    given, how, n, batch, arrays, grads, bounds, taken, after, low_spreads, k
 ):
     """Return the Comparison of the new arrays with what the update makes of
     the gradients; and whether they move further than rounding hides."""
@@ -188,7 +186,7 @@ def judge_updates(
         own = grads if own is None else own
         right = right_update(given, arrays, own)
         check_reference(right, n)
-        spreads = update_spreads(given, how, arrays, own, right, low_step)
+        spreads = update_spreads(given, how, arrays, own, right, low_spreads)
         limits = [how.factor * spread for spread in spreads]
         moved = [distance(a, s) for a, s in zip(right, arrays)]
         moves |= any(m > limit for m, limit in zip(moved, limits))

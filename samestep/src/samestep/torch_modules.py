@@ -65,6 +65,8 @@ class Trace:
 
     def before(self, module, arguments, named):
         """Keep what a module is given."""
+        if in_transform():
+            return
         name = self.names.get(id(module))
         if name is None:  # a copy, such as one that averages
             return
@@ -81,6 +83,8 @@ class Trace:
 
     def after(self, module, arguments, result):
         """Keep what a module returns, and watch for the gradients of it."""
+        if in_transform():
+            return
         name = self.names.get(id(module))
         what = RETURNED_AGAIN if in_backward() else RETURNED
         for tensor in tensors_in(result) if name is not None else ():
@@ -134,6 +138,17 @@ def in_backward():
     import torch
 
     return torch._C._current_graph_task_id() != -1
+
+
+def in_transform():
+    """Return whether torch.compile or torch.func, as with vmap and grad, see
+    what runs: then tensors have no numbers to keep."""
+    import torch
+
+    return (
+        torch.compiler.is_compiling()
+        or torch._C._functorch.peek_interpreter_stack() is not None
+    )
 
 
 def tensors_in(tree):
