@@ -227,6 +227,22 @@ def test_a_bug_is_found_and_named(name):
     assert words in str(comparison), comparison
 
 
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('number', [np.inf, -np.inf, np.nan])
+def test_numbers_that_are_not_finite_are_named_quietly(number):
+    """In one array of both replicas, from which others are looked for."""
+
+    def change(sums, n):
+        sums[0][0] = number
+        return [sums[0], 2 * sums[1], *sums[2:]], n
+
+    params, batches = random_case(0, size=61)
+    found = same_step(parallel(2, change), reference, params, batches)
+    causes = {d.array: d.cause for d in found.failures()}
+    assert {*causes} == {0, 1} and 'not finite' in causes[0]
+    assert all(d.error == np.inf for d in found.failures() if not d.array)
+
+
 def test_the_first_wrong_step_is_named_and_a_stale_gradient():
     params, batches = random_case(1, steps=4, size=20)
     batches[2] = batches[1] = batches[0]

@@ -239,6 +239,94 @@ def test_right_modules_are_not_blamed(half):
         assert LATER in said(seed, low, 3, after=half_a_norm, half=half)
 
 
+class Hidden(torch.nn.Module):
+    def forward(self, scores):
+        hidden = torch.ones(TOKENS, TOKENS, dtype=torch.bool).triu(1)
+        return scores.masked_fill(hidden, -torch.inf)
+
+
+def hidden_by_a_module(model):
+    """Later tokens, by scores that are infinite, as in many transformers."""
+    for block in model.blocks:
+        block.attention.hide = Hidden()
+        block.attention.attend = functools.partial(
+            hidden_attention, block.attention.hide
+        )
+
+
+def hidden_attention(hide, q, k, v):
+    return hide(q @ k.mT / WIDTH**0.5).softmax(-1) @ v
+
+
+def test_infinite_scores_that_are_right_are_not_blamed():
+    def train(model, X, y, **options):
+        step(before=hidden_by_a_module, **options)(model, X, y)
+
+    wrong = functools.partial(train, parts=2, after=half_a_norm)
+    assert LATER in str(same_step(wrong, train, *case(8000)))
+
+
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('number', [onp.inf, onp.nan])
+def test_numbers_that_are_not_finite_are_placed_quietly(number):
+    def in_a_module(model):
+        norm = model.blocks[1].norm
+        norm.forward = lambda x: torch.where(x > 1, number, x)
+
+    def in_backward(model):
+        model.blocks[0].mlp[2].register_full_backward_hook(
+            lambda module, given, of_result: (given[0] * number,)
+        )
+
+    def in_a_gradient(model):
+        model.head.weight.grad[0] = number
+
+    place = 'the forward pass of blocks.1.norm.'
+    assert place in said(before=in_a_module)
+    place = 'the backward pass of blocks.0.mlp.2.'
+    assert place in said(before=in_backward)
+    assert LATER in said(after=in_a_gradient)
+
+
+@pytest.mark.parametrize('factor', [1, 2])
+def test_a_step_of_torch_func_is_judged_and_has_no_place(factor):
+    """What it transforms has no numbers to look at."""
+
+    def of_functions(model, X, y):
+        def loss(params, X, y):
+            scores = torch.func.functional_call(model, params, X[None])
+            scores = scores.flatten(0, 1)
+            return factor * cross_entropy(scores, y, reduction='sum')
+
+        params = dict(model.named_parameters())
+        of_each = torch.func.vmap(torch.func.grad(loss), (None, 0, 0))
+        for name, grad in of_each(params, X, y).items():
+            params[name].grad = grad.sum(0) / y.numel()
+        torch.optim.AdamW(params.values(), lr=0.01).step()
+
+    found = same_step(of_functions, step(), *case(8000))
+    assert bool(found) == (factor == 1)
+    assert 'begins' not in str(found)
+
+
+def test_a_compiled_step_is_compiled_whole():
+    """What looks at modules is no part of it."""
+    graphs = []
+
+    def seen(graph, _):
+        graphs.append(graph)
+        return graph.forward
+
+    def compiled(model, X, y):
+        torch._dynamo.reset()
+        scores = torch.compile(model, backend=seen)(X)
+        cross_entropy(scores.flatten(0, 1), y.flatten()).backward()
+        torch.optim.AdamW(model.parameters(), lr=0.01).step()
+
+    assert same_step(compiled, step(), *case(8000))
+    assert len(graphs) == 2  # of the step, which is run twice
+
+
 def test_examples_that_are_alike_have_no_place():
     model, ((X, y),) = case(8000)
     X[1] = X[0]

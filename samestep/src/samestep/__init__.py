@@ -49,8 +49,9 @@ def same_step(
     is the spread: what rounding alone does to an array. The bound is `factor`
     spreads, and at least so many roundings of the largest number. For a step
     that rounds in another way, as in bfloat16, `low` is that step on one
-    device, which takes the place of the reference in `dtype`. `num_devices`
-    helps to name a cause.
+    device, which takes the place of the reference in `dtype`; its gradients
+    are also those of parts of a minibatch, if parts add up to the whole.
+    `num_devices` helps to name a cause.
 
     Raises ValueError if there is no minibatch, if the reference diverges, or
     if the step returns arrays of other names or shapes; NothingMoves, which

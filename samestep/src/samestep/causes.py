@@ -66,9 +66,16 @@ class Computed:
 
 
 def distance(found, right):
-    """Return the largest difference of two arrays, in float64."""
-    off = abs(np.subtract(found, right, dtype='float64'))
-    return float(off.max(initial=0))
+    """Return the largest difference of two arrays, in float64: infinite if a
+    number is not finite and the other is not the same."""
+    with np.errstate(invalid='ignore'):  # infinity less infinity
+        off = abs(np.subtract(found, right, dtype='float64'))
+    most = float(off.max(initial=0))
+    if np.isnan(most):
+        alike = np.equal(found, right)
+        off[np.isnan(off)] = np.inf
+        most = float(off.max(initial=0, where=~alike))
+    return most
 
 
 def moves_of(exact, reference, starts, batches, n, gradients, k, sample):

@@ -51,6 +51,11 @@ class Functions:
         """Return what it makes in the precision of the step."""
         return self._one(self._low or self._reference, arrays, batch)
 
+    @property
+    def has_low(self):
+        """Whether the step rounds in a way that its dtype does not."""
+        return self._low is not None
+
     def low_step(self, arrays, batch):
         """Return (gradients, new arrays) of the step in low precision, or
         None if it does not say both."""

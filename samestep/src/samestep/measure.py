@@ -22,11 +22,12 @@ class Measure(NamedTuple):
         ]
 
     def spreads_of(self, right, others):
-        """Return each array's spread, at least a rounding of its largest.
-        `others` may be computed one at a time: no two are held at once."""
+        """Return each array's spread, at least a rounding of its largest: in
+        float64 two, since the right one is rounded, too. `others` may be
+        computed one at a time: no two are held at once."""
+        least = self.rounding * (2 if self.dtype == 'float64' else 1)
         spreads = [
-            self.rounding * float(abs(exact).max(initial=1e-30))
-            for exact in right
+            least * float(abs(exact).max(initial=1e-30)) for exact in right
         ]
         for other in others:
             spreads = [

@@ -6,6 +6,7 @@ from .causes import cast, distance
 from .comparison import Comparison, Difference
 from .explain import explain, with_names
 from .measure import check_reference, check_shapes, check_that_it_moves
+from .parts import low_gradients, low_update_spreads
 from .trees import labels_of
 from .updates import pushed, right_update, update_causes, update_spreads
 
@@ -51,14 +52,18 @@ def compare_results(given, batches, how, gradients, num_devices):
             'with several minibatches the reference must return all arrays: '
             f'{given.names}, not {given.result_names}'
         )
-    in_orders = zip(*(how.orders_of(batch) for batch in batches))
-    others = [run(alone(given.low), own, how.dtype) for own in in_orders]
+    if not gradients:
+        in_orders = zip(*(how.orders_of(batch) for batch in batches))
+        others = [run(alone(given.low), own, how.dtype) for own in in_orders]
     found = run(of_step, batches, how.dtype)
     first, moves = None, False
     for n, (exact,) in enumerate(right):
-        lows = [other[n][0] for other in others]
-        for arrays in (exact, *lows):
-            check_reference(arrays, n)
+        check_reference(exact, n)
+        if gradients:
+            begin = cast(given.start, how.dtype)
+            lows = low_gradients(given, how, begin, batches[n], exact, n)
+        else:
+            lows = [check_reference(other[n][0], n) for other in others]
         check_shapes(found[n], exact)
         spreads = how.spreads_of(exact, lows)
         first = first or [max(s, np.median(spreads)) for s in spreads]
@@ -132,12 +137,7 @@ def ask_both(given, batches, how, num_devices):
         grads = cast(given.reference(*exact), 'float64')
         del exact
         check_reference(grads, n)
-        lows = (
-            check_reference(
-                cast(given.low(arrays, own.cast(how.dtype)), how.dtype), n
-            )
-            for own in how.orders_of(batch)
-        )
+        lows = low_gradients(given, how, arrays, batch, grads, n)
         spreads = how.spreads_of(grads, lows)
         bounds = [how.factor * spread for spread in spreads]
         # It gets a copy, which it may change.
@@ -160,12 +160,10 @@ def ask_both(given, batches, how, num_devices):
         after = [cast(new, how.dtype) for _, new in taken]
         taken = [own for own, _ in taken]
         check_shapes(after, arrays)
-        low_step = given.low_step(
-            cast(arrays, how.dtype), batch.cast(how.dtype)
-        )
+        low_spreads = low_update_spreads(given, how, arrays, batch)
         comparison, moved = judge_updates(
             *(given, how, n, batch, arrays, grads, bounds),
-            *(taken, after, low_step, num_devices),
+            *(taken, after, low_spreads, num_devices),
         )
         moves |= moved
         if not comparison:
@@ -176,7 +174,7 @@ def ask_both(given, batches, how, num_devices):
 
 
 def judge_updates(
-    given, how, n, batch, arrays, grads, bounds, taken, after, low_step, k
+    given, how, n, batch, arrays, grads, bounds, taken, after, low_spreads, k
 ):
     """Return the Comparison of the new arrays with what the update makes of
     the gradients; and whether they move further than rounding hides."""
@@ -187,7 +185,7 @@ def judge_updates(
         own = grads if own is None else own
         right = right_update(given, arrays, own)
         check_reference(right, n)
-        spreads = update_spreads(given, how, arrays, own, right, low_step)
+        spreads = update_spreads(given, how, arrays, own, right, low_spreads)
         limits = [how.factor * spread for spread in spreads]
         moved = [distance(a, s) for a, s in zip(right, arrays)]
         moves |= any(m > limit for m, limit in zip(moved, limits))

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .causes import distance
+
 MOST = 512  # numbers of a row that are kept of each tensor
 GIVEN, RETURNED, RETURNED_AGAIN = 'given', 'returned', 'returned again'
 BACK, BACK_GIVEN = 'gradient', 'gradient of what is given'
@@ -63,6 +65,8 @@ class Trace:
 
     def before(self, module, arguments, named):
         """Keep what a module is given."""
+        if in_transform():
+            return
         name = self.names.get(id(module))
         if name is None:  # a copy, such as one that averages
             return
@@ -79,6 +83,8 @@ class Trace:
 
     def after(self, module, arguments, result):
         """Keep what a module returns, and watch for the gradients of it."""
+        if in_transform():
+            return
         name = self.names.get(id(module))
         what = RETURNED_AGAIN if in_backward() else RETURNED
         for tensor in tensors_in(result) if name is not None else ():
@@ -132,6 +138,17 @@ def in_backward():
     import torch
 
     return torch._C._current_graph_task_id() != -1
+
+
+def in_transform():
+    """Return whether torch.compile or torch.func, as with vmap and grad, see
+    what runs: then tensors have no numbers to keep."""
+    import torch
+
+    return (
+        torch.compiler.is_compiling()
+        or torch._C._functorch.peek_interpreter_stack() is not None
+    )
 
 
 def tensors_in(tree):
@@ -204,7 +221,11 @@ def place_of_error(found, right, lows, measure):
         ]
         if what in (BACK, BACK_GIVEN):
             others = [a / factor_of(a, exact) for a in others]
-        (spread,) = measure.spreads_of([exact], [[other] for other in others])
+        finite = np.isfinite(exact)  # a mask may have infinite numbers
+        right_ones, *others = (
+            [np.where(finite, numbers, 0)] for numbers in (exact, *others)
+        )
+        (spread,) = measure.spreads_of(right_ones, others)
         bound = measure.factor * spread
         kept = [
             own
@@ -221,7 +242,7 @@ def place_of_error(found, right, lows, measure):
                     sure = bound / max(abs(wanted).max(), 1e-300)
                     factors[own.call] = factor_of(numbers, wanted), sure
                 numbers = numbers / factors[own.call][0]
-            if not abs(numbers - wanted).max() <= bound:
+            if not distance(numbers, wanted) <= bound:
                 return words_for(what, name, right, right.users.get(key))
     return '' if unseen or not factors else words_for_none(factors.values())
 
@@ -255,9 +276,10 @@ def whole(trace, key):
 
 def factor_of(numbers, right):
     """Return how many times the right numbers these are, as nearly as can
-    be."""
-    size = (right * right).sum()
-    factor = (numbers * right).sum() / size if size else 1
+    be: 1 if some are not finite."""
+    with np.errstate(invalid='ignore', over='ignore'):
+        size = (right * right).sum()
+        factor = (numbers * right).sum() / size if size else 1
     return factor if np.isfinite(factor) and factor else 1
 
 

@@ -23,7 +23,7 @@ def right_update(given, arrays, grads):
     return cast(given.update(*exact), 'float64')
 
 
-def update_spreads(given, how, arrays, grads, right, low_step):
+def update_spreads(given, how, arrays, grads, right, low_spreads):
     """Return how far rounding alone moves each array of an update."""
 
     def nearby(seed):
@@ -36,10 +36,8 @@ def update_spreads(given, how, arrays, grads, right, low_step):
             yield nearby(seed)
 
     spreads = how.spreads_of(right, others())
-    if low_step:  # which rounds in another way
-        own, new = low_step
-        low = how.spreads_of(right_update(given, arrays, own), [new])
-        spreads = [max(pair) for pair in zip(spreads, low)]
+    if low_spreads:  # of what rounds in another way
+        spreads = [max(pair) for pair in zip(spreads, low_spreads)]
     return spreads
 
 
