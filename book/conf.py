@@ -146,8 +146,17 @@ def mark_names(app, pagename, templatename, context, doctree):
     """Let options be whole in a line, and long names in tables break.
 
     A line ends in '--batch-size' at no hyphen, and in a table after a dot or
-    an underscore of a name.
+    an underscore of a name, or between the words of a very long one.
     """
+
+    def breaking(name):
+        parts = re.sub(r'(?<=\w[._])(?=\w)', '<wbr>', name[0])
+        return re.sub(
+            '[A-Za-z]{24,}',
+            lambda word: re.sub('(?<=[a-z])(?=[A-Z])', '<wbr>', word[0]),
+            parts,
+        )
+
     body = context.get('body', '')
     body = body.replace('<span class="pre">-', '<span class="pre option">-')
     context['body'] = re.sub(
@@ -156,7 +165,7 @@ def mark_names(app, pagename, templatename, context, doctree):
             # Not of links, which are names of the package.
             r'(?<!py-obj docutils literal notranslate">)'
             r'<span class="pre">[^<]+',
-            lambda name: re.sub(r'(?<=\w[._])(?=\w)', '<wbr>', name[0]),
+            breaking,
             cell[0],
         ),
         body,
