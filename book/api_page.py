@@ -101,7 +101,14 @@ def directive_of(package, name):
     return f'.. auto{kind}:: {package.__name__}.{name}\n'
 
 
+def leave_out_types(app, what, name, thing, options, lines):
+    """A number has no docstring; autodoc takes that of its type."""
+    if what == 'data':
+        lines.clear()
+
+
 def setup(app):
     """Be an extension of Sphinx."""
+    app.connect('autodoc-process-docstring', leave_out_types)
     app.connect('source-read', add_public_names)
     return {'parallel_read_safe': True}
