@@ -152,7 +152,7 @@ def mark_names(app, pagename, templatename, context, doctree):
     def breaking(name):
         parts = re.sub(r'(?<=\w[._])(?=\w)', '<wbr>', name[0])
         return re.sub(
-            '[A-Za-z]{24,}',
+            '[A-Za-z]{20,}',
             lambda word: re.sub('(?<=[a-z])(?=[A-Z])', '<wbr>', word[0]),
             parts,
         )
