@@ -19,6 +19,23 @@ document.addEventListener('DOMContentLoaded', () => {
   }
 });
 
+/* A phone shows sentences below each other instead of scrolling their table. */
+document.addEventListener('DOMContentLoaded', () => {
+  if (!matchMedia('(max-width: 576px)').matches) return;
+  const boxes = document.querySelectorAll('.pst-scrollable-table-container');
+  for (const box of boxes) {
+    const cells = [...box.querySelectorAll('td')];
+    const isWordy = cells.some((cell) => cell.textContent.length > 60);
+    const {tHead} = box.querySelector('table');
+    if (!tHead || !isWordy || box.scrollWidth <= box.clientWidth) continue;
+    box.classList.add('wordy-table');
+    for (const cell of cells) {
+      const title = tHead.rows[0].cells[cell.cellIndex].textContent.trim();
+      if (title && cell.textContent.trim()) cell.dataset.title = title;
+    }
+  }
+});
+
 /* What a cell prints in columns, a phone scrolls instead of breaking it. */
 document.addEventListener('DOMContentLoaded', () => {
   for (const output of document.querySelectorAll('.cell_output pre')) {
