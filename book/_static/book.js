@@ -3,15 +3,18 @@ document.addEventListener('DOMContentLoaded', () => {
   const wide = 'article img:not(.front-figure img, .only-dark)';
   for (const picture of document.querySelectorAll(wide)) {
     const mark = () => {
-      const {naturalWidth: width, naturalHeight: height} = picture;
-      // 200 pixels are an inch on paper, where letters have their size.
-      if (width > 1.8 * height || width > 1400) {
-        picture.parentElement.classList.add('wide-picture');
-        picture.parentElement.tabIndex = 0;
+      /* What cells draw has two pixels for one of the screen. */
+      const pixels = picture.src.endsWith('.svg') ? 1 : 2;
+      if (picture.naturalWidth > 500 * pixels) {
+        const both = picture.closest('.light-and-dark') ?? picture;
+        const box = document.createElement('div');
+        box.className = 'wide-picture';
+        box.tabIndex = 0;
         const hint = document.createElement('p');
         hint.className = 'scroll-hint';
         hint.textContent = 'Swipe the figure to see the rest \u2192';
-        picture.parentElement.after(hint);
+        both.replaceWith(box, hint);
+        box.append(both);
       }
     };
     if (picture.complete) mark();
