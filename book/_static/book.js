@@ -59,7 +59,20 @@ paper.addEventListener('change', () => {
   dataset.theme = paper.matches ? 'light' : themeOfScreen;
 });
 
-/* A term's meaning: a finger has nothing to hover with. */
+/* A term's meaning is inside of the window. */
+const placeMeaning = ({target}) => {
+  const tip = target.closest?.('a.tip');
+  if (!tip) return;
+  const {left} = tip.getClientRects()[0];
+  const room = document.documentElement.clientWidth - 8;
+  const width = Math.min(300, room);
+  tip.style.setProperty(
+    '--tip-left', `${Math.min(0, room - width - left)}px`);
+};
+for (const event of ['click', 'focusin', 'pointerover'])
+  document.addEventListener(event, placeMeaning);
+
+/* A finger has nothing to hover with. */
 document.addEventListener('click', (event) => {
   const tip = event.target.closest?.('a.tip');
   const wasOpen = tip?.classList.contains('tip-open');
@@ -67,11 +80,6 @@ document.addEventListener('click', (event) => {
     open.classList.remove('tip-open');
   if (!tip || event.pointerType !== 'touch' || wasOpen) return;
   event.preventDefault();
-  const {left} = tip.getBoundingClientRect();
-  const room = document.documentElement.clientWidth - 8;
-  const width = Math.min(300, room);
-  tip.style.setProperty(
-    '--tip-left', `${Math.min(0, room - width - left)}px`);
   tip.classList.add('tip-open');
 });
 
@@ -125,6 +133,20 @@ const improveSearch = () => {
   const searchText = Search.performTermsSearch;
   Search.performTermsSearch = (words, excluded) =>
     [...titlesWith(Search._index), ...searchText(words, excluded)];
+  /* Of a chapter that defines several things, say which. */
+  const searchAll = Search._performSearch;
+  Search._performSearch = (query, ...rest) => {
+    const {docnames, indexentries} = Search._index;
+    const results = searchAll(query, ...rest);
+    for (const result of results.filter(([,, anchor]) => anchor)) {
+      const defined = Object.keys(indexentries).find((entry) =>
+        entry.includes(query.toLowerCase()) && indexentries[entry].some(
+          ([file, id, isMain]) => isMain && docnames[file] === result[0]
+            && `#${id}` === result[2]));
+      if (defined) result[1] += ` > ${defined}`;
+    }
+    return results;
+  };
 };
 improveSearch();
 document.addEventListener('DOMContentLoaded', improveSearch);

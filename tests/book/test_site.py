@@ -167,6 +167,15 @@ def test_the_search_finds_titles_before_pages(browser, site, query, titles):
         assert all(address.endswith('.html') for address in visit.errors)
 
 
+def test_the_search_says_which_definition_of_a_chapter(browser, site):
+    with Visit(browser, f'{site}/search.html?q=allreduce') as visit:
+        found = visit.page.locator('#search-results li > a')
+        wait_until(lambda: found.count() > 9)
+        titles = found.all_inner_texts()
+    assert any(title.endswith('> ring_allreduce') for title in titles)
+    assert len(set(titles[:8])) == 8
+
+
 @pytest.mark.long
 def test_a_second_build_keeps_the_definitions_of_the_search(book, tmp_path):
     shutil.copytree(book.parent, tmp_path / 'built')
@@ -359,6 +368,18 @@ def test_a_phone_shows_the_bars_and_a_finger_what_a_term_means(browser, site):
         assert wide <= 390 and 'index' in visit.page.url
         term.tap()
         visit.page.wait_for_url('**/glossary.html#term-allreduce')
+
+
+def test_the_keyboard_shows_a_meaning_inside_of_a_phone(browser, site):
+    phone = {'width': 390, 'height': 740}
+    with Visit(browser, f'{site}/index.html', viewport=phone) as visit:
+        for term in visit.page.locator('a.tip').all()[:12]:
+            term.focus()
+            left, shift = term.evaluate(
+                """e => [e.getClientRects()[0].left, parseFloat(
+                getComputedStyle(e, '::after').left)]"""
+            )
+            assert 0 <= left + shift <= 390 - 288
 
 
 def test_every_page_with_text_has_meanings_that_lead_somewhere(book):
@@ -567,6 +588,28 @@ def test_on_a_phone_no_option_breaks_and_on_a_screen_no_table_is_cut(
             .filter(e => e.offsetWidth > e.parentElement.clientWidth + 1)
             .map(e => e.textContent.slice(0, 60))"""
         )
+
+
+@pytest.mark.parametrize('name', ['running', 'hetseq', 'determinism'])
+def test_a_phone_shows_sentences_of_a_table_without_scrolling(
+    browser, site, name
+):
+    with Visit(
+        browser, f'{site}/{name}.html', viewport={'width': 390, 'height': 740}
+    ) as visit:
+        assert not visit.page.evaluate(
+            """() => [...document.querySelectorAll(
+              '.pst-scrollable-table-container')]
+            .filter(e => e.scrollWidth > e.clientWidth)
+            .map(e => e.textContent.slice(0, 60))"""
+        )
+        row = visit.page.locator('.wordy-table tbody tr').first
+        assert row.locator('td[data-title]').count() >= 2
+
+
+def test_a_number_of_the_package_has_no_docstring_of_its_type(book):
+    text = parsed(book, 'api').get_text()
+    assert 'd2lmulti.SPREADS' in text and 'Convert a number' not in text
 
 
 def test_a_phone_scrolls_what_is_printed_in_columns(browser, site):
