@@ -34,7 +34,7 @@ def check_commands(place, text):
     """Yield the targets and suites that the Makefile does not have."""
     makefile = text_of('Makefile') + text_of('book/student/Makefile')
     for found in re.finditer(r'(?:^|`)make ([^`\n]*)', text, re.M):
-        command = re.sub("ARGS='.*?'|#.*|&&.*|;.*", '', found[1])
+        command = re.sub(r"ARGS='.*?'|#.*|&&.*|;.*|\\$", '', found[1])
         for word in command.split():
             name, _, value = word.partition('=')
             known = name != 'SUITE' or value in makefile
