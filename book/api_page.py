@@ -70,11 +70,11 @@ def notebook_of(module):
 
 
 def origin_of(module):
-    """Return the line that says what a module is."""
+    """Return the words that say what a module is."""
     notebook = notebook_of(module)
     if notebook:
         return f'From chapter {{doc}}`notebooks/{notebook}`'
-    return inspect.getdoc(module).split('\n')[0]
+    return ' '.join(inspect.getdoc(module).split('\n\n')[0].split())
 
 
 def summary_table():
