@@ -458,7 +458,8 @@ def test_a_drawing_is_shown_once_in_colors_of_the_page(
     shown = """() => [...document.querySelectorAll('.light-and-dark')].map(
       both => {
         const seen = [...both.children].filter(e => e.checkVisibility());
-        const caption = both.parentElement.querySelector('figcaption');
+        const figure = both.closest('figure');
+        const caption = figure.querySelector('figcaption');
         return [seen.length, caption.checkVisibility(),
                 getComputedStyle(seen[0]).filter,
                 seen[0].naturalWidth > 100,
