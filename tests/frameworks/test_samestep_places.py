@@ -341,3 +341,39 @@ def test_right_recomputation_is_right(reentrant):
 
     assert same_step(step(2, recompute), step(), *case(8000))
     assert LATER in said(before=recompute, after=half_a_norm)
+
+
+def test_a_tensor_that_is_written_in_place_is_kept_as_it_was():
+    def train(model, X):
+        model(X).square().mean().backward()
+        torch.optim.SGD(model.parameters(), 0.1).step()
+
+    def another_norm(model, X):
+        model[1].eps = 0.1
+        train(model, X)
+
+    torch.manual_seed(8010)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(True)
+    )
+    found = same_step(another_norm, train, model, [(torch.randn(7, 4),)])
+    assert 'It begins in the forward pass of 1.' in str(found)
+
+
+@pytest.mark.filterwarnings('error::RuntimeWarning')
+def test_infinities_of_a_mask_are_no_difference():
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True)
+    torch.manual_seed(8011)
+    model = torch.nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+
+    def train(model, X, hidden, scale=1):
+        scores = model(X, src_key_padding_mask=hidden)
+        (scale * scores[:, 0].square().sum()).backward()
+        torch.optim.SGD(model.parameters(), 0.1).step()
+
+    X, hidden = torch.randn(7, 5, 8), torch.zeros(7, 5, dtype=torch.bool)
+    hidden[::2, 3:] = True
+    assert same_step(train, train, model, [(X, hidden)])
+    triple = functools.partial(train, scale=3)
+    found = str(same_step(triple, train, model, [(X, hidden)]))
+    assert 'passes back 3 times what it should' in found

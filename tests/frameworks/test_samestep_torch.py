@@ -156,7 +156,7 @@ def test_what_is_no_step_is_refused():
     for function, many in ((twice, 2), (none, 0)):
         with pytest.raises(ValueError, match=f'has taken {many} steps'):
             same_step(step('sgd'), function, *case(7000))
-    with pytest.raises(ValueError, match='nothing moves further'):
+    with pytest.raises(ValueError, match='still moves no parameter'):
         same_step(still, still, *case(7000))
 
 
@@ -339,7 +339,7 @@ def test_parts_under_autocast_round_each_on_its_own():
 
 
 def test_the_whole_minibatch_says_too_little_of_its_parts(monkeypatch):
-    monkeypatch.setattr('samestep.parts.added_up', lambda *given: None)
+    monkeypatch.setattr('samestep.parts.NUM_PARTS', ())
     assert wrong_in_parts() == [*IN_PARTS]
 
 
@@ -357,3 +357,32 @@ def test_in_float64_the_reference_is_rounded_too():
     )
     found = variant.compare(11036)
     assert found, found
+
+
+def test_each_parameter_may_have_another_optimizer():
+    def two(model, X, y):
+        cross_entropy(model(X), y).backward()
+        torch.optim.SGD(model[0].parameters(), 0.1, 0.9).step()
+        torch.optim.AdamW(model[2:].parameters(), lr=0.01).step()
+
+    def one_lost(model, X, y):
+        cross_entropy(model(X), y).backward()
+        torch.optim.SGD(model[0].parameters(), 0.1, 0.9).step()
+
+    assert same_step(two, two, *case(7106))
+    found = same_step(one_lost, two, *case(7106)).failures()
+    assert {d.name[0] for d in found} == {'2', '3'}
+
+
+def test_clipping_before_all_gradients_are_summed_is_told():
+    def too_early(model, X, y):
+        for X_part, y_part in zip(X.tensor_split(2), y.tensor_split(2)):
+            loss = cross_entropy(model(X_part), y_part, reduction='sum')
+            (loss / len(X)).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        OPTIMIZERS['sgd'](model.parameters()).step()
+
+    said = 'The step clips gradients more than once'
+    assert said in str(same_step(too_early, step('sgd'), *case(7107)))
+    wrong = step('sgd', 2, change=scale(2))
+    assert said not in str(same_step(wrong, step('sgd'), *case(7107)))

@@ -5,6 +5,7 @@ clips them or gives them to an optimizer, and the parameters, buffers and the
 optimizer's state after it.
 """
 
+import collections
 import contextlib
 import copy
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from . import Taken
 from . import same_step as compare
 from .causes import cast
-from .measure import Measure
+from .measure import Measure, NothingMoves
 from .questions import in_few
 from .torch_modules import Trace, place_of_error
 from .trees import Batch, called
@@ -36,10 +37,14 @@ def same_step(step, reference, model, batches, low=None, **how):
     A norm is seen before it clips if torch.nn.utils.clip_grad_norm_ takes it.
     Call it in every process of a distributed step; each judges its own.
 
-    Raises ValueError if a function has taken no step, or several, and what
+    `num_devices` is the number of processes, if nothing else is given.
+
+    Raises ValueError if a function has taken no step of a parameter, or
+    several, NothingMoves if the reference moves none, and what
     `samestep.same_step` raises.
     """
     adapter = Adapter(model)
+    how.setdefault('num_devices', num_processes())
     batches = [arguments_of(batch) for batch in batches]
     first = adapter.state_of(reference, batches[0]) if batches else {}
     noticed = batches and low is None
@@ -59,6 +64,11 @@ def same_step(step, reference, model, batches, low=None, **how):
             'The step uses autocast, which the reference turns off: give as '
             '`low` the reference with autocast.'
         )
+    if not comparison and adapter.clips_again:
+        comparison.notes.append(
+            'The step clips gradients more than once, and those before the '
+            'first clipping were compared: sum all of them, then clip.'
+        )
     if comparison and adapter.norms and max(adapter.norms) <= 1:
         comparison.notes.append(
             'Clipping is not judged: no norm is above its limit. Take a '
@@ -67,6 +77,14 @@ def same_step(step, reference, model, batches, low=None, **how):
     if {d.of for d in comparison.failures()} == {'gradient'}:
         comparison.notes.extend(adapter.places(reference, low, how))
     return comparison
+
+
+def num_processes():
+    """Return how many processes train together."""
+    from torch import distributed
+
+    together = distributed.is_available() and distributed.is_initialized()
+    return distributed.get_world_size() if together else 1
 
 
 def arguments_of(batch):
@@ -89,6 +107,7 @@ class Adapter:
         self.model = model
         self.kinds = {}  # of the numbers that an optimizer keeps
         self.norms = []  # that were to be clipped, as parts of their limits
+        self.clips_again = False  # the step
         self.autocast: tuple = ()  # that of the reference
         self.turns_off = False  # the reference
         self.last: tuple = ()  # what the step was given, and its Trace
@@ -104,6 +123,16 @@ class Adapter:
         arrays = self.arrays_of(self.model)
         run = self.run(reference, arrays, batch)
         self.autocast, self.turns_off = run.autocast, run.turns_off
+        if not any(
+            (to_numpy(param, copy=False) != arrays[name]).any()
+            for name, param in run.model.named_parameters()
+        ):
+            raise NothingMoves(
+                f'{called(reference)} moves no parameter, so its update '
+                'cannot be judged: take a larger learning rate. If a warmup '
+                'begins at 0, begin the schedule some steps later, in both '
+                'functions'
+            )
         return {name: np.zeros_like(a) for name, a in run.state.items()}
 
     def under_autocast(self, step, reference, state, batch):
@@ -131,6 +160,7 @@ class Adapter:
             run = self.run(function, arrays, batch, traced=traced)
             if traced:
                 self.last = arrays, batch, run.trace
+                self.clips_again |= max(run.clipped.values(), default=0) > 1
             new = self.arrays_of(run.model)
             seen = {**run.unused, **run.gradients}
             gradients = {
@@ -145,7 +175,7 @@ class Adapter:
                 raise ValueError(
                     f'the optimizer of {called(function)} keeps '
                     f"{in_few(others)}, which the reference's does not: take "
-                    'the same optimizer in both'
+                    'the same optimizer of the same parameters in both'
                 )
             return Taken(gradients, {**arrays, **new, **run.state})
 
@@ -204,10 +234,13 @@ class Adapter:
             trace.watched() if trace else contextlib.nullcontext()
         ):
             function(model, *rows)
-        if run.num_steps != 1:
+        steps = max(run.steps.values(), default=0)
+        if steps != 1:
             raise ValueError(
-                f'{called(function)} has taken {run.num_steps} steps with an '
-                'optimizer of torch.optim: it must take one'
+                f'{called(function)} has taken {steps} steps with an '
+                'optimizer of torch.optim: it must take one. Make the '
+                'optimizer of the module that the function gets, and call '
+                'its step() once'
             )
         return run
 
@@ -220,7 +253,8 @@ class Run:
         self.norms = norms
         self.kinds, self.state, self.gradients = kinds, {}, {}
         self.unused: dict = {}  # gradients that the optimizer does not get
-        self.num_steps = 0
+        self.steps: collections.Counter = collections.Counter()
+        self.clipped: collections.Counter = collections.Counter()
         self.autocast: tuple = ()  # the device and the dtype, if there is one
         self.turns_off = False  # autocast, somewhere
         self.trace: Any = None  # of its modules
@@ -248,9 +282,10 @@ class Run:
         gradients in the step."""
         params = [p for g in optimizer.param_groups for p in g['params']]
         names = self.names()
-        if not any(id(p) in names for p in params):
+        own = [names[id(p)] for p in params if id(p) in names]
+        if not own:
             return None
-        self.num_steps += 1
+        self.steps.update(own)
         closure = named.get('closure') or [*given[1:], None][0]
 
         def watched():
@@ -301,10 +336,16 @@ class Run:
             optimizer.register_optimizer_step_post_hook(self.after_step),
         ]
 
+        names = self.names()
+
         def watching(function, grads_in):
             def watch(tensors, *more, **others):
                 tensors = [tensors] if torch.is_tensor(tensors) else [*tensors]
                 self.before(grads_in(tensors))
+                if function.__name__ == 'clip_grad_norm_':
+                    self.clipped.update(
+                        names[id(t)] for t in tensors if id(t) in names
+                    )
                 found = function(tensors, *more, **others)
                 if function.__name__ == 'clip_grad_norm_':
                     limit = float(others.get('max_norm', [*more, 0][0]))

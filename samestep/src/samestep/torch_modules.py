@@ -197,7 +197,8 @@ def numbers_of(tensor, rows):
     tensor = tensor.reshape(rows, -1)
     stride = -(-tensor.shape[1] // MOST) | 1  # not always the same channel
     numbers = tensor[:, ::stride].double().cpu().numpy()
-    return axes[0] if axes else 'of tokens', numbers
+    # A copy, since what comes next may write into the tensor in place.
+    return axes[0] if axes else 'of tokens', numbers.copy()
 
 
 def place_of_error(found, right, lows, measure):
@@ -217,8 +218,11 @@ def place_of_error(found, right, lows, measure):
             continue
         others = [whole(low, key) for low in lows]
         others = [
-            a for a in others if a is not None and a.shape == exact.shape
+            without_infinities(a, exact)
+            for a in others
+            if a is not None and a.shape == exact.shape
         ]
+        infinite, exact = exact, without_infinities(exact, exact)
         if what in (BACK, BACK_GIVEN):
             others = [a / factor_of(a, exact) for a in others]
         finite = np.isfinite(exact)  # a mask may have infinite numbers
@@ -236,7 +240,8 @@ def place_of_error(found, right, lows, measure):
         ]
         unseen |= not kept and what in (RETURNED, BACK)
         for own in kept:
-            numbers, wanted = own.numbers, exact[own.rows]
+            wanted = exact[own.rows]
+            numbers = without_infinities(own.numbers, infinite[own.rows])
             if what in (BACK, BACK_GIVEN):
                 if own.call not in factors:
                     sure = bound / max(abs(wanted).max(), 1e-300)
@@ -272,6 +277,13 @@ def whole(trace, key):
     for own in kept:
         found[own.rows] = own.numbers
     return found
+
+
+def without_infinities(numbers, right):
+    """Return the numbers with 0 where both are infinite alike, as the masks
+    of attention are."""
+    alike = np.isinf(right) & (numbers == right)
+    return np.where(alike, 0, numbers) if alike.any() else numbers
 
 
 def factor_of(numbers, right):
