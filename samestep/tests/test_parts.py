@@ -176,9 +176,9 @@ def test_what_does_not_add_up_is_measured_on_the_whole():
     params, (batch,) = case(9000)
     for reference in normalized, adds_a_decay, needs_many:
         rows, found = rows_of_low(reference, batch, params)
-        assert found and {*rows} == {61}, reference
+        assert found and rows.count(61) == 8, reference
     rows, _ = rows_of_low(sums_of, batch, params)
-    assert {31, 21, 16} < {*rows}
+    assert {31, 21, 16} < {*rows} and rows.count(61) == 1
 
 
 def test_a_part_without_labels_is_left_out():
@@ -188,7 +188,7 @@ def test_a_part_without_labels_is_left_out():
     divisor = DIVISORS['a mean of what is not left out']
     with np.errstate(invalid='ignore', divide='ignore'):
         rows, found = rows_of_low(whole(divisor), (X, y), params)
-    assert found and {*rows} == {61}
+    assert found and rows.count(61) == 8
 
 
 def test_weights_that_any_numbers_would_fit_are_not_taken():
@@ -200,7 +200,7 @@ def test_weights_that_any_numbers_would_fit_are_not_taken():
     rng = np.random.RandomState(9000)
     batch = rng.normal(size=(61, 4)), rng.normal(size=61)
     rows, _ = rows_of_low(two, batch, {'b': np.ones(2)})
-    assert {*rows} == {61}
+    assert rows.count(61) == 8
 
 
 def test_rows_of_an_embedding_between_those_looked_at_are_added_up():

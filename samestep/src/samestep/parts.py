@@ -14,44 +14,67 @@ from .causes import cast
 from .measure import check_reference
 from .updates import right_update
 
+NUM_PARTS = 2, 3, 4  # of a minibatch, of which each is rounded
+NUM_UPDATES = 3  # of parts, beside that of the whole
 MOST = 512  # numbers of an array by which parts are weighed
-NUM_PARTS = 2, 3  # of which each is a minibatch for one more update
-AS_GIVEN = 3  # times the parts are of the rows as given, perhaps sorted
 
 
 def low_gradients(given, how, arrays, batch, right, n):
     """Yield the gradients in low precision, in one order of the examples
-    after the other. After the first they are those of parts, added up, if
-    low precision is other than `how.dtype` and parts add up to `right`."""
-    in_parts = given.has_low
-    for i, own in enumerate(how.orders_of(batch)):
-        found = None  # before the next is computed
-        if in_parts and i:
-            rows = batch if i <= AS_GIVEN else own
-            found = added_up(given, how, arrays, rows, 2 + i % 3, right)
-            in_parts = found is not None
-        if found is None:
-            found = cast(given.low(arrays, own.cast(how.dtype)), how.dtype)
+    after the other. If low precision is other than `how.dtype` and parts add
+    up to `right`, that is one order of the whole, and `right` off by as
+    much as parts are rounded."""
+    orders, low_arrays = how.orders_of(batch), cast(arrays, how.dtype)
+    if given.has_low:
+        for k in NUM_PARTS:
+            parts = parts_of(batch, k)
+            found = rounded_in_parts(
+                given, how, arrays, low_arrays, parts, right
+            )
+            if found is None:
+                break
+            yield found
+            del found  # before the next is computed
+        else:
+            orders = orders[:1]  # the whole is rounded alike in any
+    for own in orders:
+        found = cast(given.low(low_arrays, own.cast(how.dtype)), how.dtype)
         yield check_reference(found, n)
+        del found
 
 
-def added_up(given, how, arrays, batch, k, right):
-    """Return the gradients in low precision of k parts of a minibatch, added
-    up as those in float64 must be; or None if these do not add up."""
-    parts, total = parts_of(batch, k), None
+def rounded_in_parts(given, how, arrays, low_arrays, parts, right):
+    """Return the right gradients, each number off by as much as low precision
+    rounds those of all parts; or None if the gradients of parts in float64
+    do not add up to the right ones."""
+    exact, total = cast(arrays, 'float64'), None
+    vary, some, roundings = [False] * len(right), [], []
     with contextlib.suppress(Exception):  # a part may have too few rows
-        exact = cast(arrays, 'float64')
-        weights, vary = weigh(given, how, exact, parts, right)
-        del exact
-        sums = [np.zeros(array.shape) for array in right]
-        for weight, part in zip(weights, parts):
-            found = given.low(arrays, part.cast(how.dtype))
-            for own, array, varies in zip(sums, found, vary):
-                if varies:
-                    own += weight * np.asarray(array, 'float64')
-                else:
-                    own[...] = array
-        total = check_reference(sums, 0)
+        for part in parts:
+            found = given.reference(exact, part.cast('float64'))
+            low = given.low(low_arrays, part.cast(how.dtype))
+            some.append(some_of(found))
+            roundings.append(
+                [
+                    np.subtract(a, b, dtype='float64').astype(how.dtype)
+                    for a, b in zip(low, found)
+                ]
+            )
+            vary = [
+                varies or not np.array_equal(own, whole)
+                for varies, own, whole in zip(vary, found, right)
+            ]
+            del found, low  # before the next are computed
+        weights = weigh(some, some_of(right), vary, how.rounding)
+        total = check_reference(
+            [
+                whole + sum(abs(w * a) for w, a in zip(weights, own))
+                if varies
+                else whole + own[0]
+                for varies, whole, *own in zip(vary, right, *roundings)
+            ],
+            0,
+        )
     return total
 
 
@@ -66,8 +89,7 @@ def low_update_spreads(given, how, arrays, batch):
     its own gradients make of it; or None if `low` does not say both. Parts
     of the minibatch have other gradients, and so other roundings."""
     spreads = None
-    parts = [part for k in NUM_PARTS for part in parts_of(batch, k)]
-    for part in (batch, *parts):
+    for part in (batch, *parts_of(batch, NUM_UPDATES)):
         taken = given.low_step(cast(arrays, how.dtype), part.cast(how.dtype))
         if taken is None:
             return None
@@ -79,37 +101,26 @@ def low_update_spreads(given, how, arrays, batch):
     return spreads
 
 
-def weigh(given, how, arrays, parts, right):
+def weigh(parts, whole, vary, rounding):
     """Return by what the gradients of parts are multiplied so that their sum
-    is the right one, and which arrays differ from part to part.
+    is that of the whole: some numbers of each array, which varies or not.
 
     A mean needs the fractions of rows or of tokens, a sum needs ones. Raises
     ValueError if nothing fits, as for batch normalization in training."""
-    vary = [False] * len(right)
-    table = []
-    for part in parts:
-        found = given.reference(arrays, part.cast('float64'))
-        vary = [
-            varies or not np.array_equal(own, exact)
-            for varies, own, exact in zip(vary, found, right)
-        ]
-        table.append(some_of(found))
-        del found  # before the next is computed
-    wanted = some_of(right)
-    sizes = [max(abs(a).max(initial=0), 1e-300) for a in wanted]
+    sizes = [max(abs(a).max(initial=0), 1e-300) for a in whole]
 
     def flat(some):
         return np.concatenate(
             [a / size for a, size, own in zip(some, sizes, vary) if own]
         )
 
-    table, wanted = np.stack([flat(some) for some in table], 1), flat(wanted)
+    table, wanted = np.stack([flat(some) for some in parts], 1), flat(whole)
     weights = np.linalg.lstsq(table, wanted, None)[0]
     off = abs(table @ weights - wanted).max()
     # As many numbers as parts, or fewer, any weights would fit.
-    if table.any(axis=1).sum() <= len(parts) or not off <= how.rounding:
+    if table.any(axis=1).sum() <= len(parts) or not off <= rounding:
         raise ValueError('the gradients of parts do not add up')
-    return weights, vary
+    return weights
 
 
 def some_of(arrays):

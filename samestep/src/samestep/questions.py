@@ -60,8 +60,7 @@ def compare_results(given, batches, how, gradients, num_devices):
     for n, (exact,) in enumerate(right):
         check_reference(exact, n)
         if gradients:
-            begin = cast(given.start, how.dtype)
-            lows = low_gradients(given, how, begin, batches[n], exact, n)
+            lows = low_gradients(given, how, given.start, batches[n], exact, n)
         else:
             lows = [check_reference(other[n][0], n) for other in others]
         check_shapes(found[n], exact)

@@ -282,10 +282,10 @@ class Run:
         gradients in the step."""
         params = [p for g in optimizer.param_groups for p in g['params']]
         names = self.names()
-        own = [names[id(p)] for p in params if id(p) in names]
-        if not own:
+        trained = [names[id(p)] for p in params if id(p) in names]
+        if not trained:
             return None
-        self.steps.update(own)
+        self.steps.update(trained)
         closure = named.get('closure') or [*given[1:], None][0]
 
         def watched():
