@@ -225,11 +225,7 @@ def place_of_error(found, right, lows, measure):
         infinite, exact = exact, without_infinities(exact, exact)
         if what in (BACK, BACK_GIVEN):
             others = [a / factor_of(a, exact) for a in others]
-        finite = np.isfinite(exact)  # a mask may have infinite numbers
-        right_ones, *others = (
-            [np.where(finite, numbers, 0)] for numbers in (exact, *others)
-        )
-        (spread,) = measure.spreads_of(right_ones, others)
+        (spread,) = measure.spreads_of([exact], [[other] for other in others])
         bound = measure.factor * spread
         kept = [
             own
