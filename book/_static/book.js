@@ -43,7 +43,8 @@ document.addEventListener('DOMContentLoaded', () => {
 document.addEventListener('DOMContentLoaded', () => {
   for (const output of document.querySelectorAll('.cell_output pre')) {
     const rows = output.textContent.match(/\S {2,}\S.* {2,}\S/g) ?? [];
-    if (rows.length > 1) {
+    const hasHead = rows.some(row => row.split(/ {2,}/).length > 3);
+    if (rows.length > 1 || hasHead) {
       output.classList.add('printed-table');
       output.tabIndex = 0;
     }
