@@ -17,7 +17,7 @@ if sys.version_info < (3, 11):
         'the book needs Python 3.11, as Sphinx 9 does', allow_module_level=True
     )
 
-from browsing import wait_until
+from browsing import run, wait_until
 
 from chapters.cells import is_machinery
 
@@ -38,12 +38,7 @@ LOOK = (
 def lab(chromium, tmp_path_factory):
     """The address of a JupyterLab that shows the edition, and its folder."""
     folder = tmp_path_factory.mktemp('lab') / 'student'
-    subprocess.run(
-        [sys.executable, '-m', 'book.make_student', folder],
-        cwd=ROOT,
-        check=True,
-        timeout=100,
-    )
+    run('-m', 'book.make_student', folder)
     log = folder.with_name('log')
     command = (
         '-m jupyterlab --no-browser --allow-root --port=0 '

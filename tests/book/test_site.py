@@ -49,6 +49,7 @@ PAGES = [
     'references',
     *(f'notebooks/{name}' for name in CHAPTERS),
 ]
+PHONE = {'width': 390, 'height': 740}
 SITE = 'https://example.org/book/'  # as if it were published there
 # One page of each kind: others have the same template, elements and styles.
 SAMPLE = [
@@ -96,9 +97,8 @@ TOO_WIDE = """() => [...document.querySelectorAll(
 @pytest.mark.parametrize('name', PAGES)
 def test_a_page_is_whole_on_a_phone_and_asks_nobody_else(browser, site, name):
     """It loads without an error, its formulas are typeset, nothing is cut."""
-    screen = {'width': 390, 'height': 740}
     address = f'{site}/{name}.html'
-    with Visit(browser, address, viewport=screen) as visit:
+    with Visit(browser, address, viewport=PHONE) as visit:
         visit.page.wait_for_function(
             "document.querySelectorAll('.math').length == "
             "document.querySelectorAll('.math > mjx-container').length"
@@ -354,7 +354,7 @@ def test_a_phone_shows_the_bars_and_a_finger_what_a_term_means(browser, site):
     with Visit(
         browser,
         f'{site}/index.html',
-        viewport={'width': 390, 'height': 740},
+        viewport=PHONE,
         has_touch=True,
     ) as visit:
         bars = visit.page.locator('.front-figure img:visible').bounding_box()
@@ -371,8 +371,7 @@ def test_a_phone_shows_the_bars_and_a_finger_what_a_term_means(browser, site):
 
 
 def test_the_keyboard_shows_a_meaning_inside_of_a_phone(browser, site):
-    phone = {'width': 390, 'height': 740}
-    with Visit(browser, f'{site}/index.html', viewport=phone) as visit:
+    with Visit(browser, f'{site}/index.html', viewport=PHONE) as visit:
         for term in visit.page.locator('a.tip').all()[:12]:
             term.focus()
             left, shift = term.evaluate(
@@ -501,8 +500,7 @@ def test_open_tables_of_figures_can_be_read_by_anyone(browser, site, width):
 
 @pytest.mark.parametrize('page', ['glossary', 'notebooks/25_claims'])
 def test_a_phone_has_room_for_the_first_column(browser, site, page):
-    phone = {'width': 390, 'height': 740}
-    with Visit(browser, f'{site}/{page}.html', viewport=phone) as visit:
+    with Visit(browser, f'{site}/{page}.html', viewport=PHONE) as visit:
         widths = visit.page.evaluate(
             """() => [...document.querySelectorAll('article td:first-child')]
             .map(e => e.clientWidth)"""
@@ -514,7 +512,7 @@ def test_a_phone_scrolls_two_panels_that_it_could_not_show(browser, site):
     with Visit(
         browser,
         f'{site}/notebooks/05_training.html',
-        viewport={'width': 390, 'height': 740},
+        viewport=PHONE,
     ) as visit:
         widths = visit.page.evaluate(
             """() => [...document.querySelectorAll('.wide-picture img')]
@@ -575,9 +573,7 @@ MARK = """() => {
 def test_on_a_phone_no_option_breaks_and_on_a_screen_no_table_is_cut(
     browser, site, name
 ):
-    with Visit(
-        browser, f'{site}/{name}.html', viewport={'width': 390, 'height': 740}
-    ) as visit:
+    with Visit(browser, f'{site}/{name}.html', viewport=PHONE) as visit:
         assert not visit.page.evaluate(
             """() => [...document.querySelectorAll('article code .pre')]
             .filter(e => /^-/.test(e.textContent)
@@ -595,9 +591,7 @@ def test_on_a_phone_no_option_breaks_and_on_a_screen_no_table_is_cut(
 def test_a_phone_shows_sentences_of_a_table_without_scrolling(
     browser, site, name
 ):
-    with Visit(
-        browser, f'{site}/{name}.html', viewport={'width': 390, 'height': 740}
-    ) as visit:
+    with Visit(browser, f'{site}/{name}.html', viewport=PHONE) as visit:
         assert not visit.page.evaluate(
             """() => [...document.querySelectorAll(
               '.pst-scrollable-table-container')]
@@ -615,9 +609,7 @@ def test_a_number_of_the_package_has_no_docstring_of_its_type(book):
 
 def test_a_phone_scrolls_what_is_printed_in_columns(browser, site):
     address = f'{site}/notebooks/24_planner.html'
-    with Visit(
-        browser, address, viewport={'width': 390, 'height': 740}
-    ) as visit:
+    with Visit(browser, address, viewport=PHONE) as visit:
         table = visit.page.locator('.cell_output pre', has_text='s/step').first
         assert table.evaluate('e => e.scrollWidth > e.clientWidth')
 
