@@ -3,6 +3,7 @@
 import re
 import runpy
 import sys
+import tempfile
 import types
 from pathlib import Path
 
@@ -102,6 +103,9 @@ def chapter(request):
         if hasattr(module, 'in_several_orders'):
             module.in_several_orders = computed_once(module.in_several_orders)
         yield request.param, notebook, run
+    for value in vars(module).values():  # the chapter's end would do it
+        if isinstance(value, tempfile.TemporaryDirectory):
+            value.cleanup()
 
 
 def told(error, message):
