@@ -168,6 +168,7 @@ def test_afterwards_pytorch_is_as_before():
         return (
             *vars(clip_grad).values(),
             torch.nn.utils.clip_grad_norm_,
+            *(torch.Tensor.to, torch.Tensor.contiguous),
             len(optimizer._global_optimizer_pre_hooks),
             len(optimizer._global_optimizer_post_hooks),
         )
@@ -386,3 +387,59 @@ def test_clipping_before_all_gradients_are_summed_is_told():
     assert said in str(same_step(too_early, step('sgd'), *case(7107)))
     wrong = step('sgd', 2, change=scale(2))
     assert said not in str(same_step(wrong, step('sgd'), *case(7107)))
+
+
+def images(seed):
+    torch.manual_seed(seed)
+    model = torch.nn.Sequential(
+        *(torch.nn.Conv2d(3, 16, 3), torch.nn.BatchNorm2d(16)),
+        *(torch.nn.Tanh(), torch.nn.Conv2d(16, 16, 1)),
+        *(torch.nn.Flatten(), torch.nn.LazyLinear(5)),
+    )
+    model(torch.zeros(1, 3, 12, 12))
+    rng = onp.random.default_rng(seed)
+    X = rng.normal(size=(9, 3, 12, 12))
+    return model, [(X, rng.integers(0, 5, len(X)))]
+
+
+def channels_last(of_model, of_images, weights=(1,) * 9):
+    def train(model, X, y):
+        if of_model:
+            model = model.to(memory_format=torch.channels_last)
+        if of_images:
+            X = X.contiguous(memory_format=torch.channels_last)
+        losses = cross_entropy(model(X), y, reduction='none')
+        (losses * torch.tensor(weights)).mean().backward()
+        OPTIMIZERS['adamw'](model.parameters()).step()
+
+    return train
+
+
+@pytest.mark.parametrize('last', [(True, False), (False, True), (True, True)])
+def test_channels_last_are_noticed(last):
+    """On a CPU, batch normalization sums them in float32, one by one."""
+    right = channels_last(False, False)
+    for seed in range(7200, 7206):
+        found = same_step(channels_last(*last), right, *images(seed))
+        assert found, (seed, found)
+    for weights in ((0,) + (1,) * 8, (1.001,) * 9):
+        wrong = channels_last(*last, weights)
+        for seed in range(7200, 7206):
+            found = same_step(wrong, right, *images(seed))
+            assert {d.of for d in found.failures()} == {'gradient'}, seed
+    said = str(found)
+    assert 'The move is the right one times 1.001' in said
+
+
+def test_a_layout_of_both_or_of_neither_changes_nothing(monkeypatch):
+    """Only the step's layout is one that the reference must take."""
+
+    def refuse(*_):
+        raise AssertionError
+
+    monkeypatch.setattr('samestep.torch.in_formats', refuse)
+    for last in (True, False):
+        both = channels_last(last, last)
+        assert same_step(both, both, *images(7206))
+    plain = channels_last(False, False)
+    assert same_step(plain, channels_last(True, True), *images(7207))

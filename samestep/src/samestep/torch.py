@@ -8,6 +8,7 @@ optimizer's state after it.
 import collections
 import contextlib
 import copy
+import functools
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,11 @@ def same_step(step, reference, model, batches, low=None, **how):
     Each gets a copy of `model` and one minibatch of tensors, makes its
     optimizer, and takes one step with it. `reference` does so on one device,
     in the dtype of the module that it gets. `step` may wrap or shard the
-    module: DistributedDataParallel, fully_shard, DTensors, autocast. If the
-    step alone uses autocast, the reference under it is taken for `low`. The
-    other arguments are those of `samestep.same_step`, whose Comparison it
-    returns.
+    module: DistributedDataParallel, fully_shard, DTensors, autocast. If there
+    is no `low`, the reference takes the memory formats of the step, such as
+    channels last; and if the step alone uses autocast, the reference under it
+    is `low`. The other arguments are those of `samestep.same_step`, whose
+    Comparison it returns.
 
     A norm is seen before it clips if torch.nn.utils.clip_grad_norm_ takes it.
     Call it in every process of a distributed step; each judges its own.
@@ -49,7 +51,9 @@ def same_step(step, reference, model, batches, low=None, **how):
     first = adapter.state_of(reference, batches[0]) if batches else {}
     noticed = batches and low is None
     if noticed:
-        low = adapter.under_autocast(step, reference, first, batches[0])
+        reference, low = adapter.as_the_step(
+            *(step, reference, first, batches[0])
+        )
     comparison = compare(
         adapter.taken(step, traced=True),
         adapter.taken(reference),
@@ -109,6 +113,7 @@ class Adapter:
         self.norms = []  # that were to be clipped, as parts of their limits
         self.clips_again = False  # the step
         self.autocast: tuple = ()  # that of the reference
+        self.formats: set = set()  # memory formats of the reference
         self.turns_off = False  # the reference
         self.last: tuple = ()  # what the step was given, and its Trace
 
@@ -123,6 +128,7 @@ class Adapter:
         arrays = self.arrays_of(self.model)
         run = self.run(reference, arrays, batch)
         self.autocast, self.turns_off = run.autocast, run.turns_off
+        self.formats = run.formats
         if not any(
             (to_numpy(param, copy=False) != arrays[name]).any()
             for name, param in run.model.named_parameters()
@@ -135,23 +141,30 @@ class Adapter:
             )
         return {name: np.zeros_like(a) for name, a in run.state.items()}
 
-    def under_autocast(self, step, reference, state, batch):
-        """Return the reference under the autocast of the step, if the step
-        alone has one, or None."""
+    def as_the_step(self, step, reference, state, batch):
+        """Return the reference in the memory formats of the step; and under
+        its autocast, if the step alone has one, or None."""
         import torch
 
         arrays = {**self.arrays_of(self.model), **state}
         run = self.run(step, arrays, batch)
-        how = run.autocast
+        how, formats = run.autocast, run.formats - self.formats
         self.turns_off &= not run.turns_off  # as for the loss, in both
-        if not how or self.autocast:
-            return None
+
+        # Other kernels add in another order, and round more or less.
+        @functools.wraps(reference)
+        def formatted(model, *given):
+            for param in model.parameters():
+                param.data = in_formats(param.data, formats)
+            reference(model, *in_formats(given, formats))
+
+        plain = formatted if formats else reference
 
         def low(*given):
             with torch.autocast(*how):
-                reference(*given)
+                plain(*given)
 
-        return low
+        return plain, low if how and not self.autocast else None
 
     def taken(self, function, traced=False):
         """Return a function of (arrays, X, y) that returns Taken."""
@@ -257,6 +270,7 @@ class Run:
         self.clipped: collections.Counter = collections.Counter()
         self.autocast: tuple = ()  # the device and the dtype, if there is one
         self.turns_off = False  # autocast, somewhere
+        self.formats: set = set()  # with channels last
         self.trace: Any = None  # of its modules
 
     def names(self):
@@ -326,7 +340,8 @@ class Run:
 
     @contextlib.contextmanager
     def watched(self):
-        """See clipping, autocast and the steps of all optimizers."""
+        """See clipping, autocast, channels that are put last, and the steps
+        of all optimizers."""
         import torch
         from torch.nn.utils import clip_grad
         from torch.optim import optimizer
@@ -365,6 +380,16 @@ class Run:
 
             return watch
 
+        def formatting(function):
+            def watch(*given, **named):
+                self.formats |= {named.get('memory_format')} & {
+                    torch.channels_last,
+                    torch.channels_last_3d,
+                }
+                return function(*given, **named)
+
+            return watch
+
         patches = [
             (place, name, grads_in)
             for names, grads_in in (
@@ -377,13 +402,22 @@ class Run:
         ]
         old = [getattr(place, name) for place, name, _ in patches]
         enter = torch.autocast.__enter__
+        # Tensor inherits both, so afterwards its own are deleted.
+        inherited = ('to', 'contiguous')
         try:
+            for name in inherited:
+                setattr(
+                    *(torch.Tensor, name),
+                    formatting(getattr(torch.Tensor, name)),
+                )
             for (place, name, grads_in), function in zip(patches, old):
                 setattr(place, name, watching(function, grads_in))
             torch.autocast.__enter__ = entering(enter)
             yield
         finally:
             torch.autocast.__enter__ = enter
+            for name in inherited:
+                delattr(torch.Tensor, name)
             for (place, name, _), function in zip(patches, old):
                 setattr(place, name, function)
             for handle in handles:
@@ -439,6 +473,21 @@ def to_tensor(part, like):
         return [to_tensor(value, like) for value in part]
     tensor = torch.as_tensor(np.array(part)).to(like.device)
     return tensor.to(like.dtype) if tensor.is_floating_point() else tensor
+
+
+def in_formats(part, formats):
+    """Return tensors, or those in lists and dicts, in the memory formats that
+    have as many axes as they have."""
+    import torch
+
+    if isinstance(part, dict):
+        return {key: in_formats(own, formats) for key, own in part.items()}
+    if isinstance(part, (list, tuple)):
+        return [in_formats(own, formats) for own in part]
+    axes = {4: torch.channels_last, 5: torch.channels_last_3d}
+    if axes.get(part.ndim) in formats:
+        part = part.contiguous(memory_format=axes[part.ndim])
+    return part
 
 
 def set_tensor(tensor, array):
