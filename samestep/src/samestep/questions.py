@@ -7,6 +7,7 @@ from .comparison import Comparison, Difference
 from .explain import explain, with_names
 from .measure import check_reference, check_shapes, check_that_it_moves
 from .parts import low_gradients, low_update_spreads
+from .progress import shown
 from .trees import labels_of
 from .updates import pushed, right_update, update_causes, update_spreads
 
@@ -53,8 +54,11 @@ def compare_results(given, batches, how, gradients, num_devices):
             f'{given.names}, not {given.result_names}'
         )
     if not gradients:
-        in_orders = zip(*(how.orders_of(batch) for batch in batches))
-        others = [run(alone(given.low), own, how.dtype) for own in in_orders]
+        in_orders = [*zip(*(how.orders_of(batch) for batch in batches))]
+        others = [
+            run(alone(given.low), own, how.dtype)
+            for own in shown(in_orders, 'orders of the minibatches')
+        ]
     found = run(of_step, batches, how.dtype)
     first, moves = None, False
     for n, (exact,) in enumerate(right):

@@ -7,6 +7,7 @@ import numpy as np
 
 from .causes import Computed, Sample, cast, distance, likely_cause, splits_of
 from .measure import is_count
+from .progress import shown
 from .trees import said_together
 
 NEARBY = 4  # copies of the arrays, each number off by up to a rounding
@@ -32,7 +33,7 @@ def update_spreads(given, how, arrays, grads, right, low_spreads):
 
     def others():
         yield given.update(cast(arrays, how.dtype), cast(grads, how.dtype))
-        for seed in range(NEARBY):
+        for seed in shown(range(NEARBY), 'roundings of the update'):
             yield nearby(seed)
 
     spreads = how.spreads_of(right, others())
@@ -52,7 +53,7 @@ def pushed(given, arrays, grads, bounds, right):
     """
     start = cast(arrays, 'float64')
     far = [np.zeros(a.shape) for a in right]
-    for pattern in range(PATTERNS):
+    for pattern in shown(range(PATTERNS), 'updates within the bounds'):
         rng = np.random.RandomState(pattern)
         signs = [rng.choice([-1, 1], g.shape) if pattern else 1 for g in grads]
         for part in PARTS:
@@ -107,7 +108,7 @@ def update_causes(given, arrays, grads, batch, replica, right, bounds, k):
                 yield f'one as if the count of steps were {words}', moved
 
     moves, wanted = moves_to(replica), moves_to(right)
-    known = Computed(tried())
+    known = Computed(shown(tried(), 'causes'))
     factors = factors_of(moves, wanted, bounds)
     causes = []
     for j, move in enumerate(moves):
