@@ -389,6 +389,113 @@ def test_clipping_before_all_gradients_are_summed_is_told():
     assert said not in str(same_step(wrong, step('sgd'), *case(7107)))
 
 
+def decayed(params, of_matrices, of_others):
+    """Return groups, as many programs make them."""
+    params = [*params]
+    groups = [[p for p in params if p.ndim > 1]]
+    groups.append([p for p in params if p.ndim == 1])
+    return [
+        {'params': own, 'weight_decay': rate}
+        for own, rate in zip(groups, (of_matrices, of_others))
+    ]
+
+
+SGD, ADAMW, ADAM = torch.optim.SGD, torch.optim.AdamW, torch.optim.Adam
+# The reference's optimizer, the step's, and what is said of it.
+OTHER_OPTIONS = {
+    'nesterov': (
+        lambda p: SGD(p, 0.1, 0.9),
+        lambda p: SGD(p, 0.1, 0.9, nesterov=True),
+        'nesterov=True where the reference has False:',
+    ),
+    'rate': (
+        lambda p: ADAMW(p, 0.01),
+        lambda p: ADAMW(p, 0.02),
+        'lr=0.02 where the reference has 0.01:',
+    ),
+    'betas': (
+        lambda p: ADAMW(p, 0.01),
+        lambda p: ADAMW(p, 0.01, (0.9, 0.95)),
+        'betas=(0.9, 0.95) where the reference has (0.9, 0.999):',
+    ),
+    'eps': (
+        lambda p: ADAMW(p, 0.01),
+        lambda p: ADAMW(p, 0.01, eps=1e-6),
+        'eps=1e-06 where the reference has 1e-08:',
+    ),
+    'amsgrad': (
+        lambda p: ADAMW(p, 0.01, amsgrad=True),
+        lambda p: ADAMW(p, 0.01),
+        'amsgrad=False where the reference has True:',
+    ),
+    'decay of norms': (
+        lambda p: ADAMW(decayed(p, 0.1, 0), 0.01),
+        lambda p: ADAMW(p, 0.01, weight_decay=0.1),
+        'weight_decay=0.1 where the reference has 0 for all arrays with one '
+        'axis:',
+    ),
+    'decay of gradients': (
+        lambda p: ADAM(decayed(p, 0, 0.1), 0.01),
+        lambda p: ADAM(decayed(p, 0.1, 0.1), 0.01),
+        'weight_decay=0.1 where the reference has 0 for all arrays with '
+        'several axes:',
+    ),
+    'two': (
+        lambda p: ADAMW(p, 0.01),
+        lambda p: ADAMW(p, 0.02, (0.9, 0.95)),
+        'lr=0.02 where the reference has 0.01, and betas=(0.9, 0.95) where '
+        'the reference has (0.9, 0.999): with them,',
+    ),
+}
+
+
+def with_optimizer(build, parts=1, after=lambda model: 0):
+    def train(model, X, y):
+        optimizer = build(model.parameters())
+        for own in zip(X.tensor_split(parts), y.tensor_split(parts)):
+            loss = cross_entropy(model(own[0]), own[1], reduction='sum')
+            (loss / len(X)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        optimizer.step()
+        with torch.no_grad():
+            after(model)
+
+    return train
+
+
+@pytest.mark.parametrize('name', OTHER_OPTIONS)
+def test_other_options_of_the_optimizer_are_named(name):
+    right, wrong, said = OTHER_OPTIONS[name]
+    for seed in range(7300, 7303):
+        found = same_step(
+            *(with_optimizer(wrong, 2), with_optimizer(right)),
+            *case(seed),
+        )
+        assert {d.cause for d in found.failures()} == {
+            f'The step has {said}{" with it," if said[-1] == ":" else ""} '
+            'the reference makes the same update.'
+        }
+
+
+def test_options_that_do_not_explain_the_update_are_not_named():
+    def lost(model):
+        model[0].bias += 1e-3
+
+    faster = with_optimizer(lambda p: ADAMW(p, 0.02), after=lost)
+    right = with_optimizer(lambda p: ADAMW(p, 0.01))
+    found = same_step(faster, right, *case(7310))
+    assert not found and 'The step has' not in str(found)
+    # How an optimizer computes is none of what it makes.
+    fused = with_optimizer(lambda p: ADAMW(p, 0.01, fused=True))
+    assert same_step(fused, right, *case(7311))
+
+
+def test_another_optimizer_with_the_same_state_has_no_wrong_cause():
+    other = with_optimizer(lambda p: torch.optim.RAdam(p, 0.01))
+    found = same_step(other, with_optimizer(lambda p: ADAM(p, 0.01)), *case(1))
+    assert {d.cause for d in found.failures()} == {''}
+
+
 def images(seed):
     torch.manual_seed(seed)
     model = torch.nn.Sequential(

@@ -181,7 +181,7 @@ def likely_cause(move, moves, bound, k, batch, start=None):
             alike = known is not right and abs(scale - 1) <= near
             how = '' if alike else times(scale, k, batch, near)
             return f'The move is {what}{how}.'.replace('?.', '?')
-    if distance(np.sort(move, None), np.sort(right, None)) <= bound:
+    if are_reordered(move, right, bound):
         return 'The move has the right numbers in another order.'
     factors = factors_of_parts(move, right, bound, k)
     if factors:
@@ -213,6 +213,15 @@ def likely_cause(move, moves, bound, k, batch, start=None):
             f'{first}. {cause if wrong.sum() > 1 else ""}'
         ).strip()
     return ''
+
+
+def are_reordered(move, right, bound):
+    """Return whether these are the right numbers in another order, of which
+    most can be told apart: those of Adam's first step, nearly all of one
+    size, would fit if as many are wrong either way."""
+    own, due = np.sort(move, None), np.sort(right, None)
+    told = np.diff(due[abs(due) > bound]) > bound
+    return distance(own, due) <= bound and 2 * told.sum() >= max(told.size, 1)
 
 
 def factors_of_parts(move, right, bound, k):

@@ -15,10 +15,17 @@ import numpy as np
 
 from . import Taken
 from . import same_step as compare
-from .causes import cast
+from .causes import cast, distance
+from .comparison import Comparison
 from .measure import Measure, NothingMoves
 from .questions import in_few
 from .torch_modules import Trace, place_of_error
+from .torch_options import (
+    changes_between,
+    options_of,
+    with_changes,
+    words_for,
+)
 from .trees import Batch, called
 
 NUM_NEAR = 2  # starts, each number off by up to a rounding
@@ -78,8 +85,13 @@ def same_step(step, reference, model, batches, low=None, **how):
             'Clipping is not judged: no norm is above its limit. Take a '
             'lower limit in both functions.'
         )
-    if {d.of for d in comparison.failures()} == {'gradient'}:
+    wrong = {d.of for d in comparison.failures()}
+    if wrong == {'gradient'}:
         comparison.notes.extend(adapter.places(reference, low, how))
+    if wrong == {'update'}:
+        comparison = adapter.with_options(
+            *(comparison, reference, batches, how)
+        )
     return comparison
 
 
@@ -115,7 +127,9 @@ class Adapter:
         self.autocast: tuple = ()  # that of the reference
         self.formats: set = set()  # memory formats of the reference
         self.turns_off = False  # the reference
-        self.last: tuple = ()  # what the step was given, and its Trace
+        self.last: tuple = ()  # what the step was given, and its Run
+        self.taken_last: Any = None  # what came of it
+        self.options: dict = {}  # of the reference's optimizer
 
     def arrays_of(self, model):
         """Return parameters that train, and floating-point buffers."""
@@ -128,7 +142,7 @@ class Adapter:
         arrays = self.arrays_of(self.model)
         run = self.run(reference, arrays, batch)
         self.autocast, self.turns_off = run.autocast, run.turns_off
-        self.formats = run.formats
+        self.formats, self.options = run.formats, run.options
         if not any(
             (to_numpy(param, copy=False) != arrays[name]).any()
             for name, param in run.model.named_parameters()
@@ -172,7 +186,7 @@ class Adapter:
         def step(arrays, *batch):
             run = self.run(function, arrays, batch, traced=traced)
             if traced:
-                self.last = arrays, batch, run.trace
+                self.last = arrays, batch, run
                 self.clips_again |= max(run.clipped.values(), default=0) > 1
             new = self.arrays_of(run.model)
             seen = {**run.unused, **run.gradients}
@@ -190,26 +204,79 @@ class Adapter:
                     f"{in_few(others)}, which the reference's does not: take "
                     'the same optimizer of the same parameters in both'
                 )
-            return Taken(gradients, {**arrays, **new, **run.state})
+            found = Taken(gradients, {**arrays, **new, **run.state})
+            if traced:
+                self.taken_last = found
+            return found
 
         return step
 
-    def update(self, reference, batches):
+    def update(self, reference, batches, options=None):
         """Return a function of (arrays, gradients): the reference, which
-        finds these gradients in place of those it computed."""
+        finds these gradients in place of those it computed; perhaps with
+        other options of its optimizer."""
 
         def update(arrays, gradients):
-            run = self.run(reference, arrays, batches[0], gradients)
+            run = self.run(
+                reference, arrays, batches[0], gradients, options=options
+            )
             new = self.arrays_of(run.model)
             new.update((n, gradients[n]) for n in buffers_of(run.model))
             return {**new, **run.state}
 
         return update
 
+    def with_options(self, comparison, reference, batches, how):
+        """Return the comparison of an update; if the options of the step's
+        optimizer alone make it wrong, they are the cause."""
+        arrays, _, run = self.last
+        measure = measure_of(how)
+        changes = changes_between(run.options, self.options)
+        tried = [{key: names} for key, names in changes.items()]
+        tried += [changes] if len(changes) > 1 else []
+        for some in tried:
+            with contextlib.suppress(Exception):  # the optimizer may refuse
+                update = self.update(reference, batches, with_changes(some))
+                if not self.is_same(comparison, update, arrays, measure):
+                    continue
+                axes = {
+                    name: param.ndim
+                    for name, param in self.model.named_parameters()
+                    if name in self.options
+                }
+                words = words_for(some, axes)
+                return comparison_with(comparison, words)
+        return comparison
+
+    def is_same(self, comparison, update, arrays, measure):
+        """Return whether the last step is this update of its gradients."""
+        gradients, new = self.taken_last
+        names = [*arrays, *gradients]
+        values = [*arrays.values(), *gradients.values()]
+
+        def tried(values):
+            own = [*zip(names, values)]
+            found = update(dict(own[: len(arrays)]), dict(own[len(arrays) :]))
+            return [found[name] for name in arrays]
+
+        def lows():
+            yield tried(cast(values, measure.dtype))
+            for seed in range(NUM_NEAR):
+                yield tried(measure.nearby(values, seed))
+
+        right = tried(cast(values, 'float64'))
+        spreads = measure.spreads_of(right, lows())
+        known = {d.name: d.bound for d in comparison.differences}
+        return all(
+            distance(new[name], exact)
+            <= max(measure.factor * spread, known[name])
+            for name, exact, spread in zip(arrays, right, spreads)
+        )
+
     def places(self, reference, low, how):
         """Return in a list where the last step went wrong, if it is seen."""
-        arrays, batch, found = self.last
-        measure = Measure(how.get('dtype', 'float32'), how.get('factor', 4), 0)
+        arrays, batch, last = self.last
+        measure = measure_of(how)
 
         def trace(function, dtype, values):
             own = dict(zip(arrays, cast(values, dtype)))
@@ -224,10 +291,18 @@ class Adapter:
         lows = [trace(low or reference, measure.dtype, values)]
         for seed in range(NUM_NEAR):
             lows.append(trace(low or reference, measure.dtype, near(seed)))
-        words = place_of_error(found, right, lows, measure)
+        words = place_of_error(last.trace, right, lows, measure)
         return [words] if words else []
 
-    def run(self, function, arrays, batch, gradients=None, traced=False):
+    def run(
+        self,
+        function,
+        arrays,
+        batch,
+        gradients=None,
+        traced=False,
+        options=None,
+    ):
         """Let the function train a copy of the module; return the Run."""
         import torch
 
@@ -242,6 +317,7 @@ class Adapter:
         like = next(p for p in model.parameters() if p.is_floating_point())
         rows = [to_tensor(part, like) for part in batch]
         run = Run(model, arrays, gradients, self.kinds, self.norms)
+        run.others = options or {}
         trace = run.trace = Trace(model, rows) if traced else None
         with run.watched(), (
             trace.watched() if trace else contextlib.nullcontext()
@@ -266,6 +342,8 @@ class Run:
         self.norms = norms
         self.kinds, self.state, self.gradients = kinds, {}, {}
         self.unused: dict = {}  # gradients that the optimizer does not get
+        self.options: dict = {}  # of the optimizer, by parameter
+        self.others: dict = {}  # that take their place
         self.steps: collections.Counter = collections.Counter()
         self.clipped: collections.Counter = collections.Counter()
         self.autocast: tuple = ()  # the device and the dtype, if there is one
@@ -300,6 +378,13 @@ class Run:
         if not trained:
             return None
         self.steps.update(trained)
+        self.options.update(options_of(optimizer, names))
+        if self.others:
+            optimizer.param_groups[:] = [
+                {**g, 'params': [p], **self.others.get(names.get(id(p)), {})}
+                for g in optimizer.param_groups
+                for p in g['params']
+            ]
         closure = named.get('closure') or [*given[1:], None][0]
 
         def watched():
@@ -422,6 +507,20 @@ class Run:
                 setattr(place, name, function)
             for handle in handles:
                 handle.remove()
+
+
+def measure_of(how):
+    """Return the Measure of these arguments, without orders."""
+    return Measure(how.get('dtype', 'float32'), how.get('factor', 4), 0)
+
+
+def comparison_with(comparison, cause):
+    """Return it with one cause of all that is wrong."""
+    found = [
+        d if d.error <= d.bound else d._replace(cause=cause)
+        for d in comparison.differences
+    ]
+    return Comparison(found, comparison.growth, comparison.notes)
 
 
 def grads_of(params):
