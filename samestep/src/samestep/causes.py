@@ -132,6 +132,13 @@ def moves_of(exact, reference, starts, batches, n, gradients, k, sample):
             arrays = zip(*(own for _, own in alone))
             means = [sum(parts) / len(parts) for parts in arrays]
             yield "the mean of the shards' own", means
+            # Of a mean over examples that is the right one.
+            parts = [len(shard) / len(rows) for shard in shards]
+            sums = [
+                sum(part * a for part, a in zip(parts, arrays))
+                for arrays in zip(*(own for _, own in alone))
+            ]
+            yield "the mean of the shards' own, weighted by their rows", sums
         yield from alone
         for i, shard in enumerate(shards if len(shards) > 2 else []):
             rest = np.setdiff1d(rows, shard)
