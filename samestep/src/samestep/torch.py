@@ -127,8 +127,8 @@ class Adapter:
         self.autocast: tuple = ()  # that of the reference
         self.formats: set = set()  # memory formats of the reference
         self.turns_off = False  # the reference
-        self.last: tuple = ()  # what the step was given, and its Run
-        self.taken_last: Any = None  # what came of it
+        # What the step was given, its Trace, its options, and what it took.
+        self.last: tuple = ()
         self.options: dict = {}  # of the reference's optimizer
 
     def arrays_of(self, model):
@@ -186,7 +186,7 @@ class Adapter:
         def step(arrays, *batch):
             run = self.run(function, arrays, batch, traced=traced)
             if traced:
-                self.last = arrays, batch, run
+                self.last = arrays, batch, run.trace, run.options
                 self.clips_again |= max(run.clipped.values(), default=0) > 1
             new = self.arrays_of(run.model)
             seen = {**run.unused, **run.gradients}
@@ -206,7 +206,7 @@ class Adapter:
                 )
             found = Taken(gradients, {**arrays, **new, **run.state})
             if traced:
-                self.taken_last = found
+                self.last += (found,)
             return found
 
         return step
@@ -229,15 +229,15 @@ class Adapter:
     def with_options(self, comparison, reference, batches, how):
         """Return the comparison of an update; if the options of the step's
         optimizer alone make it wrong, they are the cause."""
-        arrays, _, run = self.last
+        arrays, _, _, options, taken = self.last
         measure = measure_of(how)
-        changes = changes_between(run.options, self.options)
+        changes = changes_between(options, self.options)
         tried = [{key: names} for key, names in changes.items()]
         tried += [changes] if len(changes) > 1 else []
         for some in tried:
             with contextlib.suppress(Exception):  # the optimizer may refuse
                 update = self.update(reference, batches, with_changes(some))
-                if not self.is_same(comparison, update, arrays, measure):
+                if not is_same(comparison, update, arrays, taken, measure):
                     continue
                 axes = {
                     name: param.ndim
@@ -248,34 +248,9 @@ class Adapter:
                 return comparison_with(comparison, words)
         return comparison
 
-    def is_same(self, comparison, update, arrays, measure):
-        """Return whether the last step is this update of its gradients."""
-        gradients, new = self.taken_last
-        names = [*arrays, *gradients]
-        values = [*arrays.values(), *gradients.values()]
-
-        def tried(values):
-            own = [*zip(names, values)]
-            found = update(dict(own[: len(arrays)]), dict(own[len(arrays) :]))
-            return [found[name] for name in arrays]
-
-        def lows():
-            yield tried(cast(values, measure.dtype))
-            for seed in range(NUM_NEAR):
-                yield tried(measure.nearby(values, seed))
-
-        right = tried(cast(values, 'float64'))
-        spreads = measure.spreads_of(right, lows())
-        known = {d.name: d.bound for d in comparison.differences}
-        return all(
-            distance(new[name], exact)
-            <= max(measure.factor * spread, known[name])
-            for name, exact, spread in zip(arrays, right, spreads)
-        )
-
     def places(self, reference, low, how):
         """Return in a list where the last step went wrong, if it is seen."""
-        arrays, batch, last = self.last
+        arrays, batch, found, *_ = self.last
         measure = measure_of(how)
 
         def trace(function, dtype, values):
@@ -291,7 +266,7 @@ class Adapter:
         lows = [trace(low or reference, measure.dtype, values)]
         for seed in range(NUM_NEAR):
             lows.append(trace(low or reference, measure.dtype, near(seed)))
-        words = place_of_error(last.trace, right, lows, measure)
+        words = place_of_error(found, right, lows, measure)
         return [words] if words else []
 
     def run(
@@ -521,6 +496,31 @@ def comparison_with(comparison, cause):
         for d in comparison.differences
     ]
     return Comparison(found, comparison.growth, comparison.notes)
+
+
+def is_same(comparison, update, arrays, taken, measure):
+    """Return whether what a step has taken is this update of its gradients."""
+    gradients, new = taken
+    names = [*arrays, *gradients]
+    values = [*arrays.values(), *gradients.values()]
+
+    def tried(values):
+        own = [*zip(names, values)]
+        found = update(dict(own[: len(arrays)]), dict(own[len(arrays) :]))
+        return [found[name] for name in arrays]
+
+    def lows():
+        yield tried(cast(values, measure.dtype))
+        for seed in range(NUM_NEAR):
+            yield tried(measure.nearby(values, seed))
+
+    right = tried(cast(values, 'float64'))
+    spreads = measure.spreads_of(right, lows())
+    known = {d.name: d.bound for d in comparison.differences}
+    return all(
+        distance(new[name], exact) <= max(measure.factor * spread, known[name])
+        for name, exact, spread in zip(arrays, right, spreads)
+    )
 
 
 def grads_of(params):
