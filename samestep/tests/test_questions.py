@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_samestep import bfloat16, shards_of
 
-from samestep import Taken, same_step
+from samestep import NothingMoves, Taken, same_step
 from samestep.trees import named_arrays
 
 SEEDS = range(5000, 5020)
@@ -508,6 +508,15 @@ def test_moves_of_one_size_are_not_called_reordered():
     (wrong,) = found.failures()
     assert wrong.name == 'net.norm.bias'
     assert 'Wrong are 6 of 30 numbers' in wrong.cause
+
+
+def test_a_count_of_steps_and_moments_are_no_move():
+    def still(params, grads):
+        return adamw(params, grads, lr=0)
+
+    step = taken(on_devices(2), still)
+    with pytest.raises(NothingMoves):
+        same_step(step, mean_gradients, *case(5430), update=still)
 
 
 @pytest.mark.parametrize('how', ['both', 'new arrays'])

@@ -550,3 +550,19 @@ def test_a_layout_of_both_or_of_neither_changes_nothing(monkeypatch):
         assert same_step(both, both, *images(7206))
     plain = channels_last(False, False)
     assert same_step(plain, channels_last(True, True), *images(7207))
+
+
+def test_running_means_are_not_called_gradients():
+    def train(momentum, model, X, y):
+        model[1].momentum = momentum
+        channels_last(False, False)(model, X, y)
+
+    wrong, right = (functools.partial(train, m) for m in (0.2, 0.1))
+    found = same_step(wrong, right, *images(7400))
+    assert {d.name for d in found.failures()} == {
+        '1.running_mean',
+        '1.running_var',
+    }
+    said = str(found)
+    assert said.startswith('step 0, replica 0, 1.running_')
+    assert 'gradient' not in said

@@ -16,7 +16,6 @@ import numpy as np
 from . import Taken
 from . import same_step as compare
 from .causes import cast, distance
-from .comparison import Comparison
 from .measure import Measure, NothingMoves
 from .questions import in_few
 from .torch_modules import Trace, place_of_error
@@ -85,10 +84,11 @@ def same_step(step, reference, model, batches, low=None, **how):
             'Clipping is not judged: no norm is above its limit. Take a '
             'lower limit in both functions.'
         )
+    comparison = comparison.change(adapter.placed)
     wrong = {d.of for d in comparison.failures()}
-    if wrong == {'gradient'}:
+    if 'gradient' in wrong:
         comparison.notes.extend(adapter.places(reference, low, how))
-    if wrong == {'update'}:
+    if 'update' in wrong:
         comparison = adapter.with_options(
             *(comparison, reference, batches, how)
         )
@@ -101,6 +101,13 @@ def num_processes():
 
     together = distributed.is_available() and distributed.is_initialized()
     return distributed.get_world_size() if together else 1
+
+
+def rank():
+    """Return the rank of this process."""
+    from torch import distributed
+
+    return distributed.get_rank() if num_processes() > 1 else 0
 
 
 def arguments_of(batch):
@@ -226,6 +233,13 @@ class Adapter:
 
         return update
 
+    def placed(self, difference):
+        """Return a difference with the rank of this process, and, if it is
+        of a buffer, not as one of a gradient."""
+        name, of = difference.name, difference.of
+        of = '' if name in buffers_of(self.model) else of
+        return difference._replace(replica=rank(), of=of)
+
     def with_options(self, comparison, reference, batches, how):
         """Return the comparison of an update; if the options of the step's
         optimizer alone make it wrong, they are the cause."""
@@ -245,7 +259,11 @@ class Adapter:
                     if name in self.options
                 }
                 words = words_for(some, axes)
-                return comparison_with(comparison, words)
+                return comparison.change(
+                    lambda d, words=words: (
+                        d if d.error <= d.bound else d._replace(cause=words)
+                    )
+                )
         return comparison
 
     def places(self, reference, low, how):
@@ -487,15 +505,6 @@ class Run:
 def measure_of(how):
     """Return the Measure of these arguments, without orders."""
     return Measure(how.get('dtype', 'float32'), how.get('factor', 4), 0)
-
-
-def comparison_with(comparison, cause):
-    """Return it with one cause of all that is wrong."""
-    found = [
-        d if d.error <= d.bound else d._replace(cause=cause)
-        for d in comparison.differences
-    ]
-    return Comparison(found, comparison.growth, comparison.notes)
 
 
 def is_same(comparison, update, arrays, taken, measure):
