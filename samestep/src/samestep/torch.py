@@ -43,7 +43,8 @@ def same_step(step, reference, model, batches, low=None, **how):
     Comparison it returns.
 
     A norm is seen before it clips if torch.nn.utils.clip_grad_norm_ takes it.
-    Call it in every process of a distributed step; each judges its own.
+    Call it in every process of a distributed step; each judges its own, and
+    says its rank as the replica.
 
     `num_devices` is the number of processes, if nothing else is given.
 
@@ -269,6 +270,7 @@ class Adapter:
     def places(self, reference, low, how):
         """Return in a list where the last step went wrong, if it is seen."""
         arrays, batch, found, *_ = self.last
+        self.last = ()  # whose arrays may be large
         measure = measure_of(how)
 
         def trace(function, dtype, values):
@@ -338,6 +340,7 @@ class Run:
         self.options: dict = {}  # of the optimizer, by parameter
         self.others: dict = {}  # that take their place
         self.steps: collections.Counter = collections.Counter()
+        self.depth = 0  # of optimizers whose step calls another's
         self.clipped: collections.Counter = collections.Counter()
         self.autocast: tuple = ()  # the device and the dtype, if there is one
         self.turns_off = False  # autocast, somewhere
@@ -365,12 +368,14 @@ class Run:
         """See what an optimizer gets; give it the state of the arrays. Return
         what it is called with: a closure, as Lightning has, computes the
         gradients in the step."""
+        self.depth += 1
         params = [p for g in optimizer.param_groups for p in g['params']]
         names = self.names()
         trained = [names[id(p)] for p in params if id(p) in names]
         if not trained:
             return None
-        self.steps.update(trained)
+        if self.depth == 1:
+            self.steps.update(trained)
         self.options.update(options_of(optimizer, names))
         if self.others:
             optimizer.param_groups[:] = [
@@ -403,6 +408,7 @@ class Run:
 
     def after_step(self, optimizer, *_):
         """Read the state of an optimizer."""
+        self.depth -= 1
         names = self.names()
         for param, state in optimizer.state.items():
             for key, value in state.items() if id(param) in names else ():
@@ -415,6 +421,8 @@ class Run:
                     kinds = self.kinds.setdefault(own, {})
                     like = getattr(value, 'shape', ()) == param.shape
                     kinds.setdefault(key, value.to('meta') if like else value)
+        if hasattr(optimizer, 'consolidate_state_dict'):
+            self.state = of_all_processes(self.state, optimizer.process_group)
 
     @contextlib.contextmanager
     def watched(self):
@@ -530,6 +538,15 @@ def is_same(comparison, update, arrays, taken, measure):
         distance(new[name], exact) <= max(measure.factor * spread, known[name])
         for name, exact, spread in zip(arrays, right, spreads)
     )
+
+
+def of_all_processes(state, group):
+    """Return what ZeroRedundancyOptimizer keeps, a part in each process."""
+    from torch import distributed
+
+    parts: list = [None] * distributed.get_world_size(group)
+    distributed.all_gather_object(parts, state, group=group)
+    return {name: array for part in parts for name, array in part.items()}
 
 
 def grads_of(params):
