@@ -627,7 +627,14 @@ ON_RANKS = [
 ]
 
 
-def on_rank(rank, meeting, connection, steps):
+# Each leaves out the shard of one process.
+LEFT_OUT = [
+    ('mlp', 'zero', functools.partial(zero, left_out=[source]))
+    for source in range(RANKS)
+]
+
+
+def on_rank(rank, meeting, connection, name):
     """Send what is said of each step in this process."""
     import torch.distributed as dist
 
@@ -640,7 +647,7 @@ def on_rank(rank, meeting, connection, steps):
         F.cross_entropy(model(X), y.flatten()).backward()
         finish(model)
 
-    for i, (model, _, step) in enumerate(steps):
+    for i, (model, _, step) in enumerate(globals()[name]):
         variant = Variant(model=model)
         own = functools.partial(step, rank=rank)
         found = same_step(own, plain, *variant.case(11900 + i))
@@ -648,20 +655,20 @@ def on_rank(rank, meeting, connection, steps):
     dist.destroy_process_group()
 
 
-def said_on_ranks(folder, steps):
-    """Yield for each step whether it is called right, and what is said, of
-    each process."""
+def said_on_ranks(folder, name):
+    """Yield for each step of a list of this name whether it is called right,
+    and what is said, of each process."""
     context = multiprocessing.get_context('spawn')
     processes = []
     for rank in range(RANKS):
         ours, theirs = context.Pipe()
         process = context.Process(
-            target=on_rank, args=(rank, folder / 'meeting', theirs, steps)
+            target=on_rank, args=(rank, folder / 'meeting', theirs, name)
         )
         process.start()
         theirs.close()
         processes.append((process, ours))
-    for own in steps:
+    for own in globals()[name]:
         assert all(ours.poll(120) for _, ours in processes), own
         yield [ours.recv() for _, ours in processes]
     for process, _ in processes:
@@ -670,18 +677,14 @@ def said_on_ranks(folder, steps):
 
 @pytest.mark.long
 def test_right_steps_of_two_processes_are_called_right(tmp_path):
-    for found, own in zip(said_on_ranks(tmp_path, ON_RANKS), ON_RANKS):
+    for found, own in zip(said_on_ranks(tmp_path, 'ON_RANKS'), ON_RANKS):
         assert all(is_right for is_right, _ in found), (own, found)
 
 
 @pytest.mark.slow
 def test_a_shard_of_zero_that_is_not_broadcast_is_placed(tmp_path):
     """The other process is wrong, and says so with its rank."""
-    steps = [
-        ('mlp', 'zero', functools.partial(zero, left_out=[source]))
-        for source in range(RANKS)
-    ]
-    for source, found in enumerate(said_on_ranks(tmp_path, steps)):
+    for source, found in enumerate(said_on_ranks(tmp_path, 'LEFT_OUT')):
         is_right, said = found[source]
         assert is_right, said
         _, said = found[1 - source]
