@@ -570,6 +570,24 @@ def fsdp(model, X, y, rank, layers=False):
     finish(model)
 
 
+def zero(model, X, y, rank, left_out=()):
+    """Each process updates its shard of the parameters, and broadcasts it;
+    those left out do not."""
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
+    wrapped = nn.parallel.DistributedDataParallel(model)
+    (loss_of(wrapped, *shard_of(X, y, rank)) * RANKS / y.numel()).backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+    optimizer = ZeroRedundancyOptimizer(
+        model.parameters(), optimizer_class=O.AdamW, lr=0.01
+    )
+    broadcast = optimizer._broadcast_params_from_rank
+    optimizer._broadcast_params_from_rank = lambda source: (
+        [] if source in left_out else broadcast(source)
+    )
+    optimizer.step()
+
+
 def tensor_parallel(model, X, y, rank):
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import parallel
@@ -605,10 +623,18 @@ ON_RANKS = [
     *((m, 'fsdp by layer', by_layer) for m in ('transformer', 'group norm')),
     ('mlp', 'fsdp, autocast', under_autocast(fsdp)),
     ('mlp', 'tensor parallel', tensor_parallel),
+    *((m, 'zero', zero) for m in ('mlp', 'tied transformer')),
 ]
 
 
-def on_rank(rank, meeting, connection):
+# Each leaves out the shard of one process.
+LEFT_OUT = [
+    ('mlp', 'zero', functools.partial(zero, left_out=[source]))
+    for source in range(RANKS)
+]
+
+
+def on_rank(rank, meeting, connection, name):
     """Send what is said of each step in this process."""
     import torch.distributed as dist
 
@@ -621,7 +647,7 @@ def on_rank(rank, meeting, connection):
         F.cross_entropy(model(X), y.flatten()).backward()
         finish(model)
 
-    for i, (model, _, step) in enumerate(ON_RANKS):
+    for i, (model, _, step) in enumerate(globals()[name]):
         variant = Variant(model=model)
         own = functools.partial(step, rank=rank)
         found = same_step(own, plain, *variant.case(11900 + i))
@@ -629,25 +655,41 @@ def on_rank(rank, meeting, connection):
     dist.destroy_process_group()
 
 
-@pytest.mark.long
-def test_right_steps_of_two_processes_are_called_right(tmp_path):
+def said_on_ranks(folder, name):
+    """Yield for each step of a list of this name whether it is called right,
+    and what is said, of each process."""
     context = multiprocessing.get_context('spawn')
     processes = []
     for rank in range(RANKS):
         ours, theirs = context.Pipe()
         process = context.Process(
-            target=on_rank, args=(rank, tmp_path / 'meeting', theirs)
+            target=on_rank, args=(rank, folder / 'meeting', theirs, name)
         )
         process.start()
         theirs.close()
         processes.append((process, ours))
-    for model, way, _ in ON_RANKS:
-        for _, ours in processes:
-            assert ours.poll(120), (model, way)
-            is_right, said = ours.recv()
-            assert is_right, (model, way, said)
+    for own in globals()[name]:
+        assert all(ours.poll(120) for _, ours in processes), own
+        yield [ours.recv() for _, ours in processes]
     for process, _ in processes:
         process.join()
+
+
+@pytest.mark.long
+def test_right_steps_of_two_processes_are_called_right(tmp_path):
+    for found, own in zip(said_on_ranks(tmp_path, 'ON_RANKS'), ON_RANKS):
+        assert all(is_right for is_right, _ in found), (own, found)
+
+
+@pytest.mark.slow
+def test_a_shard_of_zero_that_is_not_broadcast_is_placed(tmp_path):
+    """The other process is wrong, and says so with its rank."""
+    for source, found in enumerate(said_on_ranks(tmp_path, 'LEFT_OUT')):
+        is_right, said = found[source]
+        assert is_right, said
+        _, said = found[1 - source]
+        assert f'step 0, replica {1 - source}, update of' in said
+        assert 'It has not moved.' in said and 'exp_avg' not in said
 
 
 # Steps of arrays, for `samestep.same_step`: devices are parts of arrays.
