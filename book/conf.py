@@ -29,6 +29,7 @@ extensions = [
     'book.dark_figures',
     'book.front_page',
     'book.glossary_tips',
+    'book.no_break',
     'book.sharing',
     'sphinx.ext.viewcode',
 ]
@@ -142,34 +143,36 @@ def fix_roles(app, pagename, templatename, context, doctree):
     )
 
 
+def breaking(found):
+    """Return a name of code with places to break: after a dot or an
+    underscore, and between the words of a very long one."""
+    parts = re.sub(r'(?<=\w[._])(?=\w)', '<wbr>', found[0])
+    return re.sub(
+        '[A-Za-z]{20,}',
+        lambda word: re.sub('(?<=[a-z])(?=[A-Z])', '<wbr>', word[0]),
+        parts,
+    )
+
+
 def mark_names(app, pagename, templatename, context, doctree):
-    """Let options be whole in a line, and long names in tables break.
-
-    A line ends in '--batch-size' at no hyphen, and in a table after a dot or
-    an underscore of a name, or between the words of a very long one.
-    """
-
-    def breaking(name):
-        parts = re.sub(r'(?<=\w[._])(?=\w)', '<wbr>', name[0])
-        return re.sub(
-            '[A-Za-z]{20,}',
-            lambda word: re.sub('(?<=[a-z])(?=[A-Z])', '<wbr>', word[0]),
-            parts,
-        )
-
+    """Let options be whole in a line, and long names break where there is
+    little room: in tables, headings and contents."""
     body = context.get('body', '')
     body = body.replace('<span class="pre">-', '<span class="pre option">-')
     context['body'] = re.sub(
-        r'<td>.*?</td>',
-        lambda cell: re.sub(
+        r'<(td|h\d)>.*?</\1>',
+        lambda place: re.sub(
             # Not of links, which are names of the package.
             r'(?<!py-obj docutils literal notranslate">)'
             r'<span class="pre">[^<]+',
             breaking,
-            cell[0],
+            place[0],
         ),
         body,
         flags=re.DOTALL,
+    )
+    context['toc'] = re.sub(
+        '<span class="pre">[^<]+', breaking, context.get('toc', '')
     )
 
 
