@@ -143,34 +143,38 @@ def fix_roles(app, pagename, templatename, context, doctree):
 
 
 def mark_names(app, pagename, templatename, context, doctree):
-    """Let options be whole in a line, and long names in tables break.
+    """Let options be whole in a line, and long names break at their parts.
 
-    A line ends in '--batch-size' at no hyphen, and in a table after a dot or
-    an underscore of a name, or between the words of a very long one.
+    A line ends in '--batch-size' at no hyphen. Where the style lets a name
+    break, it does after a dot or an underscore, or between the words of a very
+    long one; short names break in tables only, whose columns are narrow.
     """
 
     def breaking(name):
-        parts = re.sub(r'(?<=\w[._])(?=\w)', '<wbr>', name[0])
+        parts = re.sub(r'(?<=\w[._])(?=[^\W\d])', '<wbr>', name[0])
         return re.sub(
             '[A-Za-z]{20,}',
             lambda word: re.sub('(?<=[a-z])(?=[A-Z])', '<wbr>', word[0]),
             parts,
         )
 
+    def mark(text, least):
+        return re.sub(
+            # Not of links, which are names of the package.
+            '<code class="docutils literal notranslate">.*?</code>',
+            lambda code: re.sub(
+                f'<span class="pre">[^<]{{{least},}}', breaking, code[0]
+            ),
+            text,
+            flags=re.DOTALL,
+        )
+
     body = context.get('body', '')
     body = body.replace('<span class="pre">-', '<span class="pre option">-')
-    context['body'] = re.sub(
-        r'<td>.*?</td>',
-        lambda cell: re.sub(
-            # Not of links, which are names of the package.
-            r'(?<!py-obj docutils literal notranslate">)'
-            r'<span class="pre">[^<]+',
-            breaking,
-            cell[0],
-        ),
-        body,
-        flags=re.DOTALL,
-    )
+    parts = re.split('(<td>.*?</td>)', body, flags=re.DOTALL)
+    parts[::2] = [mark(part, 20) for part in parts[::2]]
+    parts[1::2] = [mark(part, 1) for part in parts[1::2]]
+    context['body'] = ''.join(parts)
 
 
 def github_buttons(name):
