@@ -32,8 +32,11 @@ document.addEventListener('DOMContentLoaded', () => {
     const {tHead} = box.querySelector('table');
     const {display, lineHeight} = getComputedStyle(box.querySelector('td'));
     if (!tHead || display != 'table-cell') continue; /* stacked by its style */
-    const sevenLines = 7 * parseFloat(lineHeight);
-    const isSqueezed = cells.some((cell) => cell.offsetHeight > sevenLines);
+    const hasLines = (number) => (element) =>
+      element.offsetHeight >= number * parseFloat(lineHeight);
+    /* Two lines and what is between them are a name of three lines. */
+    const names = [...box.querySelectorAll('code .pre')];
+    const isSqueezed = cells.some(hasLines(7)) || names.some(hasLines(2));
     if (!isSqueezed && box.scrollWidth <= box.clientWidth) continue;
     box.classList.add('stacked-table');
     for (const cell of cells) {
