@@ -146,7 +146,7 @@ def fix_roles(app, pagename, templatename, context, doctree):
 def breaking(found):
     """Return a name of code with places to break: after a dot or an
     underscore, and between the words of a very long one."""
-    parts = re.sub(r'(?<=\w[._])(?=\w)', '<wbr>', found[0])
+    parts = re.sub(r'(?<=\w[._])(?=[^\W\d])', '<wbr>', found[0])
     return re.sub(
         '[A-Za-z]{20,}',
         lambda word: re.sub('(?<=[a-z])(?=[A-Z])', '<wbr>', word[0]),
@@ -154,26 +154,30 @@ def breaking(found):
     )
 
 
-def mark_names(app, pagename, templatename, context, doctree):
-    """Let options be whole in a line, and long names break where there is
-    little room: in tables, headings and contents."""
-    body = context.get('body', '')
-    body = body.replace('<span class="pre">-', '<span class="pre option">-')
-    context['body'] = re.sub(
-        r'<(td|h\d)>.*?</\1>',
-        lambda place: re.sub(
-            # Not of links, which are names of the package.
-            r'(?<!py-obj docutils literal notranslate">)'
-            r'<span class="pre">[^<]+',
-            breaking,
-            place[0],
+def break_names(text, least=1):
+    """Let code names break that have as many characters, where the style lets
+    them; not links, which are names of the package."""
+    return re.sub(
+        '<code class="docutils literal notranslate">.*?</code>',
+        lambda code: re.sub(
+            f'<span class="pre">[^<]{{{least},}}', breaking, code[0]
         ),
-        body,
+        text,
         flags=re.DOTALL,
     )
-    context['toc'] = re.sub(
-        '<span class="pre">[^<]+', breaking, context.get('toc', '')
-    )
+
+
+def mark_names(app, pagename, templatename, context, doctree):
+    """Let options be whole in a line, and names break at their parts: long
+    ones anywhere, all of them where there is little room, in tables, headings
+    and contents."""
+    body = context.get('body', '')
+    body = body.replace('<span class="pre">-', '<span class="pre option">-')
+    parts = re.split(r'(<td>.*?</td>|<h\d>.*?</h\d>)', body, flags=re.DOTALL)
+    parts[::2] = [break_names(part, 20) for part in parts[::2]]
+    parts[1::2] = map(break_names, parts[1::2])
+    context['body'] = ''.join(parts)
+    context['toc'] = break_names(context.get('toc', ''))
 
 
 def github_buttons(name):

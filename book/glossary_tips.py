@@ -49,17 +49,20 @@ def anchor(term):
 
 
 class NameRows(SphinxTransform):
-    """Give each row of the glossary an anchor."""
+    """Give each row of the glossary an anchor, and its dashes a class."""
 
     default_priority = 800
 
     def apply(self, **options):
-        """Add the ids."""
+        """Add the ids and the classes."""
         if self.env.current_document.docname != 'glossary':
             return
         for strong in self.document.findall(nodes.strong):
             if strong.astext() in rows():
                 strong.parent['ids'].append(anchor(strong.astext()))
+        for cell in self.document.findall(nodes.entry):
+            if cell.astext() == '–':
+                cell['classes'].append('nothing')
 
 
 class AddTips(SphinxPostTransform):

@@ -1,18 +1,18 @@
 """Draw which chapter needs which, from what the chapters import.
 
-An arrow runs from a chapter to one that imports from it; arrows that follow
-from others are left out. A row is a step: all that it needs is above it.
+A chapter is in a row below all that it needs. Only one arrow comes to it, from
+the last of these; the others are named behind it. So no two arrows cross. What
+follows from other needs is left out.
 """
-
-import textwrap
 
 from chapters import NOTEBOOKS, name_of, number_of
 from chapters.imports import needed_by
 
-from .style import SMALL, WIDTH, arrow, box, canvas, label, save
+from .style import SMALL, arrow, box, canvas, label, save
 
-ROW, GAP = 60, 6  # points from row to row, and between two boxes
-BOX_WIDTH, BOX_HEIGHT = 88, 38
+ROW, LANE = 25, 40  # points from row to row, and from lane to lane
+WIDTH = 230  # so that no phone makes the words smaller
+BOX_WIDTH, BOX_HEIGHT = 26, 14
 
 
 def parents():
@@ -31,64 +31,71 @@ def parents():
     }
 
 
-def rows_of(above):
-    """Return lists of chapters; those that others need are on the right."""
-    row = {}
-    for chapter in above:
-        row[chapter] = 1 + max((row[n] for n in above[chapter]), default=-1)
-    used = [n for names in above.values() for n in names]
-    return [
-        sorted((c for c in above if row[c] == number), key=used.count)
-        for number in range(1 + max(row.values()))
-    ]
+def followers(chapter, above):
+    """Return the chapters that need one, directly or not."""
+    found = {c for c in above if chapter in above[c]}
+    return found.union(*(followers(c, above) for c in found))
 
 
-def places(rows, above):
-    """Return {chapter: (x, y, width)}: as far as possible below its needs."""
+def places(above):
+    """Return {chapter: (lane, the chapter that its arrow comes from)}, in the
+    order of the rows.
+
+    Of those that a chapter makes possible, the one that most others need is
+    last and stays in its lane; the others are one lane to the right.
+    """
     found = {}
-    height = ROW * len(rows)
-    for number, row in enumerate(rows):
-        width = min(BOX_WIDTH, WIDTH / len(row) - GAP)
-        step, right = width + GAP, WIDTH - width / 2 - 1
-        at = {
-            c: sum(found[n][0] for n in above[c]) / len(above[c])
-            if above[c]
-            else WIDTH / 2
-            for c in row
-        }
-        x = min(width / 2 + 1, right)
-        for i, chapter in enumerate(row):
-            rest = len(row) - 1 - i
-            if i:
-                x += step
-            x = min(max(x, at[chapter] - rest * step / 2), right - rest * step)
-            found[chapter] = x, height - ROW * (number + 0.5), width
+
+    def add(chapter, lane, source):
+        found[chapter] = lane, source
+        possible = [
+            c for c in above if chapter in above[c] and above[c] <= {*found}
+        ]
+        possible.sort(key=lambda c: len(followers(c, above)))
+        for c in possible:
+            add(c, lane + (c != possible[-1]), chapter)
+
+    for chapter in above:
+        if not above[chapter]:
+            add(chapter, 0, None)
     return found
 
 
 def draw():
     """Return the figure."""
     above = parents()
-    rows = rows_of(above)
-    place = places(rows, above)
-    fig, ax = canvas(ROW * len(rows))
-    for chapter, others in above.items():
-        for other in sorted(others):
-            (x, y, _), (end_x, end_y, _) = place[other], place[chapter]
+    found = places(above)
+    height = ROW * len(found)
+    fig, ax = canvas(height, WIDTH)
+    at = {
+        chapter: (1 + BOX_WIDTH / 2 + LANE * lane, height - ROW * (i + 0.5))
+        for i, (chapter, (lane, _)) in enumerate(found.items())
+    }
+    for chapter, (_, source) in found.items():
+        (x, y), start = at[chapter], at.get(source)
+        if start and start[0] == x:
             arrow(
                 ax,
-                (x, y - BOX_HEIGHT / 2),
-                (end_x, end_y + BOX_HEIGHT / 2),
+                (x, start[1] - BOX_HEIGHT / 2),
+                (x, y + BOX_HEIGHT / 2),
             )
-    for path in NOTEBOOKS:
-        chapter = number_of(path.stem)
-        x, y, width = place[chapter]
-        words = name_of(path.stem).replace('_', ' ')
-        lines = textwrap.wrap(words, 13, break_long_words=False)[:2]
-        box(ax, x, y, width, BOX_HEIGHT, corner=4)
-        label(ax, x, y + 12, str(chapter), SMALL, weight='bold')
-        for i, line in enumerate(lines):
-            label(ax, x, y + 1 - 11 * i, line, 9)
+        elif start:
+            arrow(ax, (start[0], y), (x - BOX_WIDTH / 2, y))
+    names = {number_of(path.stem): name_of(path.stem) for path in NOTEBOOKS}
+    for chapter, (x, y) in at.items():
+        box(
+            *(ax, x, y, BOX_WIDTH, BOX_HEIGHT, str(chapter)),
+            corner=4,
+            size=SMALL,
+            weight='bold',
+        )
+        others = above[chapter] - {found[chapter][1]}
+        also = f' (also {", ".join(map(str, sorted(others)))})' * bool(others)
+        label(
+            *(ax, x + BOX_WIDTH / 2 + 6, y),
+            names[chapter].replace('_', ' ') + also,
+            align='left',
+        )
     return fig
 
 
@@ -99,7 +106,7 @@ def description():
         if others:
             names = map(str, sorted(others))
             parts.append(f'{chapter} needs {" and ".join(names)}')
-    return 'An arrow for each need: ' + '; '.join(parts) + '.'
+    return 'What each chapter needs: ' + '; '.join(parts) + '.'
 
 
 if __name__ == '__main__':

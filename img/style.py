@@ -52,12 +52,12 @@ SETTINGS = {
 }
 
 
-def canvas(height):
+def canvas(height, width=WIDTH):
     """Return a white figure, `height` points high, and its axes."""
     fig = Figure(
-        (WIDTH / POINTS_PER_INCH, height / POINTS_PER_INCH), facecolor=WHITE
+        (width / POINTS_PER_INCH, height / POINTS_PER_INCH), facecolor=WHITE
     )
-    ax = fig.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(0, height))
+    ax = fig.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(0, height))
     ax.set_axis_off()
     return fig, ax
 

@@ -22,33 +22,37 @@ document.addEventListener('DOMContentLoaded', () => {
   }
 });
 
-/* A phone shows sentences below each other instead of scrolling their table. */
+/* A phone shows the cells of a row below each other where it would have to
+   scroll their table, or to squeeze it. */
 document.addEventListener('DOMContentLoaded', () => {
   if (!matchMedia('(max-width: 576px)').matches) return;
   const boxes = document.querySelectorAll('.pst-scrollable-table-container');
   for (const box of boxes) {
     const cells = [...box.querySelectorAll('td')];
-    const isWordy = cells.some((cell) => cell.textContent.length > 60);
     const {tHead} = box.querySelector('table');
-    if (!tHead || !isWordy || box.scrollWidth <= box.clientWidth) continue;
-    box.classList.add('wordy-table');
+    const {display, lineHeight} = getComputedStyle(box.querySelector('td'));
+    if (!tHead || display != 'table-cell') continue; /* stacked by its style */
+    const hasLines = (number) => (element) =>
+      element.offsetHeight >= number * parseFloat(lineHeight);
+    /* Two lines and what is between them are a name of three lines. */
+    const names = [...box.querySelectorAll('code .pre')];
+    const isSqueezed = cells.some(hasLines(7)) || names.some(hasLines(2));
+    if (!isSqueezed && box.scrollWidth <= box.clientWidth) continue;
+    box.classList.add('stacked-table');
     for (const cell of cells) {
       const title = tHead.rows[0].cells[cell.cellIndex].textContent.trim();
-      if (title && cell.textContent.trim()) cell.dataset.title = title;
+      const text = cell.textContent.trim();
+      if (title && text && !text.startsWith(title)) cell.dataset.title = title;
     }
   }
 });
 
-/* What a cell prints in columns, a phone scrolls instead of breaking it. */
+/* What a cell prints in lines may be aligned: a phone scrolls it. What it
+   prints in one line breaks. */
 document.addEventListener('DOMContentLoaded', () => {
-  for (const output of document.querySelectorAll('.cell_output pre')) {
-    const rows = output.textContent.match(/\S {2,}\S.* {2,}\S/g) ?? [];
-    const hasHead = rows.some(row => row.split(/ {2,}/).length > 3);
-    if (rows.length > 1 || hasHead) {
-      output.classList.add('printed-table');
-      output.tabIndex = 0;
-    }
-  }
+  for (const output of document.querySelectorAll('.cell_output pre'))
+    if (output.textContent.trim().includes('\n'))
+      output.classList.add('printed-lines');
 });
 
 /* Paper is white: no pale words on it. */
