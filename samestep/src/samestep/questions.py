@@ -181,8 +181,8 @@ def judge_updates(
     given, how, n, batch, arrays, grads, bounds, taken, after, low_spreads, k
 ):
     """Return the Comparison of the new arrays with what the update makes of
-    the gradients; and whether a parameter moves further than rounding
-    hides."""
+    the gradients; and whether something moves further than rounding
+    hides, and a parameter at all."""
     found, notes, moves = [], [], False
     names = labels_of(given.names)
     owners = enumerate(owners_of(given, arrays))
@@ -196,7 +196,9 @@ def judge_updates(
         spreads = update_spreads(given, how, arrays, own, right, low_spreads)
         limits = [how.factor * spread for spread in spreads]
         moved = [distance(a, s) for a, s in zip(right, arrays)]
-        moves |= any(moved[j] > limits[j] for j in params)
+        # In bfloat16 what an optimizer keeps may be all that is seen to move.
+        if any(moved[j] for j in params):
+            moves |= any(m > limit for m, limit in zip(moved, limits))
         if seen:
             own_differences = differences(
                 n, [new], right, limits, names, 'update'
