@@ -3,16 +3,15 @@
 A variant is a model, a loss, an optimizer, what clips, a precision, what the
 step returns and a way to compute the gradients, each compared with the plain
 step on the whole minibatch. No bound was chosen by their seeds, which begin at
-21000. `python zoo_jax.py 5` tries five seeds of each.
+21000. `test_zoo_jax.py` runs this file in an environment with JAX; with a
+number, it tries so many seeds of each.
 """
 
 import functools
 import os
-import pathlib
 import sys
 
 os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=4'
-sys.path.insert(0, f'{pathlib.Path(__file__).parents[1]}')
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +24,7 @@ from zoo import CLASSES, IMAGES, TEXTS, VECTORS, WIDTH, WORDS
 from samestep.jax import Taken, same_step
 
 FIRST_SEED = 21000
-NUM_VARIANTS = 60
+NUM_VARIANTS = 40
 
 
 # Models: what they read, the shapes of their parameters, and their scores.
@@ -67,7 +66,10 @@ def hidden(norm):
 
 def convolution(norm):
     def scores(p, x):
-        how = {'padding': 'SAME', 'dimension_numbers': ('NHWC', 'HWIO', 'NHWC')}
+        how = {
+            'padding': 'SAME',
+            'dimension_numbers': ('NHWC', 'HWIO', 'NHWC'),
+        }
         x = lax.conv_general_dilated(x, p['K'], (1, 1), **how)
         return dense(p, jnp.tanh(norm(p, x)).mean((1, 2)))
 
@@ -89,7 +91,12 @@ IMAGE = {'K': (3, 3, 3, WIDTH), **HIDDEN}
 del IMAGE['V']
 TIED = {'E': (WORDS, WIDTH)}
 TEXT = {**TIED, 'W': (WIDTH, WORDS), 'b': (WORDS,)}
-ATTENTION = {'qkv': (WIDTH, 24), 'out': (WIDTH,) * 2, 'up': (WIDTH, 16), **NORM}
+ATTENTION = {
+    'qkv': (WIDTH, 24),
+    'out': (WIDTH,) * 2,
+    'up': (WIDTH, 16),
+    **NORM,
+}
 RECURRENT = {'in': (WIDTH,) * 2, 'rec': (WIDTH,) * 2, 'c': (WIDTH,)}
 across_rows = functools.partial(normalize, axis=(0, 1, 2))
 MODELS = {
@@ -197,7 +204,7 @@ def add(one, other):
 
 def padded(rows, k):
     missing = -len(rows[0]) % k
-    return [jnp.concatenate([own, 0 * own[:missing]]) for own in rows]
+    return [onp.concatenate([own, 0 * own[:missing]]) for own in rows]
 
 
 @functools.lru_cache(None)  # else it is compiled for each call
@@ -214,7 +221,7 @@ def whole(loss, params, *rows):
 
 
 def in_parts(places, loss, params, *rows):
-    parts = zip(*(jnp.split(own, places) for own in rows))
+    parts = zip(*(onp.split(own, places) for own in rows))
     return functools.reduce(add, [whole(loss, params, *own) for own in parts])
 
 
@@ -341,7 +348,7 @@ class Variant(zoo.Variant):
         self.losses = [
             functools.partial(self.sum_of_losses, low) for low in (False, True)
         ]
-        self.compiled_update = jax.jit(self.update)
+        self.update = jax.jit(self.updated)
 
     def is_right(self):
         once = 'whole', 'eager', 'remat', 'shuffled', 'compiled for 4'
@@ -366,11 +373,13 @@ class Variant(zoo.Variant):
         scores = scores.astype(weights.dtype)
         return (weights * LOSSES[self.loss](scores, y)).sum()
 
-    def gradients(self, state, X, y, way=eager, low=False):
-        weights = zoo.weights_of(y, self.reduction)
-        return way(self.losses[low], state['params'], X, y, jnp.array(weights))
+    def gradients(self, state, X, y, way=whole, low=False):
+        floats = jnp.result_type(float)
+        weights = zoo.weights_of(y, self.reduction).astype(floats)
+        rows = map(onp.asarray, (X, y, weights))
+        return way(self.losses[low], state['params'], *rows)
 
-    def update(self, state, grads):
+    def updated(self, state, grads):
         t, grads = state['t'] + 1, CLIPS[self.clip](grads)
         optimizer = OPTIMIZERS[self.optimizer]
         kept = state['m'], state['v']
@@ -383,7 +392,7 @@ class Variant(zoo.Variant):
 
     def taken(self, state, X, y, way=whole, low=True):
         grads = self.gradients(state, X, y, way, low and self.low)
-        return Taken(grads, self.compiled_update(state, grads))
+        return Taken(grads, self.update(state, grads))
 
     def result(self, *given, **how):
         return self.taken(*given, **how).params
@@ -392,7 +401,7 @@ class Variant(zoo.Variant):
         rng = onp.random.default_rng(seed)
         shape = MODELS[self.model][0]
         seen, by_update, batches = zoo.asked(self, shape, rng)
-        plain = functools.partial(self.result, way=eager, low=False)
+        plain = functools.partial(self.result, low=False)
         low = self.taken if by_update else self.result
         return same_step(
             functools.partial(

@@ -25,7 +25,7 @@ from samestep.mxnet import same_step
 
 FIRST_SEED = 23000
 NUM_VARIANTS = 60
-QUICK = 10
+QUICK = 4
 make = functools.partial
 
 
@@ -68,7 +68,9 @@ def tied(body):
         with net.name_scope():
             words = nn.Embedding(WORDS, WIDTH)
             last = nn.Dense(
-                *(WORDS, None, True, False), params=words.params, in_units=WIDTH
+                *(WORDS, None, True, False),
+                params=words.params,
+                in_units=WIDTH,
             )
             net.add(words, body(), last)
         return net
@@ -125,11 +127,9 @@ def one_hot(scores, y):
 
 LOSSES = {
     'cross-entropy': gluon.loss.SoftmaxCrossEntropyLoss(),
-    'label smoothing': lambda scores, y: (
-        gluon.loss.SoftmaxCrossEntropyLoss(sparse_label=False)(
-            scores, 0.9 * one_hot(scores, y) + 0.02
-        )
-    ),
+    'label smoothing': lambda scores, y: gluon.loss.SoftmaxCrossEntropyLoss(
+        sparse_label=False
+    )(scores, 0.9 * one_hot(scores, y) + 0.02),
     'squares': lambda scores, y: gluon.loss.L2Loss()(
         scores, one_hot(scores, y)
     ),
@@ -137,8 +137,8 @@ LOSSES = {
         scores, one_hot(scores, y)
     ),
 }
-# Others, such as RMSProp, keep float32 in MXNet 1.9.1: they cannot update what
-# is in float64, as the reference is.
+# In MXNet 1.9.1, others, such as RMSProp, keep float32 and cannot update what
+# is in float64, as the reference is; Adamax divides by 0 if a gradient is 0.
 OPTIMIZERS = {
     'sgd': ('sgd', {'learning_rate': 0.1}),
     'sgd, decay': ('sgd', {'learning_rate': 0.1, 'wd': 0.1}),
@@ -146,7 +146,6 @@ OPTIMIZERS = {
     'nesterov': ('nag', {'learning_rate': 0.1, 'momentum': 0.9}),
     'adam': ('adam', {'learning_rate': 0.01}),
     'adam, decay': ('adam', {'learning_rate': 0.01, 'wd': 0.1}),
-    'adamax': ('adamax', {'learning_rate': 0.01}),
     'nadam': ('nadam', {'learning_rate': 0.01}),
     'ftml': ('ftml', {'learning_rate': 0.01}),
     'lamb': ('lamb', {'learning_rate': 0.01}),
@@ -302,6 +301,7 @@ VARIANTS = zoo.variants(
     precision=PRECISIONS,
     asked=zoo.ASKED,
 )
+VARIANTS.sort(key=lambda variant: variant.asked != 'both')  # quicker
 
 
 @pytest.mark.parametrize(
