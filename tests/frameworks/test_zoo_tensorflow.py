@@ -296,6 +296,8 @@ class Variant(zoo.Variant):
         once = 'eager', 'tf.function', 'XLA', 'shuffled'
         if self.model == 'batch norm' and self.way not in once:
             return False  # the norm sees all rows
+        if self.optimizer == 'nadam' and self.way.startswith('mirrored'):
+            return False  # see the test below
         return zoo.can_be_asked(self)
 
     def sum_of_losses(self, model, X, y, weights):
@@ -365,6 +367,17 @@ def test_a_right_step_is_called_right(seed, variant):
 def test_a_lost_device_is_found():
     wrong = make(on_one, all_but_the_last)
     assert not VARIANTS[0].compare(FIRST_SEED, way=wrong)
+
+
+@pytest.mark.long
+def test_a_product_that_each_tracing_advances_is_found():
+    """Nadam's in Keras 2.15, which this zoo has met: in a `tf.function`, it
+    counts by a number of Python how often the product was computed."""
+    parts = {**vars(VARIANTS[0]), 'optimizer': 'nadam', 'asked': 'both'}
+    parts.update(model='mlp', way='mirrored on 2', precision='float32')
+    del parts['name']
+    failures = Variant(**parts).compare(FIRST_SEED).failures()
+    assert {d.of for d in failures} == {'update'}
 
 
 if __name__ == '__main__':
