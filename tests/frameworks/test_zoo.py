@@ -5,31 +5,31 @@ to compute the gradients, each compared with the plain step on the whole
 minibatch. They are drawn so that each part comes about equally often. No
 bound was chosen by their seeds, which begin at 11000.
 
-`python tests/frameworks/test_zoo.py 5` tries five seeds of each and prints
-alarms by precision and by optimizer.
+`PYTHONPATH=tests python tests/frameworks/test_zoo.py 5` tries five seeds of
+each and prints alarms by precision and by optimizer.
 """
 
-import collections
 import contextlib
 import copy
 import functools
 import itertools
 import multiprocessing
-import random
 import sys
 
 import numpy as onp
 import pytest
 import torch
+import zoo
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
+from zoo import CLASSES, ROWS, TEXTS, VECTORS, WIDTH, WORDS
 
-from samestep import NothingMoves, Taken
+from samestep import Taken
 from samestep import same_step as same_arrays
 from samestep.torch import same_step
 
-ROWS, TOKENS, WORDS, CLASSES, WIDTH = 13, 4, 11, 5, 8
+FIRST_SEED = 11000
 NUM_VARIANTS = 132
 QUICK = 12  # the others are long
 
@@ -82,7 +82,7 @@ def frozen(norm):
     return norm.eval()
 
 
-VECTORS, IMAGES, TEXTS = (10,), (3, 6, 6), (TOKENS,)
+IMAGES = 3, 6, 6
 MODELS = {
     'linear': (VECTORS, lambda: nn.Linear(10, CLASSES)),
     'mlp': (VECTORS, lambda: with_norm(nn.Identity())),
@@ -340,15 +340,10 @@ WAYS = {
 PRECISIONS = 'float32', 'float64', 'autocast', 'bfloat16'
 
 
-class Variant:
+class Variant(zoo.Variant):
     """A right step, and the plain one."""
 
-    def __init__(self, **parts):
-        self.__dict__.update(parts)
-        self.name = ', '.join(parts.values())
-
     def is_right(self):
-        """Whether it makes the plain step at all."""
         once = {
             'whole',
             'shuffled',
@@ -376,12 +371,7 @@ class Variant:
     def case(self, seed):
         torch.manual_seed(seed)
         shape, build = MODELS[self.model]
-        model, rng = build(), onp.random.default_rng(seed)
-        if shape == TEXTS:
-            X = rng.integers(0, WORDS, (ROWS, *shape))
-            return model, [(X, rng.integers(0, WORDS, X.shape))]
-        X = rng.normal(size=(ROWS, *shape))
-        return model, [(X, rng.integers(0, CLASSES, ROWS))]
+        return build(), [zoo.minibatch(onp.random.default_rng(seed), shape)]
 
     def cast(self):
         half = self.precision == 'autocast'
@@ -444,43 +434,19 @@ class Variant:
         )
 
 
-def drawn(parts, rng):
-    """Yield from a list again and again, in another order each time."""
-    while True:
-        yield from rng.sample([*parts], len(parts))
-
-
-def variants():
-    """Return different variants, of which each part comes about as often."""
-    rng, found = random.Random(0), {}
-    parts = {
-        'model': drawn(MODELS, rng),
-        'loss': drawn(LOSSES, rng),
-        'optimizer': drawn(OPTIMIZERS, rng),
-        'clip': drawn(CLIPS, rng),
-        'way': drawn(WAYS, rng),
-        'precision': drawn(PRECISIONS, rng),
-    }
-    while len(found) < NUM_VARIANTS:
-        variant = Variant(**{name: next(own) for name, own in parts.items()})
-        if variant.is_right():
-            found.setdefault(variant.name, variant)
-    return [*found.values()]
-
-
-VARIANTS = variants()
+VARIANTS = zoo.variants(
+    *(Variant, NUM_VARIANTS),
+    model=MODELS,
+    loss=LOSSES,
+    optimizer=OPTIMIZERS,
+    clip=CLIPS,
+    way=WAYS,
+    precision=PRECISIONS,
+)
 
 
 @pytest.mark.parametrize(
-    ('seed', 'variant'),
-    [
-        pytest.param(
-            *(11000 + i, variant),
-            marks=[pytest.mark.long] if i >= QUICK else [],
-            id=variant.name,
-        )
-        for i, variant in enumerate(VARIANTS)
-    ],
+    ('seed', 'variant'), zoo.cases(VARIANTS, FIRST_SEED, QUICK)
 )
 def test_a_right_step_is_called_right(seed, variant):
     found = variant.compare(seed)
@@ -511,18 +477,6 @@ def test_a_fused_sgd_that_skips_numbers_is_called_wrong():
     assert same_step(plain, exact, *given, low=plain)
     found = same_step(functools.partial(train, True), exact, *given, low=plain)
     assert 'It has not moved.' in str(found)
-
-
-def test_all_parts_are_in_the_zoo():
-    for name, parts in (
-        ('model', MODELS),
-        ('loss', LOSSES),
-        ('optimizer', OPTIMIZERS),
-        ('clip', CLIPS),
-        ('way', WAYS),
-        ('precision', PRECISIONS),
-    ):
-        assert {getattr(v, name) for v in VARIANTS} == {*parts}
 
 
 # Steps of several processes, each of (model, X, y, rank).
@@ -836,27 +790,5 @@ def test_right_steps_by_hand_are_called_right(name, dtype):
     assert found, found
 
 
-def main(seeds=5):
-    """Print alarms, and how many there are by precision and optimizer."""
-    tried: collections.Counter = collections.Counter()
-    alarms: collections.Counter = collections.Counter()
-    for (i, variant), j in itertools.product(
-        enumerate(VARIANTS), range(int(seeds))
-    ):
-        try:
-            found = variant.compare(12000 + 100 * i + j)
-        except NothingMoves:
-            tried['not judged: nothing moves'] += 1
-            continue
-        for name in variant.precision, variant.optimizer, 'all':
-            tried[name] += 1
-            alarms[name] += not found
-        if not found:
-            print(f'{variant.name}, seed {12000 + 100 * i + j}\n{found}')
-            sys.stdout.flush()
-    for name, number in tried.items():
-        print(f'{name}: {alarms[name]} alarms in {number} right steps')
-
-
 if __name__ == '__main__':
-    main(*sys.argv[1:])
+    sys.exit(zoo.main(VARIANTS, FIRST_SEED + 1000, *sys.argv[1:]))
