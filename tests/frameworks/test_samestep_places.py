@@ -377,3 +377,31 @@ def test_infinities_of_a_mask_are_no_difference():
     triple = functools.partial(train, scale=3)
     found = str(same_step(triple, train, model, [(X, hidden)]))
     assert 'passes back 3 times what it should' in found
+
+
+def test_a_result_that_no_gradient_reaches_is_no_error():
+    """DDP passes None back for what a module returns beside its loss."""
+
+    class Sink(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, loss, scores):
+            return loss.clone(), scores.clone()
+
+        @staticmethod
+        def backward(ctx, gradient, _):
+            return gradient, None
+
+    class Both(torch.nn.Linear):
+        def forward(self, X):
+            scores = super().forward(X)
+            return scores.square().mean(), 2 * scores
+
+    def train(factor, model, X):
+        loss, _ = Sink.apply(*model(X))
+        (factor * loss).backward()
+        torch.optim.SGD(model.parameters(), 0.1).step()
+
+    for factor in 1, 2:
+        steps = (functools.partial(train, i) for i in (factor, 1))
+        found = same_step(*steps, Both(4, 3), [(torch.randn(7, 4),)])
+        assert bool(found) == (factor == 1)
