@@ -230,3 +230,25 @@ def test_rows_of_an_embedding_between_those_looked_at_are_added_up():
         )
 
     assert ask(1) and not ask(1.1)
+
+
+def test_parts_add_up_in_spite_of_roundings_in_the_reference():
+    """As of the bias of keys in attention, whose gradient is 0 but for them,
+    and of networks that cast to float32."""
+
+    def found(params, X, y, read=np.asarray):
+        off = X @ params['w'] + params['b'] - y
+        low = (X.T.astype('float32') @ off.astype('float32')).astype(X.dtype)
+        zero = off.sum(keepdims=True) - [sum(off)]
+        return {**sums_of(params, X, y), 'w': read(low), 'zero': read(zero)}
+
+    params, (batch,) = case(9000)
+    params = {**params, 'zero': np.zeros(1)}
+    rows = []
+
+    def low(params, X, y):
+        rows.append(len(X))
+        return found(params, X, y, rounded)
+
+    assert same_step(found, found, params, [batch], low=low, gradients=True)
+    assert {31, 21, 16} < {*rows} and rows.count(61) == 1

@@ -428,3 +428,31 @@ def test_negatives_of_the_own_shard_alone_are_placed_in_the_loss(
         }
         (place,) = found.notes
         assert 'of the network itself or in the loss' in place
+
+
+def test_a_result_that_no_gradient_reaches_is_no_error():
+    """DDP passes None back for what a module returns beside its loss."""
+
+    class Sink(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, loss, scores):
+            return loss.clone(), scores.clone()
+
+        @staticmethod
+        def backward(ctx, gradient, _):
+            return gradient, None
+
+    class Both(torch.nn.Linear):
+        def forward(self, X):
+            scores = super().forward(X)
+            return scores.square().mean(), 2 * scores
+
+    def train(factor, model, X):
+        loss, _ = Sink.apply(*model(X))
+        (factor * loss).backward()
+        torch.optim.SGD(model.parameters(), 0.1).step()
+
+    for factor in 1, 2:
+        steps = (functools.partial(train, i) for i in (factor, 1))
+        found = same_step(*steps, Both(4, 3), [(torch.randn(7, 4),)])
+        assert bool(found) == (factor == 1)

@@ -66,7 +66,11 @@ def rounded_in_parts(given, how, arrays, low_arrays, parts, right):
                 for varies, own, whole in zip(vary, found, right)
             ]
             del found, low  # before the next are computed
-        weights = weigh(some, some_of(right), vary, how.rounding)
+        sure = [
+            max(how.rounding * largest(whole), *map(largest, own))
+            for whole, *own in zip(right, *roundings)
+        ]
+        weights = weigh(some, some_of(right), vary, sure)
         total = check_reference(
             [
                 whole + sum(abs(w * a) for w, a in zip(weights, own))
@@ -102,26 +106,37 @@ def low_update_spreads(given, how, arrays, batch):
     return spreads
 
 
-def weigh(parts, whole, vary, rounding):
+def weigh(parts, whole, vary, sure):
     """Return by what the gradients of parts are multiplied so that their sum
     is that of the whole: some numbers of each array, which varies or not.
 
-    A mean needs the fractions of rows or of tokens, a sum needs ones. Raises
-    ValueError if nothing fits, as for batch normalization in training."""
-    sizes = [max(abs(a).max(initial=0), 1e-300) for a in whole]
+    A mean needs the fractions of rows or of tokens, a sum needs ones. `sure`:
+    what low precision rounds of each array. Roundings within the reference
+    are far below it: of an array that is 0 but for them, and those of float32,
+    to which some networks cast even in float64. Raises ValueError if nothing
+    fits, as for batch normalization in training."""
 
     def flat(some):
         return np.concatenate(
-            [a / size for a, size, own in zip(some, sizes, vary) if own]
+            [
+                a / max(own, 1e-300)
+                for a, own, varies in zip(some, sure, vary)
+                if varies
+            ]
         )
 
     table, wanted = np.stack([flat(some) for some in parts], 1), flat(whole)
     weights = np.linalg.lstsq(table, wanted, None)[0]
-    off = abs(table @ weights - wanted).max()
+    off = largest(table @ weights - wanted)
     # As many numbers as parts, or fewer, any weights would fit.
-    if table.any(axis=1).sum() <= len(parts) or not off <= rounding:
+    if (abs(table) > 1).any(axis=1).sum() <= len(parts) or not off <= 1:
         raise ValueError('the gradients of parts do not add up')
     return weights
+
+
+def largest(array):
+    """Return the largest absolute value, or 0."""
+    return float(abs(array).max(initial=0))
 
 
 def some_of(arrays):

@@ -98,7 +98,9 @@ class Trace:
 
     def keep(self, key, tensor, call, rows):
         """Keep some numbers of each row of a tensor."""
-        found = numbers_of(tensor, len(rows)) if rows else None
+        if tensor is None or not rows:  # DDP passes None where nothing comes
+            return
+        found = numbers_of(tensor, len(rows))
         if found:
             axis, numbers = found
             kept = self.kept.setdefault(key, [])
