@@ -807,7 +807,8 @@ def test_the_front_page_leads_to_all_there_is(book):
         f'notebooks/{name}.html' for name in CHAPTERS
     ]
     for card, (title, line) in zip(found, chapter_lines().values()):
-        shown, what, time = (p.text for p in card.select('p'))
+        texts = (' '.join(p.text.split()) for p in card.select('p'))
+        shown, what, time = texts
         assert shown == title
         assert what.lower()[:9] == re.sub('[`*]', '', line).lower()[:9]
         assert re.fullmatch(r'\d+ min( · exercises \d+ min)?', time)
