@@ -147,24 +147,26 @@ def mark_names(app, pagename, templatename, context, doctree):
 
     A line ends in '--batch-size' at no hyphen. Where the style lets a name
     break, it does after a dot or an underscore, or between the words of a very
-    long one; short names break in tables only, whose columns are narrow.
+    long one. Tables have narrow columns; in text, only what may be longer than
+    a line of a phone breaks, and a name with dots at these.
     """
 
-    def breaking(name):
-        parts = re.sub(r'(?<=\w[._])(?=[^\W\d])', '<wbr>', name[0])
+    def breaking(name, after='[._]'):
+        parts = re.sub(rf'(?<=\w{after})(?=[^\W\d])', '<wbr>', name[0])
         return re.sub(
             '[A-Za-z]{20,}',
             lambda word: re.sub('(?<=[a-z])(?=[A-Z])', '<wbr>', word[0]),
             parts,
         )
 
-    def mark(text, least):
+    def breaking_in_text(name):
+        return breaking(name, '[.]' if re.search(r'\w[.]\w', name[0]) else '_')
+
+    def mark(text, name, replace):
         return re.sub(
             # Not of links, which are names of the package.
             '<code class="docutils literal notranslate">.*?</code>',
-            lambda code: re.sub(
-                f'<span class="pre">[^<]{{{least},}}', breaking, code[0]
-            ),
+            lambda code: re.sub(f'<span class="pre">{name}', replace, code[0]),
             text,
             flags=re.DOTALL,
         )
@@ -172,8 +174,8 @@ def mark_names(app, pagename, templatename, context, doctree):
     body = context.get('body', '')
     body = body.replace('<span class="pre">-', '<span class="pre option">-')
     parts = re.split('(<td>.*?</td>)', body, flags=re.DOTALL)
-    parts[::2] = [mark(part, 20) for part in parts[::2]]
-    parts[1::2] = [mark(part, 1) for part in parts[1::2]]
+    parts[::2] = [mark(p, '[^<]{30,}', breaking_in_text) for p in parts[::2]]
+    parts[1::2] = [mark(p, '[^<]+', breaking) for p in parts[1::2]]
     context['body'] = ''.join(parts)
 
 
