@@ -145,6 +145,14 @@ def fill_in(text, run):
     return text
 
 
+def results_of(run):
+    """Return what `train` gave on one device and on two, for the plot."""
+    return [
+        types.SimpleNamespace(devices=k * [None], accuracies=a, seconds=s)
+        for k, a, s in zip((1, 2), run['accuracies'], run['seconds'][OURS])
+    ]
+
+
 def draw(run):
     """Draw the figure; its description has the numbers of the bars."""
     import matplotlib
@@ -152,12 +160,8 @@ def draw(run):
     matplotlib.use('agg')
     from d2lmulti.plots import plot_results
 
-    results = [
-        types.SimpleNamespace(devices=k * [None], accuracies=a, seconds=s)
-        for k, a, s in zip((1, 2), run['accuracies'], run['seconds'][OURS])
-    ]
     numbers = json.dumps({'seconds': medians(run)})
-    plot_results(results).savefig(
+    plot_results(results_of(run)).savefig(
         FIGURE, dpi=150, metadata={'Software': None, 'Description': numbers}
     )
 

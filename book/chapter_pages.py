@@ -152,17 +152,22 @@ def link_chapters(text, folder=''):
 
 
 def link_sources(text):
-    """Make citations of 'Goyal et al. 2017' and 'Shallue et al. (2018)'."""
+    """Make citations of 'Goyal et al. 2017' and 'Shallue et al. (2018)'.
+
+    A source's key is the label in small letters: 'jchen2016' for 'J. Chen et
+    al. 2016', where another Chen is cited of the same year.
+    """
 
     def cite(found):
-        key = found[1].lower() + found[3]
+        key = re.sub(r'\W', '', found[1]).lower() + found[3]
         if key not in SOURCES:
             return found[0]
-        return f'{{cite:{"t" if found[2] else "alp"}}}`{key}`'
+        role = 't' if found[2] else 'alp'
+        # A name with an initial is that of two: all authors, then.
+        return f'{{cite:{role}{"s" * (". " in found[1])}}}`{key}`'
 
     return outside_code(
-        # Chen, Xu et al. 2016: the label of one of two names the first author.
-        r'(?:Chen, (?=Xu))?([A-Z][\w-]+)(?: et al\.| and [A-Z][\w ]+?)?,? '
+        r'((?:[A-Z]\. )?[A-Z][\w-]+)(?: et al\.| and [A-Z][\w ]+?)?,? '
         r'(\()?((?:19|20)\d\d)(?(2)\))',
         cite,
         text,

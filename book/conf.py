@@ -29,6 +29,7 @@ extensions = [
     'book.dark_figures',
     'book.front_page',
     'book.glossary_tips',
+    'book.no_break',
     'book.sharing',
     'sphinx.ext.viewcode',
 ]
@@ -142,41 +143,46 @@ def fix_roles(app, pagename, templatename, context, doctree):
     )
 
 
+def breaking(found, after='[._]'):
+    """Return a name of code with places to break: after a dot or an
+    underscore, and between the words of a very long one."""
+    parts = re.sub(rf'(?<=\w{after})(?=[^\W\d])', '<wbr>', found[0])
+    return re.sub(
+        '[A-Za-z]{20,}',
+        lambda word: re.sub('(?<=[a-z])(?=[A-Z])', '<wbr>', word[0]),
+        parts,
+    )
+
+
+def breaking_in_text(found):
+    """Return the same with breaks at the dots alone, if it has any."""
+    return breaking(found, '[.]' if re.search(r'\w[.]\w', found[0]) else '_')
+
+
+def break_names(text, name='[^<]+', replace=breaking):
+    """Let code names break where the style lets them; not links, which are
+    names of the package."""
+    return re.sub(
+        '<code class="docutils literal notranslate">.*?</code>',
+        lambda code: re.sub(f'<span class="pre">{name}', replace, code[0]),
+        text,
+        flags=re.DOTALL,
+    )
+
+
 def mark_names(app, pagename, templatename, context, doctree):
-    """Let options be whole in a line, and long names break at their parts.
-
-    A line ends in '--batch-size' at no hyphen. Where the style lets a name
-    break, it does after a dot or an underscore, or between the words of a very
-    long one. Tables have narrow columns; in text, only what may be longer than
-    a line of a phone breaks, and a name with dots at these.
-    """
-
-    def breaking(name, after='[._]'):
-        parts = re.sub(rf'(?<=\w{after})(?=[^\W\d])', '<wbr>', name[0])
-        return re.sub(
-            '[A-Za-z]{20,}',
-            lambda word: re.sub('(?<=[a-z])(?=[A-Z])', '<wbr>', word[0]),
-            parts,
-        )
-
-    def breaking_in_text(name):
-        return breaking(name, '[.]' if re.search(r'\w[.]\w', name[0]) else '_')
-
-    def mark(text, name, replace):
-        return re.sub(
-            # Not of links, which are names of the package.
-            '<code class="docutils literal notranslate">.*?</code>',
-            lambda code: re.sub(f'<span class="pre">{name}', replace, code[0]),
-            text,
-            flags=re.DOTALL,
-        )
-
+    """Let options be whole in a line, and names break at their parts: in text
+    those that may be longer than a line of a phone, and all of them where
+    there is little room, in tables, headings and contents."""
     body = context.get('body', '')
     body = body.replace('<span class="pre">-', '<span class="pre option">-')
-    parts = re.split('(<td>.*?</td>)', body, flags=re.DOTALL)
-    parts[::2] = [mark(p, '[^<]{30,}', breaking_in_text) for p in parts[::2]]
-    parts[1::2] = [mark(p, '[^<]+', breaking) for p in parts[1::2]]
+    parts = re.split(r'(<td>.*?</td>|<h\d>.*?</h\d>)', body, flags=re.DOTALL)
+    parts[::2] = [
+        break_names(part, '[^<]{30,}', breaking_in_text) for part in parts[::2]
+    ]
+    parts[1::2] = map(break_names, parts[1::2])
     context['body'] = ''.join(parts)
+    context['toc'] = break_names(context.get('toc', ''))
 
 
 def github_buttons(name):

@@ -9,16 +9,14 @@ import io
 import json
 import pathlib
 import re
-import types
 
 from sphinx.errors import ExtensionError
 
+from benchmarks.readme import FIGURE, STORED, results_of
 from d2lmulti.plots import plot_results
 
 ROOT = pathlib.Path(__file__).parents[1]
 DRAWN = ROOT / 'img'
-FRONT = 'training.png'  # on the front page, of the stored run
-RUN = ROOT / 'benchmarks' / 'results' / 'readme.json'
 
 INK = '#e8edf2'
 # Each color of the drawings, and what it is in the dark.
@@ -64,17 +62,11 @@ def draw_front():
     import matplotlib
 
     matplotlib.use('agg')
-    run = json.loads(RUN.read_text())
-    results = [
-        types.SimpleNamespace(devices=k * [None], accuracies=a, seconds=s)
-        for k, a, s in zip(
-            (1, 2), run['accuracies'], run['seconds']['this project']
-        )
-    ]
+    run = json.loads(STORED.read_text())
     drawn = io.StringIO()
     settings = {'svg.fonttype': 'none', 'svg.hashsalt': 'd2lmulti'}
     with matplotlib.rc_context(settings):
-        plot_results(results).savefig(
+        plot_results(results_of(run)).savefig(
             drawn, format='svg', metadata={'Date': None}
         )
     return drawn.getvalue()
@@ -120,7 +112,8 @@ def write_dark(app, error):
     for path in pathlib.Path(app.outdir, '_images').iterdir():
         drawn = DRAWN / path.name
         if drawn.exists():
-            svg = draw_front() if path.name == FRONT else drawn.read_text()
+            is_front = path.name == FIGURE.name
+            svg = draw_front() if is_front else drawn.read_text()
             path.with_name(dark_name(path.name)).write_text(darken(svg))
 
 

@@ -1,7 +1,8 @@
 """Fill in the front page, and let the search find terms.
 
-The lines of `index.md` that begin with `% fill in:` become the buttons, what
-README says that you will learn, the chapters by part, and how to cite.
+The lines of `index.md` that begin with `% fill in:` become the buttons,
+README's first commands, what it says that you will learn, the chapters by
+part, and how to cite.
 """
 
 import ast
@@ -33,6 +34,7 @@ def fill_in(app, docname, source):
     student = app.tags.has('student')
     parts = {
         'buttons': buttons(app),
+        'first commands': first_commands(app.config.html_theme_options),
         'caption': readme_mark('caption').strip('*'),
         'what you learn': readme_section('What you will be able to do'),
         'chapters': cards(),
@@ -69,6 +71,16 @@ def readme_mark(name):
     text = (ROOT / 'README.md').read_text()
     mark = f'<!-- make readme: {name} -->'
     return re.search(f'{mark}\n(.*?)\n<!-- end -->', text, re.DOTALL)[1]
+
+
+def first_commands(options):
+    """Return README's first commands, with the address if there is one."""
+    text = (ROOT / 'README.md').read_text()
+    commands = re.search(r'^```\n(git clone .*?)```', text, re.M | re.S)[1]
+    address = options.get('repository_url')
+    if address:
+        commands = re.sub('ADDRESS (.*?) +#.*', rf'{address} \1', commands)
+    return f'```bash\n{commands}```'
 
 
 def chapter_lines():

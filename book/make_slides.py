@@ -9,11 +9,11 @@ its exercises. A cell's metadata marks it:
                   "show": "output"}
 
 "slide" begins a slide, "-" adds to it. The text stands above what is shown:
-"code", "output", the output's "picture", a text cell's "figure", or "text"
-alone; without "show", a code cell's code and output. Of code, or of output
-alone, a "part" shows the lines from one to another: the first with each of
-two texts, ["for X, y in", "waitall"]. The prose up to the next slide becomes
-the speaker notes (key S).
+"code", "output", the output's "picture", a text cell's "figure", which may be
+a table, or "text" alone; without "show", a code cell's code and output. Of
+code, or of output alone, a "part" shows the lines from one to another: the
+first with each of two texts, ["for X, y in", "waitall"]. The prose up to the
+next slide becomes the speaker notes (key S).
 """
 
 import html
@@ -38,6 +38,7 @@ from .whole import whole
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent
 PICTURE = r'^!\[.*?\]\(.*?\)$'
+TABLE = r'^(?:\|.*\n?)+'
 
 
 def make_slides(folder):
@@ -193,7 +194,7 @@ def marked_cells(cell, mark, roomy):
         yield cell_of(slide_type, '\n'.join(mark['text']))
         slide_type = '-'
     if show == 'figure':
-        figures = re.findall(PICTURE, cell.source, flags=re.MULTILINE)
+        figures = re.findall(f'{PICTURE}|{TABLE}', cell.source, re.MULTILINE)
         if not figures:
             raise ValueError(
                 f'the cell {cell.id!r} is marked to show a figure on a slide, '

@@ -16,7 +16,7 @@ MAY_IMPORT = {
     'd2lrun': {'d2lbase'},
     'd2lmulti': {'d2lbase', 'd2lrun', 'samestep'},
     'chapters': set(),
-    'book': {'chapters', 'd2lmulti', 'd2lrun', 'samestep'},
+    'book': {'benchmarks', 'chapters', 'd2lmulti', 'd2lrun', 'samestep'},
     'grading': {'chapters', 'd2lmulti'},
     'img': {'chapters'},
     'lint': {'chapters'},

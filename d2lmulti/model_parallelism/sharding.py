@@ -246,7 +246,7 @@ def clip_gradients(device_grads, places, max_norm):
 def backward_recomputed(X, y, params, num_segments, layers=LENET, loss=loss):
     """Compute the gradients of the summed loss; keep the inputs of
     `num_segments` segments, each of which runs again in the backward pass
-    (Chen, Xu et al. 2016, arXiv:1604.06174). `params`: from `get_params`, on
+    (T. Chen et al. 2016, arXiv:1604.06174). `params`: from `get_params`, on
     the device of `X`. Raises TypeError or ValueError for invalid ones."""
     check_recomputed(X, y, params, num_segments, layers)
     segments = split_slices(len(layers), num_segments)

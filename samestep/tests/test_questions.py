@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_samestep import bfloat16, shards_of
 
-from samestep import Taken, same_step
+from samestep import NothingMoves, Taken, same_step
 from samestep.trees import named_arrays
 
 SEEDS = range(5000, 5020)
@@ -413,6 +413,110 @@ def test_a_decay_that_is_left_out_is_one_of_the_update():
 
     found = str(look(step, 'adamw'))
     assert 'update of all 6 net.*' in found and 'a decay, left out' in found
+
+
+def flat_ones(function, *trees):
+    """Apply it to the arrays with one axis; others stay as they are."""
+    return each(lambda a, *b: function(a, *b) if a.ndim < 2 else a, *trees)
+
+
+@pytest.mark.parametrize('before', [False, True])
+@pytest.mark.parametrize('update', [sgd, adamw])
+def test_a_decay_of_biases_and_norms_is_named(update, before):
+    """`before`: it is added to the gradients, as Adam has it. Then what Adam
+    keeps of each shows it, and the parameters follow."""
+
+    def decayed(a, p):
+        return a + a.dtype.type(0.05) * p
+
+    def step(params, X, y):
+        grads = on_devices(2)(params, X, y)
+        net = params['net']
+        own = flat_ones(decayed, grads, net) if before else grads
+        new = update(params, own)
+        if not before:
+            new['net'] = flat_ones(decayed, new['net'], net)
+        return Taken(grads, new)
+
+    for seed in range(5400, 5405):
+        params, batches = case(seed)
+        found = same_step(
+            *(step, mean_gradients, params, batches), update=update
+        )
+        said = str(found)
+        assert 'a decay of all arrays with one axis' in said, seed
+        assert all('decay' in d.cause for d in found.failures()), said
+
+
+def test_what_a_decay_explains_is_not_called_clipping():
+    """The factor of one number alone is that of a norm without `scale`."""
+
+    def of_all(params, X, y):
+        off = (X * params['scale']) @ params['w'] + params['b'] - y
+        two = X.dtype.type(2 / len(X))
+        return {
+            'scale': two * (off[:, None] * X).sum(0) * params['w'],
+            'w': two * (X * params['scale']).T @ off,
+            'b': two * off.sum(keepdims=True),
+        }
+
+    def update(params, grads):
+        return each(lambda p, g: p - p.dtype.type(0.1) * g, params, grads)
+
+    def norms(g):
+        whole = sum((a * a).sum() for a in g.values())
+        return np.sqrt(whole / (whole - (g['scale'] ** 2).sum()))
+
+    rng = np.random.RandomState(5410)
+    params = {
+        'scale': rng.normal(size=20),
+        'w': rng.normal(size=20),
+        'b': rng.normal(size=1),
+    }
+    X, y = rng.normal(size=(61, 20)), rng.normal(size=61)
+    exact = of_all(params, X, y)
+    decay = float((norms(exact) - 1) * exact['b'] / params['b'])
+
+    def step(params, X, y):
+        grads = of_all(params, X, y)
+        rate = X.dtype.type(decay)
+        own = each(lambda g, p: g + rate * p, grads, params)
+        return Taken(grads, update(params, {**own, 'w': grads['w']}))
+
+    found = same_step(step, of_all, params, [(X, y)], update=update)
+    causes = {d.name: d.cause for d in found.failures()}
+    assert {*causes} == {'scale', 'b'}
+    assert 'a decay' in causes['scale'] and causes['b'] == causes['scale']
+
+
+def test_moves_of_one_size_are_not_called_reordered():
+    """Of Adam's first step, as many are wrong in either way."""
+
+    def step(params, X, y):
+        grads = on_devices(2)(params, X, y)
+        new = adamw(params, grads)
+        old, bias = params['net']['norm']['bias'], new['net']['norm']['bias']
+        moves = bias - old * old.dtype.type(1 - 1e-3)
+        up, down = (moves > 0).nonzero()[0], (moves < 0).nonzero()[0]
+        for i in (*up[:3], *down[:3]):
+            bias[i] -= 2 * moves[i]
+        return Taken(grads, new)
+
+    params, batches = case(5420)
+    params['net']['norm']['bias'] *= 0  # so its moves are of one size
+    found = same_step(step, mean_gradients, params, batches, update=adamw)
+    (wrong,) = found.failures()
+    assert wrong.name == 'net.norm.bias'
+    assert 'Wrong are 6 of 30 numbers' in wrong.cause
+
+
+def test_a_count_of_steps_and_moments_are_no_move():
+    def still(params, grads):
+        return adamw(params, grads, lr=0)
+
+    step = taken(on_devices(2), still)
+    with pytest.raises(NothingMoves):
+        same_step(step, mean_gradients, *case(5430), update=still)
 
 
 @pytest.mark.parametrize('how', ['both', 'new arrays'])

@@ -1,5 +1,6 @@
 """`same_step` tells bugs from rounding, and names them."""
 
+import io
 import subprocess
 import sys
 
@@ -598,3 +599,29 @@ def test_a_cause_that_is_not_proved_is_noticed(monkeypatch):
     monkeypatch.setattr(causes, 'bits_of', lambda *measured: 9)
     with pytest.raises(AssertionError):
         test_no_cause_is_invented_for_what_has_another()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_what_takes_long_shows_how_far_it_is(monkeypatch):
+    pytest.importorskip('tqdm', '4.57')
+    wrong = parallel(2, lambda sums, n: (sums, n / 1.7))
+
+    def written(stream):
+        monkeypatch.setattr('sys.stderr', stream)
+        assert not same_step(wrong, reference, *random_case(1))
+        return stream.getvalue()
+
+    assert not written(Terminal())  # in less than a second
+    monkeypatch.setattr('samestep.progress.DELAY', 0)
+    assert not written(io.StringIO())  # a file
+    for what in 'orders of the minibatches', 'causes':
+        assert f'{what}: ' in written(Terminal())
+    monkeypatch.setenv('RANK', '1')
+    assert not written(Terminal())
+    monkeypatch.delenv('RANK')
+    monkeypatch.setitem(sys.modules, 'tqdm', None)  # is not installed
+    assert not written(Terminal())

@@ -14,9 +14,11 @@ from book.chapter_pages import (
     join_imports,
     keep_together,
     link_chapters,
+    link_sources,
     named,
 )
 from book.front_page import for_edition
+from book.no_break import without_breaks
 from chapters import NOTEBOOKS, PARTS, by_part, number_of
 
 FIRST, *_, NEXT, LAST = CHAPTERS
@@ -94,6 +96,37 @@ def test_other_text_stays_as_it_is(text):
 )
 def test_a_formula_in_italics_does_not_break(text, kept):
     assert keep_together(text) == kept.replace('_', '\N{NO-BREAK SPACE}')
+
+
+@pytest.mark.parametrize(
+    'text, cited',
+    [
+        ('(Goyal et al. 2017)', '({cite:alp}`goyal2017`)'),
+        ('Aji and Heafield (2017)', '{cite:t}`aji2017`'),
+        ('DeepSeek-AI 2024', '{cite:alp}`deepseekai2024`'),
+        ('J. Chen et al. 2016', '{cite:alps}`jchen2016`'),
+        ('T. Chen et al. (2016)', '{cite:ts}`tchen2016`'),
+        ('January 2021', 'January 2021'),
+        ('`Goyal et al. 2017`', '`Goyal et al. 2017`'),
+    ],
+)
+def test_a_source_that_the_text_names_is_cited(text, cited):
+    assert link_sources(text) == cited
+
+
+@pytest.mark.parametrize(
+    'text, kept',
+    [
+        ('20 % of 3 GB/s in 5 ms', '20_% of 3_GB/s in 5_ms'),
+        ('Chapter 5, and ZeRO 3', 'Chapter_5, and ZeRO_3'),
+        ('see chapters ', 'see chapters_'),  # a link with the number follows
+        ('exercises 20 min', 'exercises_20_min'),
+        ('5 steps in 3 groups', '5 steps in 3 groups'),
+        ('the devices have 2', 'the devices have 2'),
+    ],
+)
+def test_no_line_ends_between_a_number_and_what_it_counts(text, kept):
+    assert without_breaks(text) == kept.replace('_', '\N{NO-BREAK SPACE}')
 
 
 def adapted(*tags):

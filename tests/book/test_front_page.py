@@ -1,12 +1,13 @@
 """The front page follows what was printed."""
 
+import pathlib
 import types
 
 import pytest
 
 pytest.importorskip('pybtex', reason='the book needs Python 3.11')
 
-from book.front_page import outdated, printed
+from book.front_page import first_commands, outdated, printed
 
 
 def site(folder):
@@ -27,3 +28,13 @@ def test_it_is_written_again_when_something_was_printed_or_removed(tmp_path):
     assert [*printed(app)] == ['PDF', 'Poster']
     (tmp_path / 'book.pdf').unlink()
     assert outdated(app, env, *[set()] * 3) == ['index']
+
+
+def test_its_first_commands_are_those_of_readme_with_the_address():
+    commands = first_commands({})
+    readme = (pathlib.Path(__file__).parents[2] / 'README.md').read_text()
+    assert commands.removeprefix('```bash').removesuffix('```') in readme
+    address = 'https://github.com/someone/book'
+    found = first_commands({'repository_url': address})
+    assert found.split('\n')[1] == f'git clone {address} d2lmulti'
+    assert found.split('\n')[2:] == commands.split('\n')[2:]

@@ -346,6 +346,56 @@ def test_no_name_of_the_package_breaks_inside(browser, site):
     assert not broken
 
 
+def test_titles_of_code_break_at_dots_and_before_no_comma(browser, site):
+    wide = {'width': 1280, 'height': 900}
+    with Visit(browser, f'{site}/api.html', viewport=wide) as visit:
+        ends = visit.page.evaluate(
+            """() => [...document.querySelectorAll(
+              ':is(article, .bd-sidebar-secondary) :is(h1, h2, a) > code .pre')
+            ].flatMap(e => [...e.childNodes].filter(
+              n => n.nodeType == Node.TEXT_NODE).map(n => {
+                const text = document.createRange();
+                text.selectNode(n);
+                return text.getClientRects().length; }))"""
+        )
+        tops = visit.page.evaluate(
+            """() => [...document.querySelectorAll('h1 > code')].filter(
+              e => e.nextSibling.data?.startsWith(',')).map(e => {
+                const comma = document.createRange();
+                comma.setStart(e.nextSibling, 0);
+                comma.setEnd(e.nextSibling, 1);
+                return comma.getBoundingClientRect().left
+                  - e.getBoundingClientRect().right; })"""
+        )
+    assert ends and set(ends) == {1}
+    assert tops and all(abs(gap) < 2 for gap in tops)
+
+
+def test_the_title_of_the_next_page_takes_the_room_there_is(browser, site):
+    screen = {'width': 1280, 'height': 740}
+    address = f'{site}/notebooks/08_collectives.html'
+    with Visit(browser, address, viewport=screen) as visit:
+        heights = visit.page.evaluate(
+            """() => [...document.querySelectorAll('.prev-next-title')].map(
+            e => e.clientHeight)"""
+        )
+    assert len(heights) == 2 and max(heights) < 1.5 * min(heights)
+
+
+@pytest.mark.parametrize('theme', ['light', 'dark'])
+@pytest.mark.parametrize('name', ['api', 'hetseq'])
+def test_links_have_one_color(browser, site, name, theme):
+    address = f'{site}/{name}.html'
+    with Visit(browser, address, color_scheme=theme) as visit:
+        colors = visit.page.evaluate(
+            """() => [...document.querySelectorAll(
+              'article :is(p, td) a:not(.tip, .headerlink)')].flatMap(
+              a => [a, ...a.querySelectorAll('code, .pre')]).map(
+              e => getComputedStyle(e).color)"""
+        )
+    assert len(set(colors)) == 1 < len(colors)
+
+
 def test_the_search_shows_the_word_and_nothing_of_the_theme(browser, site):
     with Visit(browser, f'{site}/search.html?q=ring') as visit:
         visit.page.wait_for_selector('#search-results li .context')

@@ -106,7 +106,7 @@ def test_a_part_is_shown_without_what_is_around_it():
         list(marked_cells(cell, {**mark, 'part': ['o', 'four']}, False))
 
 
-def test_a_mark_for_a_figure_that_is_elsewhere_is_named():
+def test_a_figure_may_be_a_table_and_one_that_is_elsewhere_is_named():
     mark = {'slide_type': 'slide', 'show': 'figure'}
     cell = nbformat.v4.new_markdown_cell('No figure.', id='ring')
     with pytest.raises(ValueError, match="cell 'ring' is marked .* none"):
@@ -114,6 +114,9 @@ def test_a_mark_for_a_figure_that_is_elsewhere_is_named():
     cell.source = '![Four devices](../img/ring.svg)'
     (slide,) = marked_cells(cell, mark, False)
     assert 'img/ring.svg' in slide.source
+    cell.source = 'Before.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nAfter.'
+    (slide,) = marked_cells(cell, mark, False)
+    assert slide.source == '| a | b |\n|---|---|\n| 1 | 2 |\n'
 
 
 @pytest.mark.parametrize('name', CHAPTERS)

@@ -377,3 +377,54 @@ def test_infinities_of_a_mask_are_no_difference():
     triple = functools.partial(train, scale=3)
     found = str(same_step(triple, train, model, [(X, hidden)]))
     assert 'passes back 3 times what it should' in found
+
+
+def pairs(seed, rows):
+    torch.manual_seed(seed)
+    rng = onp.random.default_rng(seed)
+    network = torch.nn.Sequential(
+        torch.nn.Linear(10, WIDTH), torch.nn.Tanh(), torch.nn.Linear(WIDTH, 8)
+    )
+    return network, [tuple(rng.normal(size=(2, rows, 10)))]
+
+
+def contrast(model, X, Y, others=slice(None)):
+    """Return the loss of pairs, each of which has all other rows, or those of
+    its shard alone, as negatives."""
+    one, two = (
+        torch.nn.functional.normalize(model(part[others]), dim=1)
+        for part in (X, Y)
+    )
+    scores = 10 * one @ two.T
+    places = torch.arange(len(scores))
+    return (
+        cross_entropy(scores, places) + cross_entropy(scores.T, places)
+    ) / 2
+
+
+@pytest.mark.parametrize(
+    ('rows', 'weighted'), [(16, ''), (17, ', weighted by their rows')]
+)
+def test_negatives_of_the_own_shard_alone_are_placed_in_the_loss(
+    rows, weighted
+):
+    """The network is called for both of a pair, which are not taken for one
+    another; and that examples depend on others is no cause of another kind."""
+
+    def whole(model, X, Y):
+        contrast(model, X, Y).backward()
+        torch.optim.AdamW(model.parameters(), lr=0.01).step()
+
+    def local(model, X, Y):
+        for own in torch.arange(len(X)).tensor_split(2):
+            loss = contrast(model, X, Y, own)
+            (loss * len(own) / len(X)).backward()
+        torch.optim.AdamW(model.parameters(), lr=0.01).step()
+
+    for seed in range(8300, 8303):
+        found = same_step(local, whole, *pairs(seed, rows), num_devices=2)
+        assert {d.cause for d in found.failures()} == {
+            f"The move is the mean of the shards' own{weighted}."
+        }
+        (place,) = found.notes
+        assert 'of the network itself or in the loss' in place

@@ -6,6 +6,7 @@ import numpy as onp
 import pytest
 import tensorflow as tf
 
+from samestep import NothingMoves
 from samestep.tensorflow import same_step
 
 LOSS = tf.keras.losses.SparseCategoricalCrossentropy(True, reduction='sum')
@@ -68,7 +69,7 @@ def test_a_right_step_has_right_gradients_buffers_and_weights():
     'bug, of, names',
     [
         ({'scale': 2}, 'gradient', {'first.kernel', 'last.bias'}),
-        ({'momentum': 0.9}, 'gradient', {'norm.moving_variance'}),
+        ({'momentum': 0.9}, '', {'norm.moving_variance'}),
         ({'rate': 0.02}, 'update', {'last.kernel'}),
     ],
 )
@@ -128,6 +129,24 @@ def test_a_network_without_weights_is_refused():
             *(step(), step()),
             lambda: tf.keras.Sequential([tf.keras.layers.Dense(5)]),
             batches(7003),
+        )
+
+
+@pytest.mark.parametrize('asked', ['both', 'new weights'])
+def test_running_means_alone_are_no_move(asked):
+    both = asked == 'both'
+
+    def still(build, X, y):
+        gradients = step(rate=0)(build, X, y)
+        return gradients if both else None
+
+    def stay(build, gradients):
+        apply(build(), gradients, rate=0)
+
+    with pytest.raises(NothingMoves):
+        same_step(
+            *(still, still, network, batches(7004)),
+            update=stay if both else None,
         )
 
 

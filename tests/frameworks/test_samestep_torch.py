@@ -168,6 +168,7 @@ def test_afterwards_pytorch_is_as_before():
         return (
             *vars(clip_grad).values(),
             torch.nn.utils.clip_grad_norm_,
+            *(torch.Tensor.to, torch.Tensor.contiguous),
             len(optimizer._global_optimizer_pre_hooks),
             len(optimizer._global_optimizer_post_hooks),
         )
@@ -386,3 +387,180 @@ def test_clipping_before_all_gradients_are_summed_is_told():
     assert said in str(same_step(too_early, step('sgd'), *case(7107)))
     wrong = step('sgd', 2, change=scale(2))
     assert said not in str(same_step(wrong, step('sgd'), *case(7107)))
+
+
+def decayed(params, of_matrices, of_others):
+    """Return groups, as many programs make them."""
+    params = [*params]
+    groups = [[p for p in params if p.ndim > 1]]
+    groups.append([p for p in params if p.ndim == 1])
+    return [
+        {'params': own, 'weight_decay': rate}
+        for own, rate in zip(groups, (of_matrices, of_others))
+    ]
+
+
+SGD, ADAMW, ADAM = torch.optim.SGD, torch.optim.AdamW, torch.optim.Adam
+# The reference's optimizer, the step's, and what is said of it.
+OTHER_OPTIONS = {
+    'nesterov': (
+        lambda p: SGD(p, 0.1, 0.9),
+        lambda p: SGD(p, 0.1, 0.9, nesterov=True),
+        'nesterov=True where the reference has False:',
+    ),
+    'rate': (
+        lambda p: ADAMW(p, 0.01),
+        lambda p: ADAMW(p, 0.02),
+        'lr=0.02 where the reference has 0.01:',
+    ),
+    'betas': (
+        lambda p: ADAMW(p, 0.01),
+        lambda p: ADAMW(p, 0.01, (0.9, 0.95)),
+        'betas=(0.9, 0.95) where the reference has (0.9, 0.999):',
+    ),
+    'eps': (
+        lambda p: ADAMW(p, 0.01),
+        lambda p: ADAMW(p, 0.01, eps=1e-6),
+        'eps=1e-06 where the reference has 1e-08:',
+    ),
+    'amsgrad': (
+        lambda p: ADAMW(p, 0.01, amsgrad=True),
+        lambda p: ADAMW(p, 0.01),
+        'amsgrad=False where the reference has True:',
+    ),
+    'decay of norms': (
+        lambda p: ADAMW(decayed(p, 0.1, 0), 0.01),
+        lambda p: ADAMW(p, 0.01, weight_decay=0.1),
+        'weight_decay=0.1 where the reference has 0 for all arrays with one '
+        'axis:',
+    ),
+    'decay of gradients': (
+        lambda p: ADAM(decayed(p, 0, 0.1), 0.01),
+        lambda p: ADAM(decayed(p, 0.1, 0.1), 0.01),
+        'weight_decay=0.1 where the reference has 0 for all arrays with '
+        'several axes:',
+    ),
+    'two': (
+        lambda p: ADAMW(p, 0.01),
+        lambda p: ADAMW(p, 0.02, (0.9, 0.95)),
+        'lr=0.02 where the reference has 0.01, and betas=(0.9, 0.95) where '
+        'the reference has (0.9, 0.999): with them,',
+    ),
+}
+
+
+def with_optimizer(build, parts=1, after=lambda model: 0):
+    def train(model, X, y):
+        optimizer = build(model.parameters())
+        for own in zip(X.tensor_split(parts), y.tensor_split(parts)):
+            loss = cross_entropy(model(own[0]), own[1], reduction='sum')
+            (loss / len(X)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        optimizer.step()
+        with torch.no_grad():
+            after(model)
+
+    return train
+
+
+@pytest.mark.parametrize('name', OTHER_OPTIONS)
+def test_other_options_of_the_optimizer_are_named(name):
+    right, wrong, said = OTHER_OPTIONS[name]
+    for seed in range(7300, 7303):
+        found = same_step(
+            *(with_optimizer(wrong, 2), with_optimizer(right)),
+            *case(seed),
+        )
+        assert {d.cause for d in found.failures()} == {
+            f'The step has {said}{" with it," if said[-1] == ":" else ""} '
+            'the reference makes the same update.'
+        }
+
+
+def test_options_that_do_not_explain_the_update_are_not_named():
+    def lost(model):
+        model[0].bias += 1e-3
+
+    faster = with_optimizer(lambda p: ADAMW(p, 0.02), after=lost)
+    right = with_optimizer(lambda p: ADAMW(p, 0.01))
+    found = same_step(faster, right, *case(7310))
+    assert not found and 'The step has' not in str(found)
+    # How an optimizer computes is none of what it makes.
+    fused = with_optimizer(lambda p: ADAMW(p, 0.01, fused=True))
+    assert same_step(fused, right, *case(7311))
+
+
+def test_another_optimizer_with_the_same_state_has_no_wrong_cause():
+    other = with_optimizer(lambda p: torch.optim.RAdam(p, 0.01))
+    found = same_step(other, with_optimizer(lambda p: ADAM(p, 0.01)), *case(1))
+    assert {d.cause for d in found.failures()} == {''}
+
+
+def images(seed):
+    torch.manual_seed(seed)
+    model = torch.nn.Sequential(
+        *(torch.nn.Conv2d(3, 16, 3), torch.nn.BatchNorm2d(16)),
+        *(torch.nn.Tanh(), torch.nn.Conv2d(16, 16, 1)),
+        *(torch.nn.Flatten(), torch.nn.LazyLinear(5)),
+    )
+    model(torch.zeros(1, 3, 12, 12))
+    rng = onp.random.default_rng(seed)
+    X = rng.normal(size=(9, 3, 12, 12))
+    return model, [(X, rng.integers(0, 5, len(X)))]
+
+
+def channels_last(of_model, of_images, weights=(1,) * 9):
+    def train(model, X, y):
+        if of_model:
+            model = model.to(memory_format=torch.channels_last)
+        if of_images:
+            X = X.contiguous(memory_format=torch.channels_last)
+        losses = cross_entropy(model(X), y, reduction='none')
+        (losses * torch.tensor(weights)).mean().backward()
+        OPTIMIZERS['adamw'](model.parameters()).step()
+
+    return train
+
+
+@pytest.mark.parametrize('last', [(True, False), (False, True), (True, True)])
+def test_channels_last_are_noticed(last):
+    """On a CPU, batch normalization sums them in float32, one by one."""
+    right = channels_last(False, False)
+    for seed in range(7200, 7206):
+        found = same_step(channels_last(*last), right, *images(seed))
+        assert found, (seed, found)
+    for weights in ((0,) + (1,) * 8, (1.001,) * 9):
+        wrong = channels_last(*last, weights)
+        for seed in range(7200, 7206):
+            found = same_step(wrong, right, *images(seed))
+            assert {d.of for d in found.failures()} == {'gradient'}, seed
+    said = str(found)
+    assert 'The move is the right one times 1.001' in said
+
+
+def test_a_layout_of_both_or_of_neither_changes_nothing(monkeypatch):
+    """Only the step's layout is one that the reference must take."""
+
+    def refuse(*_):
+        raise AssertionError
+
+    monkeypatch.setattr('samestep.torch.in_formats', refuse)
+    for last in (True, False):
+        both = channels_last(last, last)
+        assert same_step(both, both, *images(7206))
+    plain = channels_last(False, False)
+    assert same_step(plain, channels_last(True, True), *images(7207))
+
+
+def test_running_means_are_not_called_gradients():
+    def train(momentum, model, X, y):
+        model[1].momentum = momentum
+        channels_last(False, False)(model, X, y)
+
+    wrong, right = (functools.partial(train, m) for m in (0.2, 0.1))
+    found = same_step(wrong, right, *images(7400))
+    assert {d.name for d in found.failures()} == {
+        '1.running_mean',
+        '1.running_var',
+    }
+    assert 'gradient' not in str(found)

@@ -5,31 +5,31 @@ to compute the gradients, each compared with the plain step on the whole
 minibatch. They are drawn so that each part comes about equally often. No
 bound was chosen by their seeds, which begin at 11000.
 
-`python tests/frameworks/test_zoo.py 5` tries five seeds of each and prints
-alarms by precision and by optimizer.
+`PYTHONPATH=tests python tests/frameworks/test_zoo.py 5` tries five seeds of
+each and prints alarms by precision and by optimizer.
 """
 
-import collections
 import contextlib
 import copy
 import functools
 import itertools
 import multiprocessing
-import random
 import sys
 
 import numpy as onp
 import pytest
 import torch
+import zoo
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
+from zoo import CLASSES, ROWS, TEXTS, VECTORS, WIDTH, WORDS
 
-from samestep import NothingMoves, Taken
+from samestep import Taken
 from samestep import same_step as same_arrays
 from samestep.torch import same_step
 
-ROWS, TOKENS, WORDS, CLASSES, WIDTH = 13, 4, 11, 5, 8
+FIRST_SEED = 11000
 NUM_VARIANTS = 132
 QUICK = 12  # the others are long
 
@@ -82,7 +82,7 @@ def frozen(norm):
     return norm.eval()
 
 
-VECTORS, IMAGES, TEXTS = (10,), (3, 6, 6), (TOKENS,)
+IMAGES = 3, 6, 6
 MODELS = {
     'linear': (VECTORS, lambda: nn.Linear(10, CLASSES)),
     'mlp': (VECTORS, lambda: with_norm(nn.Identity())),
@@ -340,15 +340,10 @@ WAYS = {
 PRECISIONS = 'float32', 'float64', 'autocast', 'bfloat16'
 
 
-class Variant:
+class Variant(zoo.Variant):
     """A right step, and the plain one."""
 
-    def __init__(self, **parts):
-        self.__dict__.update(parts)
-        self.name = ', '.join(parts.values())
-
     def is_right(self):
-        """Whether it makes the plain step at all."""
         once = {
             'whole',
             'shuffled',
@@ -376,12 +371,7 @@ class Variant:
     def case(self, seed):
         torch.manual_seed(seed)
         shape, build = MODELS[self.model]
-        model, rng = build(), onp.random.default_rng(seed)
-        if shape == TEXTS:
-            X = rng.integers(0, WORDS, (ROWS, *shape))
-            return model, [(X, rng.integers(0, WORDS, X.shape))]
-        X = rng.normal(size=(ROWS, *shape))
-        return model, [(X, rng.integers(0, CLASSES, ROWS))]
+        return build(), [zoo.minibatch(onp.random.default_rng(seed), shape)]
 
     def cast(self):
         half = self.precision == 'autocast'
@@ -444,43 +434,19 @@ class Variant:
         )
 
 
-def drawn(parts, rng):
-    """Yield from a list again and again, in another order each time."""
-    while True:
-        yield from rng.sample([*parts], len(parts))
-
-
-def variants():
-    """Return different variants, of which each part comes about as often."""
-    rng, found = random.Random(0), {}
-    parts = {
-        'model': drawn(MODELS, rng),
-        'loss': drawn(LOSSES, rng),
-        'optimizer': drawn(OPTIMIZERS, rng),
-        'clip': drawn(CLIPS, rng),
-        'way': drawn(WAYS, rng),
-        'precision': drawn(PRECISIONS, rng),
-    }
-    while len(found) < NUM_VARIANTS:
-        variant = Variant(**{name: next(own) for name, own in parts.items()})
-        if variant.is_right():
-            found.setdefault(variant.name, variant)
-    return [*found.values()]
-
-
-VARIANTS = variants()
+VARIANTS = zoo.variants(
+    *(Variant, NUM_VARIANTS),
+    model=MODELS,
+    loss=LOSSES,
+    optimizer=OPTIMIZERS,
+    clip=CLIPS,
+    way=WAYS,
+    precision=PRECISIONS,
+)
 
 
 @pytest.mark.parametrize(
-    ('seed', 'variant'),
-    [
-        pytest.param(
-            *(11000 + i, variant),
-            marks=[pytest.mark.long] if i >= QUICK else [],
-            id=variant.name,
-        )
-        for i, variant in enumerate(VARIANTS)
-    ],
+    ('seed', 'variant'), zoo.cases(VARIANTS, FIRST_SEED, QUICK)
 )
 def test_a_right_step_is_called_right(seed, variant):
     found = variant.compare(seed)
@@ -511,18 +477,6 @@ def test_a_fused_sgd_that_skips_numbers_is_called_wrong():
     assert same_step(plain, exact, *given, low=plain)
     found = same_step(functools.partial(train, True), exact, *given, low=plain)
     assert 'It has not moved.' in str(found)
-
-
-def test_all_parts_are_in_the_zoo():
-    for name, parts in (
-        ('model', MODELS),
-        ('loss', LOSSES),
-        ('optimizer', OPTIMIZERS),
-        ('clip', CLIPS),
-        ('way', WAYS),
-        ('precision', PRECISIONS),
-    ):
-        assert {getattr(v, name) for v in VARIANTS} == {*parts}
 
 
 # Steps of several processes, each of (model, X, y, rank).
@@ -570,6 +524,24 @@ def fsdp(model, X, y, rank, layers=False):
     finish(model)
 
 
+def zero(model, X, y, rank, left_out=()):
+    """Each process updates its shard of the parameters, and broadcasts it;
+    those left out do not."""
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
+    wrapped = nn.parallel.DistributedDataParallel(model)
+    (loss_of(wrapped, *shard_of(X, y, rank)) * RANKS / y.numel()).backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+    optimizer = ZeroRedundancyOptimizer(
+        model.parameters(), optimizer_class=O.AdamW, lr=0.01
+    )
+    broadcast = optimizer._broadcast_params_from_rank
+    optimizer._broadcast_params_from_rank = lambda source: (
+        [] if source in left_out else broadcast(source)
+    )
+    optimizer.step()
+
+
 def tensor_parallel(model, X, y, rank):
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import parallel
@@ -605,10 +577,18 @@ ON_RANKS = [
     *((m, 'fsdp by layer', by_layer) for m in ('transformer', 'group norm')),
     ('mlp', 'fsdp, autocast', under_autocast(fsdp)),
     ('mlp', 'tensor parallel', tensor_parallel),
+    *((m, 'zero', zero) for m in ('mlp', 'tied transformer')),
 ]
 
 
-def on_rank(rank, meeting, connection):
+# Each leaves out the shard of one process.
+LEFT_OUT = [
+    ('mlp', 'zero', functools.partial(zero, left_out=[source]))
+    for source in range(RANKS)
+]
+
+
+def on_rank(rank, meeting, connection, name):
     """Send what is said of each step in this process."""
     import torch.distributed as dist
 
@@ -621,7 +601,7 @@ def on_rank(rank, meeting, connection):
         F.cross_entropy(model(X), y.flatten()).backward()
         finish(model)
 
-    for i, (model, _, step) in enumerate(ON_RANKS):
+    for i, (model, _, step) in enumerate(globals()[name]):
         variant = Variant(model=model)
         own = functools.partial(step, rank=rank)
         found = same_step(own, plain, *variant.case(11900 + i))
@@ -629,25 +609,41 @@ def on_rank(rank, meeting, connection):
     dist.destroy_process_group()
 
 
-@pytest.mark.long
-def test_right_steps_of_two_processes_are_called_right(tmp_path):
+def said_on_ranks(folder, name):
+    """Yield for each step of a list of this name whether it is called right,
+    and what is said, of each process."""
     context = multiprocessing.get_context('spawn')
     processes = []
     for rank in range(RANKS):
         ours, theirs = context.Pipe()
         process = context.Process(
-            target=on_rank, args=(rank, tmp_path / 'meeting', theirs)
+            target=on_rank, args=(rank, folder / 'meeting', theirs, name)
         )
         process.start()
         theirs.close()
         processes.append((process, ours))
-    for model, way, _ in ON_RANKS:
-        for _, ours in processes:
-            assert ours.poll(120), (model, way)
-            is_right, said = ours.recv()
-            assert is_right, (model, way, said)
+    for own in globals()[name]:
+        assert all(ours.poll(120) for _, ours in processes), own
+        yield [ours.recv() for _, ours in processes]
     for process, _ in processes:
         process.join()
+
+
+@pytest.mark.long
+def test_right_steps_of_two_processes_are_called_right(tmp_path):
+    for found, own in zip(said_on_ranks(tmp_path, 'ON_RANKS'), ON_RANKS):
+        assert all(is_right for is_right, _ in found), (own, found)
+
+
+@pytest.mark.slow
+def test_a_shard_of_zero_that_is_not_broadcast_is_placed(tmp_path):
+    """The other process is wrong, and says so with its rank."""
+    for source, found in enumerate(said_on_ranks(tmp_path, 'LEFT_OUT')):
+        is_right, said = found[source]
+        assert is_right, said
+        _, said = found[1 - source]
+        assert f'step 0, replica {1 - source}, update of' in said
+        assert 'It has not moved.' in said and 'exp_avg' not in said
 
 
 # Steps of arrays, for `samestep.same_step`: devices are parts of arrays.
@@ -794,27 +790,5 @@ def test_right_steps_by_hand_are_called_right(name, dtype):
     assert found, found
 
 
-def main(seeds=5):
-    """Print alarms, and how many there are by precision and optimizer."""
-    tried: collections.Counter = collections.Counter()
-    alarms: collections.Counter = collections.Counter()
-    for (i, variant), j in itertools.product(
-        enumerate(VARIANTS), range(int(seeds))
-    ):
-        try:
-            found = variant.compare(12000 + 100 * i + j)
-        except NothingMoves:
-            tried['not judged: nothing moves'] += 1
-            continue
-        for name in variant.precision, variant.optimizer, 'all':
-            tried[name] += 1
-            alarms[name] += not found
-        if not found:
-            print(f'{variant.name}, seed {12000 + 100 * i + j}\n{found}')
-            sys.stdout.flush()
-    for name, number in tried.items():
-        print(f'{name}: {alarms[name]} alarms in {number} right steps')
-
-
 if __name__ == '__main__':
-    main(*sys.argv[1:])
+    sys.exit(zoo.main(VARIANTS, FIRST_SEED + 1000, *sys.argv[1:]))

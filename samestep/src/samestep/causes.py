@@ -132,6 +132,13 @@ def moves_of(exact, reference, starts, batches, n, gradients, k, sample):
             arrays = zip(*(own for _, own in alone))
             means = [sum(parts) / len(parts) for parts in arrays]
             yield "the mean of the shards' own", means
+            # Of a mean over examples that is the right one.
+            parts = [len(shard) / len(rows) for shard in shards]
+            sums = [
+                sum(part * a for part, a in zip(parts, arrays))
+                for arrays in zip(*(own for _, own in alone))
+            ]
+            yield "the mean of the shards' own, weighted by their rows", sums
         yield from alone
         for i, shard in enumerate(shards if len(shards) > 2 else []):
             rest = np.setdiff1d(rows, shard)
@@ -181,7 +188,7 @@ def likely_cause(move, moves, bound, k, batch, start=None):
             alike = known is not right and abs(scale - 1) <= near
             how = '' if alike else times(scale, k, batch, near)
             return f'The move is {what}{how}.'.replace('?.', '?')
-    if distance(np.sort(move, None), np.sort(right, None)) <= bound:
+    if are_reordered(move, right, bound):
         return 'The move has the right numbers in another order.'
     factors = factors_of_parts(move, right, bound, k)
     if factors:
@@ -213,6 +220,15 @@ def likely_cause(move, moves, bound, k, batch, start=None):
             f'{first}. {cause if wrong.sum() > 1 else ""}'
         ).strip()
     return ''
+
+
+def are_reordered(move, right, bound):
+    """Return whether these are the right numbers in another order, of which
+    most can be told apart: those of Adam's first step, nearly all of one
+    size, would fit if as many are wrong either way."""
+    own, due = np.sort(move, None), np.sort(right, None)
+    told = np.diff(due[abs(due) > bound]) > bound
+    return distance(own, due) <= bound and 2 * told.sum() >= max(told.size, 1)
 
 
 def factors_of_parts(move, right, bound, k):

@@ -10,7 +10,7 @@ class Difference(NamedTuple):
     """How far one array of one replica is from the right one, in one step."""
 
     step: int
-    replica: int
+    replica: int  # with several processes in PyTorch, the rank
     array: int
     error: float  # the largest difference from the reference in float64
     bound: float  # the largest that rounding explains
@@ -50,6 +50,11 @@ class Comparison:
 
     def __bool__(self):
         return not self.failures()
+
+    def change(self, function):
+        """Return it with a function of each difference."""
+        found = [function(d) for d in self.differences]
+        return Comparison(found, self.growth, self.notes)
 
     def failures(self):
         """Return the differences beyond their bounds, the worst first."""

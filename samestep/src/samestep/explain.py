@@ -10,6 +10,7 @@ from .causes import Computed, Sample, first_of, likely_cause, moves_of
 from .comparison import Comparison
 from .examples import MOST_EXAMPLES, example_counts
 from .joint import numbers_cause, starts_cause
+from .progress import shown
 
 
 def explain(
@@ -20,12 +21,11 @@ def explain(
     each step."""
     n = len(starts) - 1
     sample = Sample(replicas, exact)
-    moves = Computed(
-        moves_of(
-            *(exact, reference, starts, batches),
-            *(n, gradients, k, sample),
-        )
+    known = moves_of(
+        *(exact, reference, starts, batches),
+        *(n, gradients, k, sample),
     )
+    moves = Computed(shown(known, 'causes'))
     right = first_of(moves)
     start = [0 * a for a in right] if gradients else sample.take(starts[n])
     replicas = [
@@ -127,7 +127,7 @@ def moves_of_array(moves, j):
 def moves_alone(reference, start, batch, gradients, sample):
     """Return the moves of all arrays for each example alone."""
     batch, alone = batch.cast('float64'), []
-    for i in range(batch.rows):
+    for i in shown(range(batch.rows), 'examples'):
         arrays = reference(start, batch.take(slice(i, i + 1)))
         alone.append(
             sample.take(

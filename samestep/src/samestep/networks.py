@@ -4,7 +4,8 @@ network and train it, as functions of named arrays.
 
 from . import Taken
 from . import same_step as compare
-from .trees import called
+from .measure import check_that_it_moves
+from .trees import Batch, called
 
 
 def compare_networks(kind, step, reference, batches, low, update, how):
@@ -37,12 +38,36 @@ def compare_networks(kind, step, reference, batches, low, update, how):
         others = {*new} - {*kind.trained}  # such as running means
         return {**new, **{name: gradients[name] for name in others}}
 
-    return compare(
+    if not how.get('gradients'):
+        check_that_params_move(kind, reference, update, batches)
+    comparison = compare(
         *(taken(step), taken(reference), kind.arrays, batches),
         low=low and taken(low),
         update=update and updated,
         **how,
     )
+    others = {*kind.arrays} - {*kind.trained}
+    return comparison.change(
+        lambda d: d._replace(of='') if d.name in others else d
+    )
+
+
+def check_that_params_move(kind, reference, update, batches):
+    """Raise NothingMoves if the reference moves nothing that is trained, as
+    with a learning rate of 0, whatever running means do."""
+    for batch in batches[:1]:
+        rows = Batch(batch).cast('float32').parts()
+        replicas, gradients = kind.call(reference, kind.arrays, rows)
+        if gradients is not None:
+            if update is None or len(gradients[0]) != len(kind.trained):
+                return  # else told below
+            replicas, _ = kind.call(update, kind.arrays, [gradients[0]])
+        check_that_it_moves(
+            any(
+                (replicas[0][name] != kind.arrays[name]).any()
+                for name in kind.trained
+            )
+        )
 
 
 def the_one(built, function):

@@ -12,6 +12,7 @@ import numpy as np
 
 from .causes import cast
 from .measure import check_reference
+from .progress import shown
 from .updates import right_update
 
 NUM_PARTS = 2, 3, 4  # of a minibatch, of which each is rounded
@@ -26,7 +27,7 @@ def low_gradients(given, how, arrays, batch, right, n):
     much as parts are rounded."""
     orders, low_arrays = how.orders_of(batch), cast(arrays, how.dtype)
     if given.has_low:
-        for k in NUM_PARTS:
+        for k in shown(NUM_PARTS, 'parts of the minibatch'):
             parts = parts_of(batch, k)
             found = rounded_in_parts(
                 given, how, arrays, low_arrays, parts, right
@@ -37,7 +38,7 @@ def low_gradients(given, how, arrays, batch, right, n):
             del found  # before the next is computed
         else:
             orders = orders[:1]  # the whole is rounded alike in any
-    for own in orders:
+    for own in shown(orders, 'orders of the minibatch'):
         found = cast(given.low(low_arrays, own.cast(how.dtype)), how.dtype)
         yield check_reference(found, n)
         del found

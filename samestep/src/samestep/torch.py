@@ -8,16 +8,23 @@ optimizer's state after it.
 import collections
 import contextlib
 import copy
+import functools
 from typing import Any
 
 import numpy as np
 
 from . import Taken
 from . import same_step as compare
-from .causes import cast
+from .causes import cast, distance
 from .measure import Measure, NothingMoves
 from .questions import in_few
 from .torch_modules import Trace, place_of_error
+from .torch_options import (
+    changes_between,
+    options_of,
+    with_changes,
+    words_for,
+)
 from .trees import Batch, called
 
 NUM_NEAR = 2  # starts, each number off by up to a rounding
@@ -29,13 +36,15 @@ def same_step(step, reference, model, batches, low=None, **how):
     Each gets a copy of `model` and one minibatch of tensors, makes its
     optimizer, and takes one step with it. `reference` does so on one device,
     in the dtype of the module that it gets. `step` may wrap or shard the
-    module: DistributedDataParallel, fully_shard, DTensors, autocast. If the
-    step alone uses autocast, the reference under it is taken for `low`. The
-    other arguments are those of `samestep.same_step`, whose Comparison it
-    returns.
+    module: DistributedDataParallel, fully_shard, DTensors, autocast. If there
+    is no `low`, the reference takes the memory formats of the step, such as
+    channels last; and if the step alone uses autocast, the reference under it
+    is `low`. The other arguments are those of `samestep.same_step`, whose
+    Comparison it returns.
 
     A norm is seen before it clips if torch.nn.utils.clip_grad_norm_ takes it.
-    Call it in every process of a distributed step; each judges its own.
+    Call it in every process of a distributed step; each judges its own, and
+    says its rank as the replica.
 
     `num_devices` is the number of processes, if nothing else is given.
 
@@ -49,7 +58,9 @@ def same_step(step, reference, model, batches, low=None, **how):
     first = adapter.state_of(reference, batches[0]) if batches else {}
     noticed = batches and low is None
     if noticed:
-        low = adapter.under_autocast(step, reference, first, batches[0])
+        reference, low = adapter.as_the_step(
+            *(step, reference, first, batches[0])
+        )
     comparison = compare(
         adapter.taken(step, traced=True),
         adapter.taken(reference),
@@ -74,8 +85,14 @@ def same_step(step, reference, model, batches, low=None, **how):
             'Clipping is not judged: no norm is above its limit. Take a '
             'lower limit in both functions.'
         )
-    if {d.of for d in comparison.failures()} == {'gradient'}:
+    comparison = comparison.change(adapter.placed)
+    wrong = {d.of for d in comparison.failures()}
+    if 'gradient' in wrong:
         comparison.notes.extend(adapter.places(reference, low, how))
+    if 'update' in wrong:
+        comparison = adapter.with_options(
+            *(comparison, reference, batches, how)
+        )
     return comparison
 
 
@@ -85,6 +102,13 @@ def num_processes():
 
     together = distributed.is_available() and distributed.is_initialized()
     return distributed.get_world_size() if together else 1
+
+
+def rank():
+    """Return the rank of this process."""
+    from torch import distributed
+
+    return distributed.get_rank() if num_processes() > 1 else 0
 
 
 def arguments_of(batch):
@@ -109,8 +133,11 @@ class Adapter:
         self.norms = []  # that were to be clipped, as parts of their limits
         self.clips_again = False  # the step
         self.autocast: tuple = ()  # that of the reference
+        self.formats: set = set()  # memory formats of the reference
         self.turns_off = False  # the reference
-        self.last: tuple = ()  # what the step was given, and its Trace
+        # What the step was given, its Trace, its options, and what it took.
+        self.last: tuple = ()
+        self.options: dict = {}  # of the reference's optimizer
 
     def arrays_of(self, model):
         """Return parameters that train, and floating-point buffers."""
@@ -123,6 +150,7 @@ class Adapter:
         arrays = self.arrays_of(self.model)
         run = self.run(reference, arrays, batch)
         self.autocast, self.turns_off = run.autocast, run.turns_off
+        self.formats, self.options = run.formats, run.options
         if not any(
             (to_numpy(param, copy=False) != arrays[name]).any()
             for name, param in run.model.named_parameters()
@@ -135,23 +163,30 @@ class Adapter:
             )
         return {name: np.zeros_like(a) for name, a in run.state.items()}
 
-    def under_autocast(self, step, reference, state, batch):
-        """Return the reference under the autocast of the step, if the step
-        alone has one, or None."""
+    def as_the_step(self, step, reference, state, batch):
+        """Return the reference in the memory formats of the step; and under
+        its autocast, if the step alone has one, or None."""
         import torch
 
         arrays = {**self.arrays_of(self.model), **state}
         run = self.run(step, arrays, batch)
-        how = run.autocast
+        how, formats = run.autocast, run.formats - self.formats
         self.turns_off &= not run.turns_off  # as for the loss, in both
-        if not how or self.autocast:
-            return None
+
+        # Other kernels add in another order, and round more or less.
+        @functools.wraps(reference)
+        def formatted(model, *given):
+            for param in model.parameters():
+                param.data = in_formats(param.data, formats)
+            reference(model, *in_formats(given, formats))
+
+        plain = formatted if formats else reference
 
         def low(*given):
             with torch.autocast(*how):
-                reference(*given)
+                plain(*given)
 
-        return low
+        return plain, low if how and not self.autocast else None
 
     def taken(self, function, traced=False):
         """Return a function of (arrays, X, y) that returns Taken."""
@@ -159,7 +194,7 @@ class Adapter:
         def step(arrays, *batch):
             run = self.run(function, arrays, batch, traced=traced)
             if traced:
-                self.last = arrays, batch, run.trace
+                self.last = arrays, batch, run.trace, run.options
                 self.clips_again |= max(run.clipped.values(), default=0) > 1
             new = self.arrays_of(run.model)
             seen = {**run.unused, **run.gradients}
@@ -177,26 +212,66 @@ class Adapter:
                     f"{in_few(others)}, which the reference's does not: take "
                     'the same optimizer of the same parameters in both'
                 )
-            return Taken(gradients, {**arrays, **new, **run.state})
+            found = Taken(gradients, {**arrays, **new, **run.state})
+            if traced:
+                self.last += (found,)
+            return found
 
         return step
 
-    def update(self, reference, batches):
+    def update(self, reference, batches, options=None):
         """Return a function of (arrays, gradients): the reference, which
-        finds these gradients in place of those it computed."""
+        finds these gradients in place of those it computed; perhaps with
+        other options of its optimizer."""
 
         def update(arrays, gradients):
-            run = self.run(reference, arrays, batches[0], gradients)
+            run = self.run(
+                reference, arrays, batches[0], gradients, options=options
+            )
             new = self.arrays_of(run.model)
             new.update((n, gradients[n]) for n in buffers_of(run.model))
             return {**new, **run.state}
 
         return update
 
+    def placed(self, difference):
+        """Return a difference with the rank of this process, and, if it is
+        of a buffer, not as one of a gradient."""
+        name, of = difference.name, difference.of
+        of = '' if name in buffers_of(self.model) else of
+        return difference._replace(replica=rank(), of=of)
+
+    def with_options(self, comparison, reference, batches, how):
+        """Return the comparison of an update; if the options of the step's
+        optimizer alone make it wrong, they are the cause."""
+        arrays, _, _, options, taken = self.last
+        measure = measure_of(how)
+        changes = changes_between(options, self.options)
+        tried = [{key: names} for key, names in changes.items()]
+        tried += [changes] if len(changes) > 1 else []
+        for some in tried:
+            with contextlib.suppress(Exception):  # the optimizer may refuse
+                update = self.update(reference, batches, with_changes(some))
+                if not is_same(comparison, update, arrays, taken, measure):
+                    continue
+                axes = {
+                    name: param.ndim
+                    for name, param in self.model.named_parameters()
+                    if name in self.options
+                }
+                words = words_for(some, axes)
+                return comparison.change(
+                    lambda d, words=words: (
+                        d if d.error <= d.bound else d._replace(cause=words)
+                    )
+                )
+        return comparison
+
     def places(self, reference, low, how):
         """Return in a list where the last step went wrong, if it is seen."""
-        arrays, batch, found = self.last
-        measure = Measure(how.get('dtype', 'float32'), how.get('factor', 4), 0)
+        arrays, batch, found, *_ = self.last
+        self.last = ()  # whose arrays may be large
+        measure = measure_of(how)
 
         def trace(function, dtype, values):
             own = dict(zip(arrays, cast(values, dtype)))
@@ -214,7 +289,15 @@ class Adapter:
         words = place_of_error(found, right, lows, measure)
         return [words] if words else []
 
-    def run(self, function, arrays, batch, gradients=None, traced=False):
+    def run(
+        self,
+        function,
+        arrays,
+        batch,
+        gradients=None,
+        traced=False,
+        options=None,
+    ):
         """Let the function train a copy of the module; return the Run."""
         import torch
 
@@ -229,6 +312,7 @@ class Adapter:
         like = next(p for p in model.parameters() if p.is_floating_point())
         rows = [to_tensor(part, like) for part in batch]
         run = Run(model, arrays, gradients, self.kinds, self.norms)
+        run.others = options or {}
         trace = run.trace = Trace(model, rows) if traced else None
         with run.watched(), (
             trace.watched() if trace else contextlib.nullcontext()
@@ -253,10 +337,14 @@ class Run:
         self.norms = norms
         self.kinds, self.state, self.gradients = kinds, {}, {}
         self.unused: dict = {}  # gradients that the optimizer does not get
+        self.options: dict = {}  # of the optimizer, by parameter
+        self.others: dict = {}  # that take their place
         self.steps: collections.Counter = collections.Counter()
+        self.depth = 0  # of optimizers whose step calls another's
         self.clipped: collections.Counter = collections.Counter()
         self.autocast: tuple = ()  # the device and the dtype, if there is one
         self.turns_off = False  # autocast, somewhere
+        self.formats: set = set()  # with channels last
         self.trace: Any = None  # of its modules
 
     def names(self):
@@ -280,12 +368,21 @@ class Run:
         """See what an optimizer gets; give it the state of the arrays. Return
         what it is called with: a closure, as Lightning has, computes the
         gradients in the step."""
+        self.depth += 1
         params = [p for g in optimizer.param_groups for p in g['params']]
         names = self.names()
         trained = [names[id(p)] for p in params if id(p) in names]
         if not trained:
             return None
-        self.steps.update(trained)
+        if self.depth == 1:
+            self.steps.update(trained)
+        self.options.update(options_of(optimizer, names))
+        if self.others:
+            optimizer.param_groups[:] = [
+                {**g, 'params': [p], **self.others.get(names.get(id(p)), {})}
+                for g in optimizer.param_groups
+                for p in g['params']
+            ]
         closure = named.get('closure') or [*given[1:], None][0]
 
         def watched():
@@ -311,6 +408,7 @@ class Run:
 
     def after_step(self, optimizer, *_):
         """Read the state of an optimizer."""
+        self.depth -= 1
         names = self.names()
         for param, state in optimizer.state.items():
             for key, value in state.items() if id(param) in names else ():
@@ -323,10 +421,13 @@ class Run:
                     kinds = self.kinds.setdefault(own, {})
                     like = getattr(value, 'shape', ()) == param.shape
                     kinds.setdefault(key, value.to('meta') if like else value)
+        if hasattr(optimizer, 'consolidate_state_dict'):
+            self.state = of_all_processes(self.state, optimizer.process_group)
 
     @contextlib.contextmanager
     def watched(self):
-        """See clipping, autocast and the steps of all optimizers."""
+        """See clipping, autocast, channels that are put last, and the steps
+        of all optimizers."""
         import torch
         from torch.nn.utils import clip_grad
         from torch.optim import optimizer
@@ -365,6 +466,16 @@ class Run:
 
             return watch
 
+        def formatting(function):
+            def watch(*given, **named):
+                self.formats |= {named.get('memory_format')} & {
+                    torch.channels_last,
+                    torch.channels_last_3d,
+                }
+                return function(*given, **named)
+
+            return watch
+
         patches = [
             (place, name, grads_in)
             for names, grads_in in (
@@ -377,17 +488,65 @@ class Run:
         ]
         old = [getattr(place, name) for place, name, _ in patches]
         enter = torch.autocast.__enter__
+        # Tensor inherits both, so afterwards its own are deleted.
+        inherited = ('to', 'contiguous')
         try:
+            for name in inherited:
+                setattr(
+                    *(torch.Tensor, name),
+                    formatting(getattr(torch.Tensor, name)),
+                )
             for (place, name, grads_in), function in zip(patches, old):
                 setattr(place, name, watching(function, grads_in))
             torch.autocast.__enter__ = entering(enter)
             yield
         finally:
             torch.autocast.__enter__ = enter
+            for name in inherited:
+                delattr(torch.Tensor, name)
             for (place, name, _), function in zip(patches, old):
                 setattr(place, name, function)
             for handle in handles:
                 handle.remove()
+
+
+def measure_of(how):
+    """Return the Measure of these arguments, without orders."""
+    return Measure(how.get('dtype', 'float32'), how.get('factor', 4), 0)
+
+
+def is_same(comparison, update, arrays, taken, measure):
+    """Return whether what a step has taken is this update of its gradients."""
+    gradients, new = taken
+    names = [*arrays, *gradients]
+    values = [*arrays.values(), *gradients.values()]
+
+    def tried(values):
+        own = [*zip(names, values)]
+        found = update(dict(own[: len(arrays)]), dict(own[len(arrays) :]))
+        return [found[name] for name in arrays]
+
+    def lows():
+        yield tried(cast(values, measure.dtype))
+        for seed in range(NUM_NEAR):
+            yield tried(measure.nearby(values, seed))
+
+    right = tried(cast(values, 'float64'))
+    spreads = measure.spreads_of(right, lows())
+    known = {d.name: d.bound for d in comparison.differences}
+    return all(
+        distance(new[name], exact) <= max(measure.factor * spread, known[name])
+        for name, exact, spread in zip(arrays, right, spreads)
+    )
+
+
+def of_all_processes(state, group):
+    """Return what ZeroRedundancyOptimizer keeps, a part in each process."""
+    from torch import distributed
+
+    parts: list = [None] * distributed.get_world_size(group)
+    distributed.all_gather_object(parts, state, group=group)
+    return {name: array for part in parts for name, array in part.items()}
 
 
 def grads_of(params):
@@ -439,6 +598,21 @@ def to_tensor(part, like):
         return [to_tensor(value, like) for value in part]
     tensor = torch.as_tensor(np.array(part)).to(like.device)
     return tensor.to(like.dtype) if tensor.is_floating_point() else tensor
+
+
+def in_formats(part, formats):
+    """Return tensors, or those in lists and dicts, in the memory formats that
+    have as many axes as they have."""
+    import torch
+
+    if isinstance(part, dict):
+        return {key: in_formats(own, formats) for key, own in part.items()}
+    if isinstance(part, (list, tuple)):
+        return [in_formats(own, formats) for own in part]
+    axes = {4: torch.channels_last, 5: torch.channels_last_3d}
+    if axes.get(part.ndim) in formats:
+        part = part.contiguous(memory_format=axes[part.ndim])
+    return part
 
 
 def set_tensor(tensor, array):

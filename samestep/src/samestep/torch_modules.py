@@ -31,9 +31,9 @@ class Kept(NamedTuple):
 class Trace:
     """What the modules of one run computed, while it is watched.
 
-    `kept` has lists of Kept by (what, module, count), in the order in which
-    they were computed. `users`: which modules return, and which are given,
-    the tensor that a gradient belongs to.
+    `kept` has lists of Kept by (what, module, (part of the minibatch, count)),
+    in the order in which they were computed. `users`: which modules return,
+    and which are given, the tensor that a gradient belongs to.
     """
 
     def __init__(self, model, batch):
@@ -41,7 +41,7 @@ class Trace:
         self.names = {id(m): name for name, m in model.named_modules()}
         self.kept: dict = {}
         self.users: dict = {}
-        self.call, self.rows = -1, None
+        self.call, self.rows, self.part = -1, None, None
         self.counts: collections.Counter = collections.Counter()
         self.places = [places_of(part) for part in tensors_in(batch)]
 
@@ -74,7 +74,7 @@ class Trace:
         again = in_backward()
         if not again and (module is self.root or self.rows is None):
             self.call += 1
-            self.rows = self.rows_of(given)
+            self.rows, self.part = self.rows_of(given)
             self.counts.clear()
         for tensor in given:
             if not again:
@@ -94,7 +94,7 @@ class Trace:
     def key(self, what, name):
         """Return how the next tensor of a module is called in `kept`."""
         self.counts[what, name] += 1
-        return what, name, self.counts[what, name]
+        return what, name, (self.part, self.counts[what, name])
 
     def keep(self, key, tensor, call, rows):
         """Keep some numbers of each row of a tensor."""
@@ -122,14 +122,14 @@ class Trace:
         return users
 
     def rows_of(self, given):
-        """Return which rows of the minibatch a call has: those of a tensor
-        that tells them apart; or None."""
+        """Return which rows of the minibatch a call has, and of which part of
+        it: those of a tensor that tells them apart; or (None, None)."""
         for tensor in given:
-            for places in self.places:
+            for part, places in enumerate(self.places):
                 rows = [places.get(row) for row in bytes_of_rows(tensor)]
                 if rows and None not in rows:
-                    return rows
-        return None
+                    return rows, part
+        return None, None
 
 
 def in_backward():

@@ -6,7 +6,9 @@ import re
 import numpy as np
 
 from .causes import Computed, Sample, cast, distance, likely_cause, splits_of
+from .decays import decay_causes, owners_of, place_of
 from .measure import is_count
+from .progress import shown
 from .trees import said_together
 
 NEARBY = 4  # copies of the arrays, each number off by up to a rounding
@@ -32,7 +34,7 @@ def update_spreads(given, how, arrays, grads, right, low_spreads):
 
     def others():
         yield given.update(cast(arrays, how.dtype), cast(grads, how.dtype))
-        for seed in range(NEARBY):
+        for seed in shown(range(NEARBY), 'roundings of the update'):
             yield nearby(seed)
 
     spreads = how.spreads_of(right, others())
@@ -52,7 +54,7 @@ def pushed(given, arrays, grads, bounds, right):
     """
     start = cast(arrays, 'float64')
     far = [np.zeros(a.shape) for a in right]
-    for pattern in range(PATTERNS):
+    for pattern in shown(range(PATTERNS), 'updates within the bounds'):
         rng = np.random.RandomState(pattern)
         signs = [rng.choice([-1, 1], g.shape) if pattern else 1 for g in grads]
         for part in PARTS:
@@ -107,31 +109,47 @@ def update_causes(given, arrays, grads, batch, replica, right, bounds, k):
                 yield f'one as if the count of steps were {words}', moved
 
     moves, wanted = moves_to(replica), moves_to(right)
-    known = Computed(tried())
+    known = Computed(shown(tried(), 'causes'))
     factors = factors_of(moves, wanted, bounds)
-    causes = []
+    owners = owners_of(given, arrays)
+    causes, decays = (
+        [],
+        decay_causes(
+            *(moves, wanted, owned(start, owners, sample), bounds, owners),
+            [np.ndim(a) for a in arrays],
+        ),
+    )
+    alike = [
+        [f for f, (_, own) in zip(factors, owners) if own == kind and f]
+        for _, kind in owners
+    ]
     for j, move in enumerate(moves):
         cause = ''
         if distance(move, wanted[j]) > bounds[j]:
-            cause = likely_cause(
+            cause = decays.get(j) or likely_cause(
                 *(move, Computed((words, own[j]) for words, own in known)),
                 *(bounds[j], k, batch, begin[j]),
             )
             if not cause or PLAIN.search(cause):
                 cause = (
-                    norm_cause(j, factors, given, grads, start, batch, k)
+                    norm_cause(
+                        *(j, factors, alike[j], given, grads, start, batch, k)
+                    )
                     or cause
                 )
         causes.append(sample.said(cause, j))
     return causes
 
 
-def place_of(name, names):
-    """Return the index of the array whose gradient has this name, or None."""
-    for i, other in enumerate(names):
-        if other == name or other.endswith(f'.{name}'):
-            return i
-    return None
+def owned(start, owners, sample):
+    """Return for each array the numbers of its parameter that stand where
+    the sample of the array has its own; or its own, if it has none."""
+    return sample.take(
+        [
+            a if own is None else start[own]
+            for a, (own, _) in zip(start, owners)
+        ]
+    )
 
 
 def subsets(items, most=None):
@@ -157,9 +175,10 @@ def factors_of(moves, wanted, bounds):
     return found
 
 
-def norm_cause(j, factors, given, grads, start, batch, k):
+def norm_cause(j, factors, kind, given, grads, start, batch, k):
     """Return in words of what a norm was taken, if clipping by it moves the
-    array as far as it has moved; or ''."""
+    array as far as it has moved; or ''. `kind`: the factors of what is of the
+    kind of the array, which one norm scales alike."""
     if factors[j] is None or len(grads) != len(given.result_names):
         return ''
     alike = [
@@ -193,6 +212,8 @@ def norm_cause(j, factors, given, grads, start, batch, k):
             some = {given.labels[i] for i in [*group, *more]}
             what = said_together(some, given.labels)
             return f'The update is the {words} {what} alone.'
+    if any(abs(f / scale - 1) > sure + own for f, own in kind):
+        return ''
     for shards in splits_of(np.arange(batch.rows), k):
         for i, rows in enumerate(shards):
             local = given.reference(start, batch.cast('float64').take(rows))

@@ -1,0 +1,114 @@
+"""A decay that some arrays have, and should not, or the reverse: what all of
+them show together, also in what an optimizer keeps of each."""
+
+import numpy as np
+
+from .causes import distance
+
+ENOUGH = 3  # numbers of an array, to see a decay in it alone
+
+
+def owners_of(given, arrays):
+    """Return for each array the index of its parameter and what it is of it,
+    such as `exp_avg`, or '' for the parameter itself; (None, '') if it is not
+    seen. Their names begin or end with that of the gradient."""
+    places = {name: place_of(name, given.names) for name in given.result_names}
+    longest_first = sorted(places, key=len, reverse=True)
+    found = []
+    for j, name in enumerate(given.names):
+        owner, kind = None, ''
+        for own in longest_first:
+            at = places[own]
+            if at is None or np.shape(arrays[at]) != np.shape(arrays[j]):
+                continue
+            if name.startswith(f'{given.names[at]}.'):
+                owner, kind = at, name[len(given.names[at]) + 1 :]
+            elif name == given.names[at] or name.endswith(f'.{own}'):
+                owner, kind = at, '' if j == at else name[: -len(own) - 1]
+            if owner is not None:
+                break
+        found.append((owner, kind))
+    return found
+
+
+def place_of(name, names):
+    """Return the index of the array whose gradient has this name, or None."""
+    for i, other in enumerate(names):
+        if other == name or other.endswith(f'.{name}'):
+            return i
+    return None
+
+
+def decay_causes(moves, wanted, bases, bounds, owners, axes):
+    """Return the causes of arrays whose moves are off by a decay, by their
+    indices. `wanted`: the right moves; `bases`: the same numbers of the
+    parameter of each array before the step; `axes`: how many it has."""
+    causes: dict = {}
+    shown: dict = {}
+    offs = [move - right for move, right in zip(moves, wanted)]
+    for kind in dict.fromkeys(kind for _, kind in owners):
+        those = [
+            j
+            for j, (owner, own) in enumerate(owners)
+            if own == kind and owner is not None
+        ]
+        wrong = [j for j in those if distance(offs[j], 0) > bounds[j]]
+        rate = shared_rate(
+            [(offs[j], wanted[j], bases[j], bounds[j]) for j in wrong]
+        )
+        if rate is None:
+            continue
+        alike = [j for j in wrong if is_off_by(rate, offs, bases, bounds, j)]
+        if 2 * len(alike) <= len(wrong):
+            continue
+        which = of_which(
+            alike,
+            [j for j in those if distance(rate[0] * bases[j], 0) > bounds[j]],
+            axes,
+        )
+        what = 'its parameter' if kind else 'what was there'
+        for j in alike:
+            shown.setdefault(owners[j][0], kind)
+            causes[j] = (
+                f'The move is the right one and {rate[0]:.3g} times {what}: '
+                f'a decay{which}, left out or counted again?'
+            )
+    for j, (owner, _) in enumerate(owners):
+        if owner in shown and j not in causes:
+            what = f'Its {shown[owner]}' if shown[owner] else 'The parameter'
+            causes[j] = f'{what} shows a decay, left out or counted again.'
+    return causes
+
+
+def shared_rate(given):
+    """Return by how many times their bases arrays are off, and how sure that
+    is: as the one says that is most sure of it; or None."""
+    rates = []
+    for off, right, base, bound in given:
+        size = np.sqrt((base * base).sum())
+        if np.size(base) < ENOUGH or not size:
+            continue
+        rate, due = ((a * base).sum() / size**2 for a in (off, right))
+        # Else any other factor of the move would look like a decay, too.
+        differs = distance(right, due * base) > 4 * bound
+        if differs and distance(off, rate * base) <= bound:
+            rates.append((rate, bound / size))
+    return min(rates, key=lambda own: own[1] / abs(own[0]), default=None)
+
+
+def is_off_by(rate, offs, bases, bounds, j):
+    """Return whether an array is off by this rate of its base."""
+    rate, sure = rate
+    slack = sure * distance(bases[j], 0)
+    return distance(offs[j], rate * bases[j]) <= bounds[j] + slack
+
+
+def of_which(alike, seen, axes):
+    """Return in words which of the arrays have it that would show it, if that
+    is those with one axis, or those with several."""
+    flat = [j for j in seen if axes[j] <= 1]
+    if alike == flat and 1 < len(flat) < len(seen):
+        return ' of all arrays with one axis'
+    if flat and alike == [j for j in seen if j not in flat]:
+        return ' of all arrays with several axes'
+    return ''

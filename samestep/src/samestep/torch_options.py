@@ -1,0 +1,67 @@
+"""Options of the step's optimizer that the reference's does not have."""
+
+from .trees import said_together
+
+# How it computes, and what its parameters are.
+OTHERS = 'params', 'foreach', 'fused', 'capturable', 'differentiable'
+
+
+def options_of(optimizer, names):
+    """Return for each parameter's name the options of its group."""
+    return {
+        names[id(param)]: {
+            key: float(value) if hasattr(value, 'item') else value
+            for key, value in group.items()
+            if key not in OTHERS
+        }
+        for group in optimizer.param_groups
+        for param in group['params']
+        if id(param) in names
+    }
+
+
+def changes_between(step, reference):
+    """Return which options differ: the names of parameters by (option, its
+    value in the step, its value in the reference)."""
+    changes: dict = {}
+    for name in reference:
+        for key, due in reference[name].items():
+            own = step.get(name, {}).get(key, due)
+            if own != due:
+                changes.setdefault((key, own, due), []).append(name)
+    return changes
+
+
+def with_changes(changes):
+    """Return for each name the options that it has in the step."""
+    found: dict = {}
+    for (key, own, _), names in changes.items():
+        for name in names:
+            found.setdefault(name, {})[key] = own
+    return found
+
+
+def words_for(changes, axes):
+    """Return in words which options the step has, where the reference has
+    others. `axes`: how many each parameter has, by its name."""
+    said = []
+    for (key, own, due), names in changes.items():
+        where = (
+            f' for {of_which(names, axes)}' if len(names) < len(axes) else ''
+        )
+        said.append(f'{key}={own} where the reference has {due}{where}')
+    them = 'it' if len(said) == 1 else 'them'
+    return (
+        f'The step has {", and ".join(said)}: with {them}, the reference '
+        'makes the same update.'
+    )
+
+
+def of_which(names, axes):
+    """Return in words which of the parameters these are."""
+    flat = [name for name, number in axes.items() if number <= 1]
+    if names == flat and len(flat) > 1:
+        return 'all arrays with one axis'
+    if names == [name for name in axes if name not in flat]:
+        return 'all arrays with several axes'
+    return said_together({*names}, [*axes])
