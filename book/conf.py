@@ -143,10 +143,10 @@ def fix_roles(app, pagename, templatename, context, doctree):
     )
 
 
-def breaking(found):
+def breaking(found, after='[._]'):
     """Return a name of code with places to break: after a dot or an
     underscore, and between the words of a very long one."""
-    parts = re.sub(r'(?<=\w[._])(?=[^\W\d])', '<wbr>', found[0])
+    parts = re.sub(rf'(?<=\w{after})(?=[^\W\d])', '<wbr>', found[0])
     return re.sub(
         '[A-Za-z]{20,}',
         lambda word: re.sub('(?<=[a-z])(?=[A-Z])', '<wbr>', word[0]),
@@ -154,27 +154,32 @@ def breaking(found):
     )
 
 
-def break_names(text, least=1):
-    """Let code names break that have as many characters, where the style lets
-    them; not links, which are names of the package."""
+def breaking_in_text(found):
+    """Return the same with breaks at the dots alone, if it has any."""
+    return breaking(found, '[.]' if re.search(r'\w[.]\w', found[0]) else '_')
+
+
+def break_names(text, name='[^<]+', replace=breaking):
+    """Let code names break where the style lets them; not links, which are
+    names of the package."""
     return re.sub(
         '<code class="docutils literal notranslate">.*?</code>',
-        lambda code: re.sub(
-            f'<span class="pre">[^<]{{{least},}}', breaking, code[0]
-        ),
+        lambda code: re.sub(f'<span class="pre">{name}', replace, code[0]),
         text,
         flags=re.DOTALL,
     )
 
 
 def mark_names(app, pagename, templatename, context, doctree):
-    """Let options be whole in a line, and names break at their parts: long
-    ones anywhere, all of them where there is little room, in tables, headings
-    and contents."""
+    """Let options be whole in a line, and names break at their parts: in text
+    those that may be longer than a line of a phone, and all of them where
+    there is little room, in tables, headings and contents."""
     body = context.get('body', '')
     body = body.replace('<span class="pre">-', '<span class="pre option">-')
     parts = re.split(r'(<td>.*?</td>|<h\d>.*?</h\d>)', body, flags=re.DOTALL)
-    parts[::2] = [break_names(part, 20) for part in parts[::2]]
+    parts[::2] = [
+        break_names(part, '[^<]{30,}', breaking_in_text) for part in parts[::2]
+    ]
     parts[1::2] = map(break_names, parts[1::2])
     context['body'] = ''.join(parts)
     context['toc'] = break_names(context.get('toc', ''))
