@@ -102,8 +102,9 @@ def caption(run):
         f'{run["batch_size"]}: after {len(run["accuracies"][0])} epochs, one '
         f'device has a test accuracy of {first:.2f} and two have '
         f'{second:.2f}; an epoch takes {one:.2f} s on one and {two:.2f} s on '
-        f'two, which are {one / two:.2f} times as fast. What sets the first '
-        'epochs apart is rounding (chapter 5).'
+        f'two: {one / two:.2f} times as fast. The curves differ at first '
+        'because two devices add the same gradients in another order, and '
+        'differences in rounding grow (chapter 5).'
     )
 
 

@@ -456,3 +456,30 @@ def test_a_result_that_no_gradient_reaches_is_no_error():
         steps = (functools.partial(train, i) for i in (factor, 1))
         found = same_step(*steps, Both(4, 3), [(torch.randn(7, 4),)])
         assert bool(found) == (factor == 1)
+
+
+def test_rows_that_are_not_in_the_minibatch_are_no_place_but_said():
+    """Of parts of examples, or of a changed one, no module can be blamed."""
+
+    def train(change, times, model, X):
+        loss = model(change(X)).square().mean()
+        (times * loss).backward()
+        torch.optim.SGD(model.parameters(), 0.1).step()
+
+    def first_negated(X):
+        return torch.cat([-X[:1], X[1:]])
+
+    def cut(X):
+        return X[:, :-1]
+
+    batches = [(torch.randn(7, 5),)]
+    for width, steps in (
+        (4, (functools.partial(train, cut, times) for times in (2, 1))),
+        (
+            5,
+            (functools.partial(train, own, 1) for own in (first_negated, abs)),
+        ),
+    ):
+        found = same_step(*steps, torch.nn.Linear(width, 3), batches)
+        (place,) = found.notes
+        assert 'rows that are not in the minibatch' in place

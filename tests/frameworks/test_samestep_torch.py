@@ -213,6 +213,26 @@ def test_clipping_that_no_norm_reaches_is_not_judged():
     assert said not in str(same_step(clips, clips, *case(7102)))
 
 
+def test_what_dropout_hides_is_said():
+    """A quarter of the examples twice, in gradients that dropout changes by
+    more; without it, that is found."""
+
+    def train(times, rate, model, X, y):
+        hidden = torch.nn.functional.dropout(X, rate)
+        losses = cross_entropy(model(hidden), y, reduction='none')
+        weights = torch.ones(len(X))
+        weights[: len(X) // 4] = times
+        (losses * weights).mean().backward()
+        torch.optim.SGD(model.parameters(), 0.1).step()
+
+    said = 'The reference draws random numbers'
+    for rate in 0, 0.9:
+        steps = [functools.partial(train, times, rate) for times in (2, 1)]
+        found = same_step(*steps, *case(7109))
+        assert bool(found) == (rate > 0), found
+        assert (said in str(found)) == (rate > 0)
+
+
 @pytest.mark.parametrize('parts', [2, 3])
 def test_a_factor_is_named_where_numbers_are_rounded(parts):
     """In bfloat16 a factor is known to few digits."""

@@ -12,10 +12,13 @@ SOME = re.compile(r'Wrong are \d+ of \d+ numbers, the first at \(.*?\)\.')
 FEW = 'Wrong are only some of its numbers.'
 
 
-def cast(arrays, dtype):
+def cast(arrays, dtype, copy=True):
     """Return the arrays with floats of `dtype`; others stay as they are."""
     arrays = [np.asarray(array) for array in arrays]
-    return [a.astype(dtype) if a.dtype.kind == 'f' else a for a in arrays]
+    return [
+        a.astype(dtype, copy=copy) if a.dtype.kind == 'f' else a
+        for a in arrays
+    ]
 
 
 class Sample:

@@ -48,7 +48,7 @@ class Measure(NamedTuple):
         return [
             a * (1 + self.rounding * rng.uniform(-1, 1, a.shape))
             if a.dtype.kind == 'f' and not is_count(a)
-            else a
+            else a.copy()
             for a in arrays
         ]
 

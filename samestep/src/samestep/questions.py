@@ -135,7 +135,7 @@ def ask_both(given, batches, how, num_devices):
     Each step is judged from where the step before has really ended. Models
     may be large: arrays in float64 are made where they are needed.
     """
-    arrays, moves = cast(given.start, how.dtype), False
+    arrays, moves = cast(given.start, how.dtype, copy=False), False
     for n, batch in enumerate(batches):
         exact = cast(arrays, 'float64'), batch.cast('float64')
         grads = cast(given.reference(*exact), 'float64')

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import Taken
 from . import same_step as compare
-from .causes import cast, distance
+from .causes import MOST_NUMBERS, cast, distance
 from .measure import Measure, NothingMoves
 from .questions import in_few
 from .torch_modules import Trace, place_of_error
@@ -61,10 +61,11 @@ def same_step(step, reference, model, batches, low=None, **how):
         reference, low = adapter.as_the_step(
             *(step, reference, first, batches[0])
         )
+    adapter.start = {**adapter.arrays_of(model), **first}
     comparison = compare(
         adapter.taken(step, traced=True),
         adapter.taken(reference),
-        {**adapter.arrays_of(model), **first},
+        adapter.start,
         batches,
         low=low and adapter.taken(low),
         update=adapter.update(reference, batches),
@@ -84,6 +85,12 @@ def same_step(step, reference, model, batches, low=None, **how):
         comparison.notes.append(
             'Clipping is not judged: no norm is above its limit. Take a '
             'lower limit in both functions.'
+        )
+    if comparison and adapter.draws:
+        comparison.notes.append(
+            'The reference draws random numbers, such as those of dropout. '
+            'In another order examples get others, and what that changes '
+            'hides errors: turn it off in both functions.'
         )
     comparison = comparison.change(adapter.placed)
     wrong = {d.of for d in comparison.failures()}
@@ -135,7 +142,10 @@ class Adapter:
         self.autocast: tuple = ()  # that of the reference
         self.formats: set = set()  # memory formats of the reference
         self.turns_off = False  # the reference
-        # What the step was given, its Trace, its options, and what it took.
+        self.draws = False  # random numbers, the reference
+        self.start: dict = {}  # what the first step is given
+        # What the step was given, its Trace, its options, its gradients, and
+        # some of the numbers that came of them.
         self.last: tuple = ()
         self.options: dict = {}  # of the reference's optimizer
 
@@ -147,8 +157,9 @@ class Adapter:
 
     def state_of(self, reference, batch):
         """Return what an optimizer keeps, before it has taken a step."""
-        arrays = self.arrays_of(self.model)
+        arrays, before = self.arrays_of(self.model), random_state()
         run = self.run(reference, arrays, batch)
+        self.draws = random_state() != before
         self.autocast, self.turns_off = run.autocast, run.turns_off
         self.formats, self.options = run.formats, run.options
         if not any(
@@ -194,7 +205,8 @@ class Adapter:
         def step(arrays, *batch):
             run = self.run(function, arrays, batch, traced=traced)
             if traced:
-                self.last = arrays, batch, run.trace, run.options
+                start = arrays if self.last else self.start  # held anyway
+                self.last = start, batch, run.trace, run.options
                 self.clips_again |= max(run.clipped.values(), default=0) > 1
             new = self.arrays_of(run.model)
             seen = {**run.unused, **run.gradients}
@@ -214,7 +226,7 @@ class Adapter:
                 )
             found = Taken(gradients, {**arrays, **new, **run.state})
             if traced:
-                self.last += (found,)
+                self.last += (gradients, some_of(found.params))
             return found
 
         return step
@@ -244,7 +256,7 @@ class Adapter:
     def with_options(self, comparison, reference, batches, how):
         """Return the comparison of an update; if the options of the step's
         optimizer alone make it wrong, they are the cause."""
-        arrays, _, _, options, taken = self.last
+        arrays, _, _, options, *taken = self.last
         measure = measure_of(how)
         changes = changes_between(options, self.options)
         tried = [{key: names} for key, names in changes.items()]
@@ -269,7 +281,7 @@ class Adapter:
 
     def places(self, reference, low, how):
         """Return in a list where the last step went wrong, if it is seen."""
-        arrays, batch, found, *_ = self.last
+        arrays, batch, found = self.last[:3]
         self.last = ()  # whose arrays may be large
         measure = measure_of(how)
 
@@ -516,7 +528,8 @@ def measure_of(how):
 
 
 def is_same(comparison, update, arrays, taken, measure):
-    """Return whether what a step has taken is this update of its gradients."""
+    """Return whether some numbers of what a step has taken are those of this
+    update of its gradients."""
     gradients, new = taken
     names = [*arrays, *gradients]
     values = [*arrays.values(), *gradients.values()]
@@ -524,7 +537,7 @@ def is_same(comparison, update, arrays, taken, measure):
     def tried(values):
         own = [*zip(names, values)]
         found = update(dict(own[: len(arrays)]), dict(own[len(arrays) :]))
-        return [found[name] for name in arrays]
+        return [*some_of({name: found[name] for name in arrays}).values()]
 
     def lows():
         yield tried(cast(values, measure.dtype))
@@ -538,6 +551,24 @@ def is_same(comparison, update, arrays, taken, measure):
         distance(new[name], exact) <= max(measure.factor * spread, known[name])
         for name, exact, spread in zip(arrays, right, spreads)
     )
+
+
+def random_state():
+    """Return how far PyTorch's random numbers are drawn."""
+    import torch
+
+    states = [torch.get_rng_state()]
+    if torch.cuda.is_available():
+        states += torch.cuda.get_rng_state_all()
+    return [state.tolist() for state in states]
+
+
+def some_of(arrays):
+    """Return evenly spaced numbers of each array that has many."""
+    return {
+        name: a.reshape(-1)[:: -(-a.size // MOST_NUMBERS) | 1].copy()
+        for name, a in arrays.items()
+    }
 
 
 def of_all_processes(state, group):

@@ -28,6 +28,13 @@ class Kept(NamedTuple):
     rows: list
 
 
+STRANGERS = (
+    'The place is not seen: the network is given rows that are not in the '
+    'minibatch, such as parts of texts or changed images. Cut or change them '
+    'before, in the minibatch that both functions get.'
+)
+
+
 class Trace:
     """What the modules of one run computed, while it is watched.
 
@@ -43,7 +50,11 @@ class Trace:
         self.users: dict = {}
         self.call, self.rows, self.part = -1, None, None
         self.counts: collections.Counter = collections.Counter()
-        self.places = [places_of(part) for part in tensors_in(batch)]
+        parts = tensors_in(batch)
+        self.places = [places_of(part) for part in parts]
+        largest = max(parts, key=lambda part: part.numel(), default=None)
+        self.tells = largest is not None and bool(places_of(largest))
+        self.strangers = False  # rows that are none of the minibatch
 
     @contextlib.contextmanager
     def watched(self):
@@ -75,6 +86,7 @@ class Trace:
         if not again and (module is self.root or self.rows is None):
             self.call += 1
             self.rows, self.part = self.rows_of(given)
+            self.strangers |= self.tells and bool(given) and not self.rows
             self.counts.clear()
         for tensor in given:
             if not again:
@@ -247,6 +259,8 @@ def place_of_error(found, right, lows, measure):
                 numbers = numbers / factors[own.call][0]
             if not distance(numbers, wanted) <= bound:
                 return words_for(what, name, right, right.users.get(key))
+    if found.strangers:
+        return STRANGERS
     return '' if unseen or not factors else words_for_none(factors.values())
 
 
