@@ -47,12 +47,25 @@ document.addEventListener('DOMContentLoaded', () => {
   }
 });
 
-/* What a cell prints in lines may be aligned: a phone scrolls it. What it
-   prints in one line breaks. */
+/* What a cell prints in columns, a phone scrolls. Of other lines, those that
+   are too long go on indented. */
 document.addEventListener('DOMContentLoaded', () => {
-  for (const output of document.querySelectorAll('.cell_output pre'))
-    if (output.textContent.trim().includes('\n'))
+  for (const output of document.querySelectorAll('.cell_output pre')) {
+    const text = output.textContent.trimEnd();
+    const rows = text.match(/\S {2,}\S.* {2,}\S/g) ?? [];
+    const hasHead = rows.some((row) => row.split(/ {2,}/).length > 3);
+    if (rows.length > 1 || hasHead) {
       output.classList.add('printed-lines');
+    } else if (![...output.children].some((part) => part.textContent)) {
+      const lines = text.split(/(?<=\n)/).map((line) => {
+        const own = document.createElement('span');
+        own.className = 'printed-line';
+        own.textContent = line;
+        return own;
+      });
+      output.replaceChildren(...lines);
+    }
+  }
 });
 
 /* Paper is white: no pale words on it. */
