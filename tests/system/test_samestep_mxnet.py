@@ -79,7 +79,7 @@ def test_a_right_step_has_right_gradients_buffers_and_weights():
     'bug, of, names',
     [
         ({'scale': 2}, 'gradient', {'dense0_weight', 'dense1_bias'}),
-        ({'momentum': 0.8}, 'gradient', {'batchnorm0_running_var'}),
+        ({'momentum': 0.8}, '', {'batchnorm0_running_var'}),
         ({'rate': 0.02}, 'update', {'dense1_weight'}),
     ],
 )
