@@ -86,7 +86,9 @@ def summary_table():
             inspect.getdoc(thing) if callable(thing) else f'the number {thing}'
         )
         line = ' '.join(text.split('\n\n')[0].split())
-        line = re.split(r'(?<=[^.A-Z]\.) (?=[A-Z])', line)[0].replace('|', r'\|')
+        line = re.split(r'(?<=[^.A-Z]\.) (?=[A-Z])', line)[0].replace(
+            '|', r'\|'
+        )
         rows.append(
             f'| {{py:obj}}`{name} <{package.__name__}.{name}>` | {line} |'
         )
