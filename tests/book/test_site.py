@@ -93,7 +93,7 @@ TOO_WIDE = """() => [...document.querySelectorAll(
   .map(e => e.textContent.slice(0, 60))"""
 
 # On a phone, tables and pictures with legends do not scroll, of lines that are
-# printed below each other only sentences break, and no word of a table or of
+# printed in columns only very long ones break, and no word of a table or of
 # code does.
 CUT = r"""() => {
   for (const details of document.querySelectorAll('article details'))

@@ -4,6 +4,7 @@ them show together, also in what an optimizer keeps of each."""
 import numpy as np
 
 from .causes import distance
+from .trees import by_axes
 
 ENOUGH = 3  # numbers of an array, to see a decay in it alone
 
@@ -61,17 +62,17 @@ def decay_causes(moves, wanted, bases, bounds, owners, axes):
         alike = [j for j in wrong if is_off_by(rate, offs, bases, bounds, j)]
         if 2 * len(alike) <= len(wrong):
             continue
-        which = of_which(
-            alike,
-            [j for j in those if distance(rate[0] * bases[j], 0) > bounds[j]],
-            axes,
-        )
+        seen = [
+            j for j in those if distance(rate[0] * bases[j], 0) > bounds[j]
+        ]
+        which = by_axes(alike, seen, axes)
+        of_these = f' of {which}' if which else ''
         what = 'its parameter' if kind else 'what was there'
         for j in alike:
             shown.setdefault(owners[j][0], kind)
             causes[j] = (
                 f'The move is the right one and {rate[0]:.3g} times {what}: '
-                f'a decay{which}, left out or counted again?'
+                f'a decay{of_these}, left out or counted again?'
             )
     for j, (owner, _) in enumerate(owners):
         if owner in shown and j not in causes:
@@ -101,14 +102,3 @@ def is_off_by(rate, offs, bases, bounds, j):
     rate, sure = rate
     slack = sure * distance(bases[j], 0)
     return distance(offs[j], rate * bases[j]) <= bounds[j] + slack
-
-
-def of_which(alike, seen, axes):
-    """Return in words which of the arrays have it that would show it, if that
-    is those with one axis, or those with several."""
-    flat = [j for j in seen if axes[j] <= 1]
-    if alike == flat and 1 < len(flat) < len(seen):
-        return ' of all arrays with one axis'
-    if flat and alike == [j for j in seen if j not in flat]:
-        return ' of all arrays with several axes'
-    return ''

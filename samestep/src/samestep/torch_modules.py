@@ -52,8 +52,9 @@ class Trace:
         self.counts: collections.Counter = collections.Counter()
         parts = tensors_in(batch)
         self.places = [places_of(part) for part in parts]
-        largest = max(parts, key=lambda part: part.numel(), default=None)
-        self.tells = largest is not None and bool(places_of(largest))
+        sizes = [part.numel() for part in parts]
+        # Whether the largest part tells its rows apart.
+        self.tells = bool(sizes and self.places[sizes.index(max(sizes))])
         self.strangers = False  # rows that are none of the minibatch
 
     @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """Options of the step's optimizer that the reference's does not have."""
 
-from .trees import said_together
+from .trees import by_axes, said_together
 
 # How it computes, and what its parameters are.
 OTHERS = 'params', 'foreach', 'fused', 'capturable', 'differentiable'
@@ -46,22 +46,13 @@ def words_for(changes, axes):
     others. `axes`: how many each parameter has, by its name."""
     said = []
     for (key, own, due), names in changes.items():
-        where = (
-            f' for {of_which(names, axes)}' if len(names) < len(axes) else ''
-        )
+        where = ''
+        if len(names) < len(axes):
+            which = by_axes(names, [*axes], axes)
+            where = f' for {which or said_together({*names}, [*axes])}'
         said.append(f'{key}={own} where the reference has {due}{where}')
     them = 'it' if len(said) == 1 else 'them'
     return (
         f'The step has {", and ".join(said)}: with {them}, the reference '
         'makes the same update.'
     )
-
-
-def of_which(names, axes):
-    """Return in words which of the parameters these are."""
-    flat = [name for name, number in axes.items() if number <= 1]
-    if names == flat and len(flat) > 1:
-        return 'all arrays with one axis'
-    if names == [name for name in axes if name not in flat]:
-        return 'all arrays with several axes'
-    return said_together({*names}, [*axes])

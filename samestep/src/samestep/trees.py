@@ -66,6 +66,17 @@ def labels_of(names):
     return [f'array {name}' if name.isdigit() else name for name in names]
 
 
+def by_axes(some, items, axes):
+    """Return in words that some of the items are all with one axis, or all
+    with several; '' if they are neither. `axes`: how many each has."""
+    flat = [item for item in items if axes[item] <= 1]
+    if some == flat and 1 < len(flat) < len(items):
+        return 'all arrays with one axis'
+    if flat and some == [item for item in items if item not in flat]:
+        return 'all arrays with several axes'
+    return ''
+
+
 def said_together(wrong, names):
     """Return in words which of the names are wrong."""
     some = [name for name in names if name in wrong]

@@ -112,17 +112,15 @@ def update_causes(given, arrays, grads, batch, replica, right, bounds, k):
     known = Computed(shown(tried(), 'causes'))
     factors = factors_of(moves, wanted, bounds)
     owners = owners_of(given, arrays)
-    causes, decays = (
-        [],
-        decay_causes(
-            *(moves, wanted, owned(start, owners, sample), bounds, owners),
-            [np.ndim(a) for a in arrays],
-        ),
+    decays = decay_causes(
+        *(moves, wanted, owned(start, owners, sample), bounds, owners),
+        [np.ndim(a) for a in arrays],
     )
     alike = [
         [f for f, (_, own) in zip(factors, owners) if own == kind and f]
         for _, kind in owners
     ]
+    causes = []
     for j, move in enumerate(moves):
         cause = ''
         if distance(move, wanted[j]) > bounds[j]:
