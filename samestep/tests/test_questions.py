@@ -540,6 +540,13 @@ def with_moments_first(update, change=lambda update: update):
     )
 
 
+@pytest.mark.parametrize('update', [None, sgd])
+def test_a_reference_that_returns_nothing_is_told(update):
+    step = taken(on_devices(2), sgd)
+    with pytest.raises(ValueError, match='the reference gives no arrays'):
+        same_step(step, lambda *_: None, *case(5450), update=update)
+
+
 def test_moments_that_come_first_are_no_move():
     assert with_moments_first(adamw_of_moments_first)
     with pytest.raises(NothingMoves):

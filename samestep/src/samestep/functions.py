@@ -158,6 +158,10 @@ class Functions:
             ):
                 result = result[0]  # one of several replicas
             own = [*named_arrays(result)]
+            if not own:
+                raise ValueError(
+                    'the reference gives no arrays: has it a return?'
+                )
             same = {*own} == {*self.names}
             self.result_names = self.names if same else own
             blank = rebuild(result, itertools.repeat(0))  # without arrays
