@@ -38,8 +38,9 @@ class Functions:
                     'PyTorch, a parameter and torch.view_as_complex of it)'
                 )
         self.names, self.start = [*found], [*found.values()]
-        self._form = self.result_names = None  # of the reference's results
-        self.places = {}  # of parameters, by the names of their gradients
+        self._form = None  # of the reference's results
+        self.result_names: list = []
+        self.places: dict = {}  # of parameters, by their gradients' names
 
     @property
     def labels(self):
