@@ -3,6 +3,7 @@
 The seeds begin at 5000: the bounds were not chosen by looking at them.
 """
 
+import functools
 import tracemalloc
 
 import numpy as np
@@ -517,6 +518,56 @@ def test_a_count_of_steps_and_moments_are_no_move():
     step = taken(on_devices(2), still)
     with pytest.raises(NothingMoves):
         same_step(step, mean_gradients, *case(5430), update=still)
+
+
+def moments_first(state):
+    return {name: state[name] for name in ('first', 'second', 'net', 'step')}
+
+
+def adamw_of_moments_first(params, grads, **how):
+    return moments_first(adamw(params, grads, **how))
+
+
+def with_moments_first(update, change=lambda update: update):
+    """Return what is said of a state that begins with the moments, as in
+    JAX's order of names, whose names end as those of the parameters do."""
+    params, batches = case(5440)
+    return same_step(
+        taken(on_devices(2), change(update)),
+        *(mean_gradients, moments_first(params), batches),
+        update=update,
+        num_devices=2,
+    )
+
+
+@pytest.mark.parametrize('update', [None, sgd])
+def test_a_reference_that_returns_nothing_is_told(update):
+    step = taken(on_devices(2), sgd)
+    with pytest.raises(ValueError, match='the reference gives no arrays'):
+        same_step(step, lambda *_: None, *case(5450), update=update)
+
+
+def test_moments_that_come_first_are_no_move():
+    assert with_moments_first(adamw_of_moments_first)
+    with pytest.raises(NothingMoves):
+        with_moments_first(functools.partial(adamw_of_moments_first, lr=0))
+
+
+def test_a_decay_is_seen_whatever_comes_first():
+    """Within the gradients, so that it shows in moments: of a parameter, not
+    of a moment whose name ends as its own."""
+
+    def with_l2(state, grads, decay=0.1):
+        grads = each(
+            lambda g, p: g + p.dtype.type(decay) * p, grads, state['net']
+        )
+        return adamw_of_moments_first(state, grads, decay=0)
+
+    found = with_moments_first(
+        with_l2, lambda update: functools.partial(update, decay=0.2)
+    )
+    assert not found
+    assert all('a decay' in d.cause for d in found.failures()), found
 
 
 @pytest.mark.parametrize('how', ['both', 'new arrays'])

@@ -21,8 +21,10 @@ import pytest
 import torch
 import zoo
 from torch import nn
+from torch import optim as O
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
+from torch_optimizers import CLIPS, alike, in_groups, other
 from zoo import CLASSES, ROWS, TEXTS, VECTORS, WIDTH, WORDS
 
 from samestep import Taken
@@ -173,39 +175,6 @@ LOSSES = {
 }
 
 
-def in_groups(kind, **options):
-    """Return an optimizer with decay for matrices alone."""
-
-    def build(params):
-        params = [*params]
-        groups = [[p for p in params if p.ndim > 1]]
-        groups.append([p for p in params if p.ndim <= 1])
-        return kind(
-            [
-                {'params': own, 'weight_decay': decay}
-                for own, decay in zip(groups, (0.1, 0))
-            ],
-            **options,
-        )
-
-    return build
-
-
-def alike(kind, **options):
-    """Return an optimizer twice: as the reference and as the step has it."""
-    build = functools.partial(kind, **options)
-    return build, build
-
-
-def other(kind, how, **options):
-    """Return one that the step computes in another way."""
-    return (
-        functools.partial(kind, **options, foreach=False),
-        functools.partial(kind, **options, **{how: True}),
-    )
-
-
-O = torch.optim  # noqa: E741
 OPTIMIZERS = {
     'sgd': alike(O.SGD, lr=0.1),
     'sgd, decay': alike(O.SGD, lr=0.1, weight_decay=0.1),
@@ -227,14 +196,6 @@ OPTIMIZERS = {
     'nadam': alike(O.NAdam, lr=0.01),
     'radam': alike(O.RAdam, lr=0.01),
     'adamax': alike(O.Adamax, lr=0.01),
-}
-CLIPS = {
-    'unclipped': lambda params: None,
-    'clipped by norm': lambda params: nn.utils.clip_grad_norm_(params, 0.1),
-    'clipped by value': lambda params: nn.utils.clip_grad_value_(params, 0.01),
-    'clipped by a largest number': lambda params: nn.utils.clip_grad_norm_(
-        params, 0.01, norm_type=float('inf')
-    ),
 }
 
 

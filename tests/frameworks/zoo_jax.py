@@ -143,29 +143,31 @@ LOSSES = {
 }
 
 
-# Optimizers: of a parameter, its gradient, two moments and the step's number.
-def sgd(p, g, m, v, t, decay=0):
-    return p - 0.1 * (g + decay * p), m, v
+# Optimizers: of a parameter, its gradient, two moments, the step's number and
+# by what the usual learning rate is multiplied.
+def sgd(p, g, m, v, t, times, decay=0):
+    return p - 0.1 * times * (g + decay * p), m, v
 
 
-def momentum(p, g, m, v, t, nesterov=False):
+def momentum(p, g, m, v, t, times, nesterov=False):
     m = 0.9 * m + g
-    return p - 0.1 * (0.9 * m + g if nesterov else m), m, v
+    return p - 0.1 * times * (0.9 * m + g if nesterov else m), m, v
 
 
-def adam(p, g, m, v, t, decay=0):
+def adam(p, g, m, v, t, times, decay=0):
     m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
     unit = m / (1 - 0.9**t) / (jnp.sqrt(v / (1 - 0.999**t)) + 1e-8)
-    return p - 0.01 * (unit + decay * p), m, v
+    return p - 0.01 * times * (unit + decay * p), m, v
 
 
-def rmsprop(p, g, m, v, t):
+def rmsprop(p, g, m, v, t, times):
     v = 0.9 * v + 0.1 * g**2
-    return p - 0.01 * g / (jnp.sqrt(v) + 1e-8), m, v
+    return p - 0.01 * times * g / (jnp.sqrt(v) + 1e-8), m, v
 
 
-def lion(p, g, m, v, t):
-    return p - 0.01 * jnp.sign(0.9 * m + 0.1 * g), 0.99 * m + 0.01 * g, v
+def lion(p, g, m, v, t, times):
+    move = 0.01 * times * jnp.sign(0.9 * m + 0.1 * g)
+    return p - move, 0.99 * m + 0.01 * g, v
 
 
 OPTIMIZERS = {
@@ -350,6 +352,15 @@ class Variant(zoo.Variant):
         ]
         self.update = jax.jit(self.updated)
 
+    @property
+    def times(self):
+        """By what the learning rate is multiplied, so that each array moves
+        further than bfloat16 rounds it."""
+        if self.precision != 'bfloat16':
+            return 1
+        by_size = self.optimizer.startswith(('sgd', 'momentum', 'nesterov'))
+        return 100 if by_size and self.clip != 'unclipped' else 10
+
     def is_right(self):
         once = 'whole', 'eager', 'remat', 'shuffled', 'compiled for 4'
         if self.model == 'batch norm' and self.way not in once:
@@ -358,9 +369,9 @@ class Variant(zoo.Variant):
             'bfloat16'
         ):
             return False  # README says why such a step is not judged well
-        on_mesh = 'pmap', 'psum', 'pmean', 'ring'
+        on_mesh = 'pmap', 'psum', 'pmean', 'ring', 'compiled', 'sharded'
         if 'attention' in self.model and self.way.startswith(on_mesh):
-            # There JAX 0.10.2 gives float64 the precision of float32.
+            # JAX 0.10.2 takes the softmax in float32, whatever it is given.
             return self.precision != 'float64' and zoo.can_be_asked(self)
         return zoo.can_be_asked(self)
 
@@ -390,9 +401,11 @@ class Variant(zoo.Variant):
     def updated(self, state, grads):
         t, grads = state['t'] + 1, CLIPS[self.clip](grads)
         optimizer = OPTIMIZERS[self.optimizer]
-        kept = state['m'], state['v']
         new = {
-            name: optimizer(p, grads[name], *(own[name] for own in kept), t)
+            name: optimizer(
+                *(p, grads[name], state['m'][name], state['v'][name]),
+                *(t, self.times),
+            )
             for name, p in state['params'].items()
         }
         parts = [{k: own[i] for k, own in new.items()} for i in range(3)]

@@ -20,9 +20,10 @@ import torch
 import transformers as hf
 import zoo
 from accelerate.state import AcceleratorState
-from test_zoo import CLIPS, O, alike, in_groups, other
+from torch import optim as O
 from torch.nn import functional as F
 from torch.utils.data import DataLoader
+from torch_optimizers import CLIPS, alike, in_groups, other
 
 from samestep.torch import same_step
 

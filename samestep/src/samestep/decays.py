@@ -13,13 +13,12 @@ def owners_of(given, arrays):
     """Return for each array the index of its parameter and what it is of it,
     such as `exp_avg`, or '' for the parameter itself; (None, '') if it is not
     seen. Their names begin or end with that of the gradient."""
-    places = {name: place_of(name, given.names) for name in given.result_names}
-    longest_first = sorted(places, key=len, reverse=True)
+    longest_first = sorted(given.places, key=len, reverse=True)
     found = []
     for j, name in enumerate(given.names):
         owner, kind = None, ''
         for own in longest_first:
-            at = places[own]
+            at = given.places[own]
             if at is None or np.shape(arrays[at]) != np.shape(arrays[j]):
                 continue
             if name.startswith(f'{given.names[at]}.'):
@@ -30,14 +29,6 @@ def owners_of(given, arrays):
                 break
         found.append((owner, kind))
     return found
-
-
-def place_of(name, names):
-    """Return the index of the array whose gradient has this name, or None."""
-    for i, other in enumerate(names):
-        if other == name or other.endswith(f'.{name}'):
-            return i
-    return None
 
 
 def decay_causes(moves, wanted, bases, bounds, owners, axes):

@@ -3,6 +3,8 @@
 import itertools
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .trees import (
     in_order,
     is_list_of_trees,
@@ -36,7 +38,9 @@ class Functions:
                     'PyTorch, a parameter and torch.view_as_complex of it)'
                 )
         self.names, self.start = [*found], [*found.values()]
-        self._form = self.result_names = None  # of the reference's results
+        self._form = None  # of the reference's results
+        self.result_names: list = []
+        self.places: dict = {}  # of parameters, by their gradients' names
 
     @property
     def labels(self):
@@ -46,6 +50,51 @@ class Functions:
     def reference(self, arrays, batch):
         """Return what the reference makes of a minibatch."""
         return self._one(self._reference, arrays, batch)
+
+    def find_params(self, arrays, batch, grads):
+        """Find where the parameter of each gradient stands: `places`, by its
+        name, or None where it is not seen.
+
+        It has that name, perhaps after a stem, such as `params.`. Moments
+        that an optimizer keeps may have a stem, too, and come first; but the
+        reference does not read them.
+        """
+        names = self.result_names
+        stems = [
+            name[: -len(names[0])]
+            for name in self.names
+            if f'.{name}'.endswith(f'.{names[0]}')
+        ]
+        stems = [
+            stem
+            for stem in sorted(stems, key=bool)  # '' is first
+            if {f'{stem}{name}' for name in names} <= {*self.names}
+        ]
+        read = (
+            stem
+            for stem in stems
+            if stem in ('', stems[-1])
+            or self._reads(stem, arrays, batch, grads)
+        )
+        stem = next(read, None)
+        self.places = {
+            name: place_of(name, self.names)
+            if stem is None
+            else self.names.index(f'{stem}{name}')
+            for name in names
+        }
+
+    def _reads(self, stem, arrays, batch, grads):
+        """Return whether the gradients are others if arrays with this stem
+        are."""
+        changed = [
+            a + np.cos(np.arange(a.size)).reshape(a.shape) / 100
+            if name.startswith(stem) and a.dtype.kind == 'f'
+            else a
+            for name, a in zip(self.names, arrays)
+        ]
+        found = self.reference(changed, batch)
+        return not all(map(np.array_equal, found, grads))
 
     def low(self, arrays, batch):
         """Return what it makes in the precision of the step."""
@@ -110,8 +159,20 @@ class Functions:
             ):
                 result = result[0]  # one of several replicas
             own = [*named_arrays(result)]
+            if not own:
+                raise ValueError(
+                    'the reference gives no arrays: has it a return?'
+                )
             same = {*own} == {*self.names}
             self.result_names = self.names if same else own
             blank = rebuild(result, itertools.repeat(0))  # without arrays
             self._form = self._params if same else blank
         return replicas_in(result, self.result_names, 'the reference')[0]
+
+
+def place_of(name, names):
+    """Return the index of the array whose gradient has this name, or None."""
+    for i, other in enumerate(names):
+        if other == name or other.endswith(f'.{name}'):
+            return i
+    return None

@@ -54,6 +54,7 @@ def rounded_in_parts(given, how, arrays, low_arrays, parts, right):
         for part in parts:
             found = given.reference(exact, part.cast('float64'))
             low = given.low(low_arrays, part.cast(how.dtype))
+            check_reference([*found, *low], 0)
             some.append(some_of(found))
             roundings.append(
                 [

@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 from .causes import Computed, Sample, cast, distance, likely_cause, splits_of
-from .decays import decay_causes, owners_of, place_of
+from .decays import decay_causes, owners_of
 from .measure import is_count
 from .progress import shown
 from .trees import said_together
@@ -192,7 +192,7 @@ def norm_cause(j, factors, kind, given, grads, start, batch, k):
 
     if sure > 1e-3:
         return ''
-    where = [place_of(name, given.names) for name in given.result_names]
+    where = [given.places[name] for name in given.result_names]
     squares = [float((g * g).sum()) for g in grads]
     whole = sum(squares)
     near = [
