@@ -126,3 +126,15 @@ def test_buffers_are_compared(tmp_path):
     assert 'gradient' not in found
     assert '2.running_mean' in found and '2.running_var' in found
     assert 'weight' not in found and 'bias' not in found
+
+
+def test_no_factor_of_one_rank_before_the_mean_is_blamed(tmp_path):
+    """DDP takes the mean of what the ranks pass back, here twice as much."""
+    bug = '    ddp.module[2].bias.grad *= 3\n    update(ddp)'
+    found = run_recipe(
+        tmp_path, 'ddp.py', [('    update(ddp)', bug)], TORCHRUN
+    )
+    assert 'passes back' not in found
+    place = 'begins in the loss, or where gradients are summed, exchanged or'
+    assert found.count(place) == 2
+    assert found.count('the right one times 3.') == 2

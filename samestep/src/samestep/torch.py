@@ -298,7 +298,7 @@ class Adapter:
         lows = [trace(low or reference, measure.dtype, values)]
         for seed in range(NUM_NEAR):
             lows.append(trace(low or reference, measure.dtype, near(seed)))
-        words = place_of_error(found, right, lows, measure)
+        words = place_of_error(found, right, lows, measure, num_processes())
         return [words] if words else []
 
     def run(
