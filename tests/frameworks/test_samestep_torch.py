@@ -577,8 +577,11 @@ def test_running_means_are_not_called_gradients():
         model[1].momentum = momentum
         channels_last(False, False)(model, X, y)
 
-    wrong, right = (functools.partial(train, m) for m in (0.2, 0.1))
+    wrong, right = (functools.partial(train, m) for m in (0.3, 0.1))
     found = same_step(wrong, right, *images(7400))
+    assert {d.cause for d in found.failures()} == {
+        'The move is the right one times 3.'
+    }
     assert {d.name for d in found.failures()} == {
         '1.running_mean',
         '1.running_var',

@@ -81,24 +81,25 @@ def distance(found, right):
     return most
 
 
-def moves_of(exact, reference, starts, batches, n, gradients, k, sample):
+def moves_from(start, arrays, places):
+    """Yield how far each array has moved: from `start[place]`, or a gradient,
+    which has no place, from 0."""
+    for array, at in zip(arrays, places):
+        yield array if at is None else array - start[at]
+
+
+def moves_of(exact, reference, starts, batches, n, places, k, sample):
     """Yield pairs of words and moves: how far each array goes in step `n`,
-    first the right way, to the arrays `exact`, then with known bugs. A
-    gradient starts at 0."""
+    first the right way, to the arrays `exact`, then with known bugs."""
 
     def move(part, n=n, turn=0, before=0, larger=None, shift=0):
         batch = batches[n].cast('float64')
         batch = batch.turn_labels(turn) if turn else batch
         batch = batch.shift_labels(shift) if shift else batch
-        start = starts[0 if gradients else n - before]
+        start = starts[n - before]
         start = [k * a if j == larger else a for j, a in enumerate(start)]
         arrays = cast(reference(start, batch.take(part)), 'float64')
-        return moved(arrays, start)
-
-    def moved(arrays, start):
-        if not gradients:
-            arrays = [a - s for a, s in zip(arrays, start)]
-        return sample.take(arrays)
+        return sample.take(moves_from(start, arrays, places))
 
     def tried(words, *arguments):
         with contextlib.suppress(Exception):  # the reference may want more
@@ -106,7 +107,7 @@ def moves_of(exact, reference, starts, batches, n, gradients, k, sample):
         return []
 
     rows = np.arange(batches[n].rows)
-    right = moved(exact, starts[n])
+    right = sample.take(moves_from(starts[n], exact, places))
     yield 'the right one', right
     if n:
         for own in tried('that of the step before', slice(None), n - 1):
@@ -115,7 +116,7 @@ def moves_of(exact, reference, starts, batches, n, gradients, k, sample):
             yield 'the right one and that of the step before', both
         stuck = 'one of the minibatch of the step before'
         yield from tried(stuck, slice(None), n - 1, 0, -1)
-        if not gradients:
+        if None not in places:
             old = 'one from the parameters of the step before'
             yield from tried(old, rows, n, 0, 1)
     if len(rows) > 1:
