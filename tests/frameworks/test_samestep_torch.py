@@ -469,31 +469,63 @@ OTHER_OPTIONS = {
 }
 
 
-def with_optimizer(build, parts=1, after=lambda model: 0):
+def with_optimizer(
+    build, parts=1, after=lambda model: 0, most=0.1, schedule=False
+):
     def train(model, X, y):
         optimizer = build(model.parameters())
+        if schedule:
+            warmup = torch.optim.lr_scheduler.LambdaLR(
+                optimizer, lambda n: (n + 1) / 3
+            )
         for own in zip(X.tensor_split(parts), y.tensor_split(parts)):
             loss = cross_entropy(model(own[0]), own[1], reduction='sum')
             (loss / len(X)).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        if most:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), most)
         optimizer.step()
+        if schedule:
+            warmup.step()
         with torch.no_grad():
             after(model)
 
     return train
 
 
+@pytest.mark.parametrize('schedule', [False, True])
 @pytest.mark.parametrize('name', OTHER_OPTIONS)
-def test_other_options_of_the_optimizer_are_named(name):
+def test_other_options_of_the_optimizer_are_named(name, schedule):
     right, wrong, said = OTHER_OPTIONS[name]
+    if schedule:  # its first third of a rate
+        said = said.replace('lr=0.02', 'lr=0.00666667')
+        said = said.replace('has 0.01', 'has 0.00333333')
     for seed in range(7300, 7303):
         found = same_step(
-            *(with_optimizer(wrong, 2), with_optimizer(right)),
+            with_optimizer(wrong, 2, schedule=schedule),
+            with_optimizer(right, schedule=schedule),
             *case(seed),
         )
         assert {d.cause for d in found.failures()} == {
             f'The step has {said}{" with it," if said[-1] == ":" else ""} '
             'the reference makes the same update.'
+        }
+
+
+@pytest.mark.parametrize('build', [lambda p: SGD(p, 0.1), ADAMW])
+@pytest.mark.parametrize(
+    'most, said',
+    [(0.2, 'max_norm=0.2'), (None, 'max_norm=inf')],
+)
+def test_another_limit_of_clipping_is_named(build, most, said):
+    for seed in range(7320, 7323):
+        found = same_step(
+            with_optimizer(build, 2, most=most),
+            with_optimizer(build),
+            *case(seed),
+        )
+        assert {d.cause for d in found.failures()} == {
+            f'The step has {said} where the reference has 0.1: with it, the '
+            'reference makes the same update.'
         }
 
 

@@ -27,6 +27,7 @@ from .torch_options import (
 )
 from .trees import Batch, called
 
+UNLIMITED = {'max_norm': np.inf, 'clip_value': np.inf}  # without clipping
 NUM_NEAR = 2  # starts, each number off by up to a rounding
 
 
@@ -349,8 +350,10 @@ class Run:
         self.norms = norms
         self.kinds, self.state, self.gradients = kinds, {}, {}
         self.unused: dict = {}  # gradients that the optimizer does not get
-        self.options: dict = {}  # of the optimizer, by parameter
+        self.limits: dict = {}  # of clipping, by parameter
+        self.options: dict = {}  # they and the optimizer's, by parameter
         self.others: dict = {}  # that take their place
+        self.groups: dict = {}  # of optimizers, while others take their place
         self.steps: collections.Counter = collections.Counter()
         self.depth = 0  # of optimizers whose step calls another's
         self.clipped: collections.Counter = collections.Counter()
@@ -388,8 +391,11 @@ class Run:
             return None
         if self.depth == 1:
             self.steps.update(trained)
-        self.options.update(options_of(optimizer, names))
+        for name, own in options_of(optimizer, names).items():
+            limits = self.limits.get(name, {})
+            self.options[name] = {**UNLIMITED, **limits, **own}
         if self.others:
+            self.groups[id(optimizer)] = [*optimizer.param_groups]
             optimizer.param_groups[:] = [
                 {**g, 'params': [p], **self.others.get(names.get(id(p)), {})}
                 for g in optimizer.param_groups
@@ -421,6 +427,8 @@ class Run:
     def after_step(self, optimizer, *_):
         """Read the state of an optimizer."""
         self.depth -= 1
+        groups = self.groups.pop(id(optimizer), optimizer.param_groups)
+        optimizer.param_groups[:] = groups  # which a scheduler knows
         names = self.names()
         for param, state in optimizer.state.items():
             for key, value in state.items() if id(param) in names else ():
@@ -436,6 +444,17 @@ class Run:
         if hasattr(optimizer, 'consolidate_state_dict'):
             self.state = of_all_processes(self.state, optimizer.process_group)
 
+    def limit(self, params, what, own):
+        """Keep the limit of a clipping, and return what takes its place."""
+        known = self.names()
+        names = [known[id(p)] for p in params if id(p) in known]
+        for name in names:
+            self.limits.setdefault(name, {})[what] = own
+        if what == 'max_norm':
+            self.clipped.update(names)
+        others = {self.others.get(name, {}).get(what, own) for name in names}
+        return others.pop() if len(others) == 1 else own
+
     @contextlib.contextmanager
     def watched(self):
         """See clipping, autocast, channels that are put last, and the steps
@@ -449,21 +468,17 @@ class Run:
             optimizer.register_optimizer_step_post_hook(self.after_step),
         ]
 
-        names = self.names()
-
-        def watching(function, grads_in):
+        def watching(function, grads_in, what):
             def watch(tensors, *more, **others):
                 tensors = [tensors] if torch.is_tensor(tensors) else [*tensors]
                 self.before(grads_in(tensors))
-                if function.__name__ == 'clip_grad_norm_':
-                    self.clipped.update(
-                        names[id(t)] for t in tensors if id(t) in names
-                    )
+                if what:
+                    own = others.pop(what) if what in others else more[0]
+                    limit = self.limit(tensors, what, float(own))
+                    more = limit, *more[1:]
                 found = function(tensors, *more, **others)
-                if function.__name__ == 'clip_grad_norm_':
-                    limit = float(others.get('max_norm', [*more, 0][0]))
-                    if 0 < limit < np.inf:
-                        self.norms.append(float(to_numpy(found)) / limit)
+                if what == 'max_norm' and 0 < limit < np.inf:
+                    self.norms.append(float(to_numpy(found)) / limit)
                 return found
 
             return watch
@@ -489,12 +504,13 @@ class Run:
             return watch
 
         patches = [
-            (place, name, grads_in)
-            for names, grads_in in (
-                (('_get_total_norm', 'get_total_norm'), list),
-                (('clip_grad_norm_', 'clip_grad_value_'), grads_of),
+            (place, name, more)
+            for name, *more in (
+                ('_get_total_norm', list, ''),
+                ('get_total_norm', list, ''),
+                ('clip_grad_norm_', grads_of, 'max_norm'),
+                ('clip_grad_value_', grads_of, 'clip_value'),
             )
-            for name in names
             for place in (clip_grad, torch.nn.utils)
             if hasattr(place, name)
         ]
@@ -508,8 +524,8 @@ class Run:
                     *(torch.Tensor, name),
                     formatting(getattr(torch.Tensor, name)),
                 )
-            for (place, name, grads_in), function in zip(patches, old):
-                setattr(place, name, watching(function, grads_in))
+            for (place, name, more), function in zip(patches, old):
+                setattr(place, name, watching(function, *more))
             torch.autocast.__enter__ = entering(enter)
             yield
         finally:
