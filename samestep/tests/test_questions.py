@@ -329,7 +329,8 @@ def test_a_local_norm_that_clips_is_named(update):
 
     found = look(step, 'sgd, clipped' if update is sgd else 'adamw, clipped')
     assert 'The gradients are right: the update made of them' in str(found)
-    assert update is adamw or 'by the norm of shard 1' in str(found)
+    local = 'by the norm of shard 1 (rows 31 to 60)'
+    assert update is adamw or local in str(found)
 
 
 def test_a_norm_of_each_stage_is_named():

@@ -131,7 +131,8 @@ def moves_of(exact, reference, starts, batches, n, places, k, sample):
     for shards in splits_of(rows, k):
         alone = []
         for i, shard in enumerate(shards):
-            alone += tried(f'that of shard {i} alone', shard)
+            words = f'that of shard {i} alone ({which_rows(shard)})'
+            alone += tried(words, shard)
         if len(alone) == len(shards):
             arrays = zip(*(own for _, own in alone))
             means = [sum(parts) / len(parts) for parts in arrays]
@@ -146,7 +147,8 @@ def moves_of(exact, reference, starts, batches, n, places, k, sample):
         yield from alone
         for i, shard in enumerate(shards if len(shards) > 2 else []):
             rest = np.setdiff1d(rows, shard)
-            yield from tried(f'one without shard {i}', rest)
+            words = f'one without shard {i} ({which_rows(shard)})'
+            yield from tried(words, rest)
     for j in range(min(len(starts[0]), MOST_ARRAYS) if k > 1 else 0):
         words = f'one with array {j} times {k}, as if each device had added it'
         yield from tried(words, rows, n, 0, 0, j)
@@ -168,6 +170,16 @@ def splits_of(rows, k):
         for split in (longer_first, longer_last, strided)
     ]
     return [split for split in splits if len(split) > 1]
+
+
+def which_rows(rows):
+    """Return in words which rows of the minibatch these are: all from the
+    first to the last, or every k-th."""
+    if len(rows) == 1:
+        return f'row {rows[0]}'
+    step = rows[1] - rows[0]
+    words = f'rows {rows[0]} to {rows[-1]}'
+    return words if step == 1 else f'{words}, one in {step}'
 
 
 def likely_cause(move, moves, bound, k, batch, start=None):
