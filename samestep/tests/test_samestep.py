@@ -203,6 +203,13 @@ BUGS = {
         parallel(2, lambda s, n: ([a.astype('float16') for a in s], n)),
         'bits, in large and small numbers alike: precision?',
     ),
+    'a constant in a bias': (
+        lambda params, X, y: [
+            array + array.dtype.type(0.01 if array.ndim == 1 else 0)
+            for array in reference(params, X, y)
+        ],
+        'The move is the right one with 0.01 added to each number.',
+    ),
     'a column that nobody sends': (
         one_column_stays,
         'Wrong are 30 of 150 numbers, the first at (0, 4). It has not moved.',

@@ -10,6 +10,8 @@ MOST_NUMBERS = 2**13  # of an array, in which causes are looked for
 # Counts and places of a sample say nothing of the array.
 SOME = re.compile(r'Wrong are \d+ of \d+ numbers, the first at \(.*?\)\.')
 FEW = 'Wrong are only some of its numbers.'
+BITS = re.compile(r'The move is right to \d+ bits, .*: precision\?$')
+ENOUGH = 16  # numbers of an array that show precision
 
 
 def cast(arrays, dtype, copy=True):
@@ -213,6 +215,9 @@ def likely_cause(move, moves, bound, k, batch, start=None):
             f'times {factors}: a separate factor for each shard?'
         )
     off = move - right
+    if off.size > 2 and distance(off, off.mean()) <= bound:
+        what = f'{off.mean():.3g} added to each number'
+        return f'The move is the right one with {what}.'
     if start is not None and start.size > 2:
         scale = (off * start).sum() / max((start * start).sum(), 1e-300)
         if abs(off - scale * start).max() <= bound:
@@ -286,11 +291,20 @@ def bits_of(off, moves, bound):
     signs = max(  # rounding is up and down, and both in either sign
         abs(np.sign(off).sum()), abs(np.sign(off * first_of(moves)).sum())
     ) / np.sqrt(off.size)
-    if off.size < 16 or worst == 0 or signs > 4:
+    if off.size < ENOUGH or worst == 0 or signs > 4:
         return 0
     if not sure.any() or np.median(ratios) < worst / 32:
         return 0
     return -np.log2(worst)
+
+
+def without_few_bits(causes, sizes):
+    """Return the causes of wrong arrays without that of precision if more of
+    them have none: then it is small in a few arrays by chance."""
+    told = [cause for cause, size in zip(causes, sizes) if size >= ENOUGH]
+    if told.count('') > sum(bool(BITS.search(cause)) for cause in told):
+        return [BITS.sub('', cause).strip() for cause in causes]
+    return causes
 
 
 def times(scale, k, batch, near=0):

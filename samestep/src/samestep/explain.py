@@ -13,6 +13,7 @@ from .causes import (
     likely_cause,
     moves_from,
     moves_of,
+    without_few_bits,
 )
 from .comparison import Comparison
 from .examples import MOST_EXAMPLES, example_counts
@@ -54,6 +55,13 @@ def explain(
         )
         for d in comparison.differences
     ]
+    wrong = [i for i, d in enumerate(found) if not d.error <= d.bound]
+    causes = without_few_bits(
+        [found[i].cause for i in wrong],
+        [right[found[i].array].size for i in wrong],
+    )
+    for i, cause in zip(wrong, causes):
+        found[i] = found[i]._replace(cause=cause)
     fills = (
         [fill_counts] if sample else [fill_starts, fill_numbers, fill_counts]
     )
