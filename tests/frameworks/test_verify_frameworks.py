@@ -138,3 +138,12 @@ def test_no_factor_of_one_rank_before_the_mean_is_blamed(tmp_path):
     place = 'begins in the loss, or where gradients are summed, exchanged or'
     assert found.count(place) == 2
     assert found.count('the right one times 3.') == 2
+
+
+def test_each_rank_says_that_it_judges_its_own_replica_alone(tmp_path):
+    bug = '    ddp.module[2].bias.grad *= 1 + 2 * rank\n    update(ddp)'
+    changes = [('    update(ddp)', bug), ('batches)', 'batches[:1])')]
+    found = run_recipe(tmp_path, 'ddp.py', changes, TORCHRUN)
+    said = 'of 2 judges its own replica alone: look at the answers of all.'
+    assert f'rank 0: {FINE}\nRank 0 {said}' in found
+    assert f'Rank 1 {said}' in found and 'the right one times 3.' in found

@@ -44,8 +44,8 @@ def same_step(step, reference, model, batches, low=None, **how):
     Comparison it returns.
 
     A norm is seen before it clips if torch.nn.utils.clip_grad_norm_ takes it.
-    Call it in every process of a distributed step; each judges its own, and
-    says its rank as the replica.
+    Call it in every process of a distributed step, and look at all answers:
+    each judges its own replica alone, and says its rank.
 
     `num_devices` is the number of processes, if nothing else is given.
 
@@ -100,6 +100,11 @@ def same_step(step, reference, model, batches, low=None, **how):
     if 'update' in wrong:
         comparison = adapter.with_options(
             *(comparison, reference, batches, how)
+        )
+    if num_processes() > 1:
+        comparison.notes.append(
+            f'Rank {rank()} of {num_processes()} judges its own replica '
+            'alone: look at the answers of all.'
         )
     return comparison
 
