@@ -303,6 +303,33 @@ def test_a_loss_without_autocast_in_both_needs_no_low():
     assert not found and '`low`' not in str(found)
 
 
+def test_a_module_that_casts_to_float32_is_told_of_float64():
+    class Cast(torch.nn.Module):
+        def __init__(self, cast):
+            super().__init__()
+            self.cast = cast
+            self.one, self.two = (torch.nn.Linear(20, 20) for _ in range(2))
+
+        def forward(self, X):
+            return self.two(self.cast(self.one(X), X))
+
+    def in_bfloat16(model, X, y):
+        with torch.autocast('cpu', torch.bfloat16):
+            loss = cross_entropy(model(X), y)
+        loss.backward()
+        OPTIMIZERS['sgd'](model.parameters()).step()
+
+    batches = case(7140)[1]
+    said = r'plain fails in float64.*Float.*Double.*`\.to\(x\.dtype\)`'
+    with pytest.raises(TypeError, match=said):
+        model = Cast(lambda hidden, X: hidden.float())
+        same_step(in_bfloat16, plain, model, batches)
+    model = Cast(lambda hidden, X: hidden.to(X.dtype))
+    assert same_step(in_bfloat16, plain, model, batches)
+    with pytest.raises(RuntimeError, match='shapes'):  # is as it was
+        same_step(plain, plain, torch.nn.Linear(7, 5), batches)
+
+
 def test_a_reference_that_turns_autocast_off_is_told():
     wrong = step('sgd', 2, None, True, scale(2))
     off = step('sgd', 1, None, False)

@@ -28,6 +28,12 @@ from .torch_options import (
 from .trees import Batch, called
 
 UNLIMITED = {'max_norm': np.inf, 'clip_value': np.inf}  # without clipping
+CAST = (
+    '{} fails in float64, which gives the right numbers: {}. A cast to '
+    'float32, such as `.float()` after autocast, meets a parameter in float64 '
+    'there. In the module, too, cast to the dtype of an input or of a '
+    'parameter: `.to(x.dtype)`, `.to(layer.weight.dtype)`.'
+)
 NUM_NEAR = 2  # starts, each number off by up to a rounding
 
 
@@ -49,9 +55,9 @@ def same_step(step, reference, model, batches, low=None, **how):
 
     `num_devices` is the number of processes, if nothing else is given.
 
-    Raises ValueError if a function has taken no step of a parameter, or
-    several, NothingMoves if the reference moves none, and what
-    `samestep.same_step` raises.
+    Raises TypeError if the reference cannot compute in float64, ValueError if
+    a function has taken no step of a parameter, or several, NothingMoves if
+    the reference moves none, and what `samestep.same_step` raises.
     """
     adapter = Adapter(model)
     how.setdefault('num_devices', num_processes())
@@ -322,7 +328,8 @@ class Adapter:
         model = copy.deepcopy(self.model)
         known = tensors_of(model)
         floats = [a.dtype for n, a in arrays.items() if n in known]
-        if floats and floats[0] == np.float64:
+        in_float64 = bool(floats) and floats[0] == np.float64
+        if in_float64:
             model = model.double()
         with torch.no_grad():
             for name, tensor in tensors_of(model).items():
@@ -335,7 +342,13 @@ class Adapter:
         with run.watched(), (
             trace.watched() if trace else contextlib.nullcontext()
         ):
-            function(model, *rows)
+            try:
+                function(model, *rows)
+            except RuntimeError as error:
+                if not in_float64 or 'double' not in f'{error}'.lower():
+                    raise
+                words = CAST.format(called(function), error)
+                raise TypeError(words) from error
         steps = max(run.steps.values(), default=0)
         if steps != 1:
             raise ValueError(
