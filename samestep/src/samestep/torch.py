@@ -75,7 +75,7 @@ def same_step(step, reference, model, batches, low=None, **how):
         adapter.start,
         batches,
         low=low and adapter.taken(low),
-        update=adapter.update(reference, batches),
+        update=adapter.update(reference),
         **how,
     )
     if not comparison and noticed and low and adapter.turns_off:
@@ -104,9 +104,7 @@ def same_step(step, reference, model, batches, low=None, **how):
     if 'gradient' in wrong:
         comparison.notes.extend(adapter.places(reference, low, how))
     if 'update' in wrong:
-        comparison = adapter.with_options(
-            *(comparison, reference, batches, how)
-        )
+        comparison = adapter.with_options(*(comparison, reference, how))
     if num_processes() > 1:
         comparison.notes.append(
             f'Rank {rank()} of {num_processes()} judges its own replica '
@@ -243,14 +241,15 @@ class Adapter:
 
         return step
 
-    def update(self, reference, batches, options=None):
-        """Return a function of (arrays, gradients): the reference, which
-        finds these gradients in place of those it computed; perhaps with
-        other options of its optimizer."""
+    def update(self, reference, options=None):
+        """Return a function of (arrays, gradients): the reference with the
+        minibatch that the step had last, which finds these gradients in place
+        of those it computed; perhaps with other options of its optimizer."""
 
         def update(arrays, gradients):
+            batch = self.last[1]
             run = self.run(
-                reference, arrays, batches[0], gradients, options=options
+                reference, arrays, batch, gradients, options=options
             )
             new = self.arrays_of(run.model)
             new.update((n, gradients[n]) for n in buffers_of(run.model))
@@ -265,7 +264,7 @@ class Adapter:
         of = '' if name in buffers_of(self.model) else of
         return difference._replace(replica=rank(), of=of)
 
-    def with_options(self, comparison, reference, batches, how):
+    def with_options(self, comparison, reference, how):
         """Return the comparison of an update; if the options of the step's
         optimizer alone make it wrong, they are the cause."""
         arrays, _, _, options, *taken = self.last
@@ -275,7 +274,7 @@ class Adapter:
         tried += [changes] if len(changes) > 1 else []
         for some in tried:
             with contextlib.suppress(Exception):  # the optimizer may refuse
-                update = self.update(reference, batches, with_changes(some))
+                update = self.update(reference, with_changes(some))
                 if not is_same(comparison, update, arrays, taken, measure):
                     continue
                 axes = {
