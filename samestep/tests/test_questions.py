@@ -330,7 +330,8 @@ def test_a_local_norm_that_clips_is_named(update):
 
     found = look(step, 'sgd, clipped' if update is sgd else 'adamw, clipped')
     assert 'The gradients are right: the update made of them' in str(found)
-    assert update is adamw or 'by the norm of shard 1' in str(found)
+    local = 'by the norm of shard 1 (rows 31 to 60)'
+    assert update is adamw or local in str(found)
 
 
 def test_a_norm_of_each_stage_is_named():
@@ -742,3 +743,38 @@ def test_complex_arrays_are_refused():
     params = {'spectrum': np.ones(3, complex)}
     with pytest.raises(TypeError, match='spectrum is complex128: give its re'):
         same_step(*(lambda p, X: p,) * 2, params, [(np.ones((2, 3)),)])
+
+
+@pytest.mark.parametrize(
+    'momentum, said',
+    [
+        (0, 'It has not moved.'),
+        (0.1, 'The move is the right one times 0.25.'),
+        (0.64, 'The move is the right one times 1.6.'),
+    ],
+)
+def test_a_running_mean_moves_from_its_old_value(momentum, said):
+    """It is returned with the gradients, which begin at 0."""
+
+    def found(params, X, y, part):
+        mean = params['mean']
+        mean = (1 - part) * mean + part * X.mean(axis=0)
+        off = X @ params['w'] - y
+        return {'w': X.T @ off / X.dtype.type(len(X)), 'mean': mean}
+
+    def update(params, found):
+        return {'w': params['w'] - 0.1 * found['w'], 'mean': found['mean']}
+
+    def step(params, X, y, part=momentum):
+        own = found(params, X, y, X.dtype.type(part))
+        return Taken(own, update(params, own))
+
+    rng = np.random.RandomState(5400)
+    params = {'w': rng.normal(size=5), 'mean': 3 + rng.normal(size=5)}
+    batches = [(rng.normal(size=(31, 5)), rng.normal(size=31))]
+    comparison = same_step(
+        *(step, lambda *given: found(*given, given[1].dtype.type(0.4))),
+        *(params, batches),
+        update=update,
+    )
+    assert {d.name: d.cause for d in comparison.failures()} == {'mean': said}

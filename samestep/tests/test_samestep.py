@@ -150,7 +150,7 @@ BUGS = {
     'constant batch size': (parallel(2, lambda s, n: (s, 64)), 'times 0.95'),
     'backward': (parallel(2, scaled(-1)), 'backward'),
     'no update': (lambda params, X, y: params, 'has not moved'),
-    'no exchange': (alone, 'of shard 1 alone'),
+    'no exchange': (alone, 'of shard 1 alone (rows 31 to 60)'),
     'mean of means': (mean_of_means, "mean of the shards' own."),
     'one replica': (one_replica_off, 'Only some replicas are wrong: [1]'),
     'shards with the longer one last': (
@@ -161,7 +161,7 @@ BUGS = {
         lambda params, X, y: descend(
             params, gradients(params, X[21:], y[21:]), len(X)
         ),
-        'one without shard 0',
+        'one without shard 0 (rows 0 to 20)',
     ),
     'last example lost': (
         lambda params, X, y: descend(
@@ -189,7 +189,7 @@ BUGS = {
     ),
     'one of the three reads, row by row in turn': (
         on_rows(range(0, 61, 3), 21),
-        'The move is that of shard 0 alone.',
+        'The move is that of shard 0 alone (rows 0 to 60, one in 3).',
     ),
     'one of the three reads twice, row by row in turn': (
         on_rows([*range(61), *range(0, 61, 3)], 61),
@@ -202,6 +202,13 @@ BUGS = {
     'half precision on the wire': (
         parallel(2, lambda s, n: ([a.astype('float16') for a in s], n)),
         'bits, in large and small numbers alike: precision?',
+    ),
+    'a constant in a bias': (
+        lambda params, X, y: [
+            array + array.dtype.type(0.01 if array.ndim == 1 else 0)
+            for array in reference(params, X, y)
+        ],
+        'The move is the right one with 0.01 added to each number.',
     ),
     'a column that nobody sends': (
         one_column_stays,

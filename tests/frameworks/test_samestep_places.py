@@ -213,6 +213,23 @@ def test_a_bug_in_a_module_is_placed(bug):
     assert f'\nIt begins in {PLACES[bug]}' in said(before=bug)
 
 
+@pytest.mark.parametrize('seed', [8000, 8001])
+def test_a_constant_in_a_bias_is_no_word_of_precision(seed):
+    """In a few arrays, what comes of it is small and of both signs."""
+
+    def before(model):
+        model.blocks[1].mlp[0].bias.data += 0.01
+
+    def after(model):
+        model.blocks[1].mlp[0].bias.grad += 0.01
+
+    found = said(seed, before=before)
+    assert 'begins in the forward pass of blocks.1.mlp.0.' in found
+    assert 'precision' not in found
+    found = said(seed, after=after)
+    assert 'right one with 0.01 added to each number.' in found
+
+
 @pytest.mark.parametrize('bug', [half_a_norm, one_use_lost])
 def test_a_bug_after_the_backward_pass_is_placed_there(bug):
     assert LATER in said(after=bug)

@@ -303,6 +303,33 @@ def test_a_loss_without_autocast_in_both_needs_no_low():
     assert not found and '`low`' not in str(found)
 
 
+def test_a_module_that_casts_to_float32_is_told_of_float64():
+    class Cast(torch.nn.Module):
+        def __init__(self, cast):
+            super().__init__()
+            self.cast = cast
+            self.one, self.two = (torch.nn.Linear(20, 20) for _ in range(2))
+
+        def forward(self, X):
+            return self.two(self.cast(self.one(X), X))
+
+    def in_bfloat16(model, X, y):
+        with torch.autocast('cpu', torch.bfloat16):
+            loss = cross_entropy(model(X), y)
+        loss.backward()
+        OPTIMIZERS['sgd'](model.parameters()).step()
+
+    batches = case(7140)[1]
+    said = r'plain fails in float64.*Float.*Double.*`\.to\(x\.dtype\)`'
+    with pytest.raises(TypeError, match=said):
+        model = Cast(lambda hidden, X: hidden.float())
+        same_step(in_bfloat16, plain, model, batches)
+    model = Cast(lambda hidden, X: hidden.to(X.dtype))
+    assert same_step(in_bfloat16, plain, model, batches)
+    with pytest.raises(RuntimeError, match='shapes'):  # is as it was
+        same_step(plain, plain, torch.nn.Linear(7, 5), batches)
+
+
 def test_a_reference_that_turns_autocast_off_is_told():
     wrong = step('sgd', 2, None, True, scale(2))
     off = step('sgd', 1, None, False)
@@ -469,31 +496,63 @@ OTHER_OPTIONS = {
 }
 
 
-def with_optimizer(build, parts=1, after=lambda model: 0):
+def with_optimizer(
+    build, parts=1, after=lambda model: 0, most=0.1, schedule=False
+):
     def train(model, X, y):
         optimizer = build(model.parameters())
+        if schedule:
+            warmup = torch.optim.lr_scheduler.LambdaLR(
+                optimizer, lambda n: (n + 1) / 3
+            )
         for own in zip(X.tensor_split(parts), y.tensor_split(parts)):
             loss = cross_entropy(model(own[0]), own[1], reduction='sum')
             (loss / len(X)).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        if most:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), most)
         optimizer.step()
+        if schedule:
+            warmup.step()
         with torch.no_grad():
             after(model)
 
     return train
 
 
+@pytest.mark.parametrize('schedule', [False, True])
 @pytest.mark.parametrize('name', OTHER_OPTIONS)
-def test_other_options_of_the_optimizer_are_named(name):
+def test_other_options_of_the_optimizer_are_named(name, schedule):
     right, wrong, said = OTHER_OPTIONS[name]
+    if schedule:  # its first third of a rate
+        said = said.replace('lr=0.02', 'lr=0.00666667')
+        said = said.replace('has 0.01', 'has 0.00333333')
     for seed in range(7300, 7303):
         found = same_step(
-            *(with_optimizer(wrong, 2), with_optimizer(right)),
+            with_optimizer(wrong, 2, schedule=schedule),
+            with_optimizer(right, schedule=schedule),
             *case(seed),
         )
         assert {d.cause for d in found.failures()} == {
             f'The step has {said}{" with it," if said[-1] == ":" else ""} '
             'the reference makes the same update.'
+        }
+
+
+@pytest.mark.parametrize('build', [lambda p: SGD(p, 0.1), ADAMW])
+@pytest.mark.parametrize(
+    'most, said',
+    [(0.2, 'max_norm=0.2'), (None, 'max_norm=inf')],
+)
+def test_another_limit_of_clipping_is_named(build, most, said):
+    for seed in range(7320, 7323):
+        found = same_step(
+            with_optimizer(build, 2, most=most),
+            with_optimizer(build),
+            *case(seed),
+        )
+        assert {d.cause for d in found.failures()} == {
+            f'The step has {said} where the reference has 0.1: with it, the '
+            'reference makes the same update.'
         }
 
 
@@ -577,8 +636,11 @@ def test_running_means_are_not_called_gradients():
         model[1].momentum = momentum
         channels_last(False, False)(model, X, y)
 
-    wrong, right = (functools.partial(train, m) for m in (0.2, 0.1))
+    wrong, right = (functools.partial(train, m) for m in (0.3, 0.1))
     found = same_step(wrong, right, *images(7400))
+    assert {d.cause for d in found.failures()} == {
+        'The move is the right one times 3.'
+    }
     assert {d.name for d in found.failures()} == {
         '1.running_mean',
         '1.running_var',

@@ -126,3 +126,24 @@ def test_buffers_are_compared(tmp_path):
     assert 'gradient' not in found
     assert '2.running_mean' in found and '2.running_var' in found
     assert 'weight' not in found and 'bias' not in found
+
+
+def test_no_factor_of_one_rank_before_the_mean_is_blamed(tmp_path):
+    """DDP takes the mean of what the ranks pass back, here twice as much."""
+    bug = '    ddp.module[2].bias.grad *= 3\n    update(ddp)'
+    found = run_recipe(
+        tmp_path, 'ddp.py', [('    update(ddp)', bug)], TORCHRUN
+    )
+    assert 'passes back' not in found
+    place = 'begins in the loss, or where gradients are summed, exchanged or'
+    assert found.count(place) == 2
+    assert found.count('the right one times 3.') == 2
+
+
+def test_each_rank_says_that_it_judges_its_own_replica_alone(tmp_path):
+    bug = '    ddp.module[2].bias.grad *= 1 + 2 * rank\n    update(ddp)'
+    changes = [('    update(ddp)', bug), ('batches)', 'batches[:1])')]
+    found = run_recipe(tmp_path, 'ddp.py', changes, TORCHRUN)
+    said = 'of 2 judges its own replica alone: look at the answers of all.'
+    assert f'rank 0: {FINE}\nRank 0 {said}' in found
+    assert f'Rank 1 {said}' in found and 'the right one times 3.' in found

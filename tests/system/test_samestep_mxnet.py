@@ -139,3 +139,27 @@ def test_parameters_that_build_loads_are_kept():
 
     found = same_step(step(), step(), loaded, batches(7003), update=update)
     assert found
+
+
+@pytest.mark.parametrize('name', ['rmsprop', 'adagrad', 'adadelta', 'ftrl'])
+def test_of_optimizers_with_a_float32_state_gradients_alone_are_judged(name):
+    def train(build, X, y, takes_step, scale=1):
+        net = build()
+        with autograd.record():
+            loss = (LOSS(net(X), y) * scale / len(X)).sum()
+        loss.backward()
+        if takes_step:
+            gluon.Trainer(net.collect_params(), name).step(1)
+        return [param.grad() for param in trained(net)]
+
+    def compare(takes_step, scale=1):
+        return same_step(
+            lambda *given: train(*given, takes_step, scale),
+            lambda *given: train(*given, takes_step),
+            *(network, batches(7005)),
+            gradients=True,
+        )
+
+    assert compare(False) and not compare(False, 2)
+    with pytest.raises(mx.MXNetError, match='float64'):
+        compare(True)

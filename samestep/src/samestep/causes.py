@@ -10,6 +10,8 @@ MOST_NUMBERS = 2**13  # of an array, in which causes are looked for
 # Counts and places of a sample say nothing of the array.
 SOME = re.compile(r'Wrong are \d+ of \d+ numbers, the first at \(.*?\)\.')
 FEW = 'Wrong are only some of its numbers.'
+BITS = re.compile(r'The move is right to \d+ bits, .*: precision\?$')
+ENOUGH = 16  # numbers of an array that show precision
 
 
 def cast(arrays, dtype, copy=True):
@@ -81,24 +83,25 @@ def distance(found, right):
     return most
 
 
-def moves_of(exact, reference, starts, batches, n, gradients, k, sample):
+def moves_from(start, arrays, places):
+    """Yield how far each array has moved: from `start[place]`, or a gradient,
+    which has no place, from 0."""
+    for array, at in zip(arrays, places):
+        yield array if at is None else array - start[at]
+
+
+def moves_of(exact, reference, starts, batches, n, places, k, sample):
     """Yield pairs of words and moves: how far each array goes in step `n`,
-    first the right way, to the arrays `exact`, then with known bugs. A
-    gradient starts at 0."""
+    first the right way, to the arrays `exact`, then with known bugs."""
 
     def move(part, n=n, turn=0, before=0, larger=None, shift=0):
         batch = batches[n].cast('float64')
         batch = batch.turn_labels(turn) if turn else batch
         batch = batch.shift_labels(shift) if shift else batch
-        start = starts[0 if gradients else n - before]
+        start = starts[n - before]
         start = [k * a if j == larger else a for j, a in enumerate(start)]
         arrays = cast(reference(start, batch.take(part)), 'float64')
-        return moved(arrays, start)
-
-    def moved(arrays, start):
-        if not gradients:
-            arrays = [a - s for a, s in zip(arrays, start)]
-        return sample.take(arrays)
+        return sample.take(moves_from(start, arrays, places))
 
     def tried(words, *arguments):
         with contextlib.suppress(Exception):  # the reference may want more
@@ -106,7 +109,7 @@ def moves_of(exact, reference, starts, batches, n, gradients, k, sample):
         return []
 
     rows = np.arange(batches[n].rows)
-    right = moved(exact, starts[n])
+    right = sample.take(moves_from(starts[n], exact, places))
     yield 'the right one', right
     if n:
         for own in tried('that of the step before', slice(None), n - 1):
@@ -115,7 +118,7 @@ def moves_of(exact, reference, starts, batches, n, gradients, k, sample):
             yield 'the right one and that of the step before', both
         stuck = 'one of the minibatch of the step before'
         yield from tried(stuck, slice(None), n - 1, 0, -1)
-        if not gradients:
+        if None not in places:
             old = 'one from the parameters of the step before'
             yield from tried(old, rows, n, 0, 1)
     if len(rows) > 1:
@@ -130,7 +133,8 @@ def moves_of(exact, reference, starts, batches, n, gradients, k, sample):
     for shards in splits_of(rows, k):
         alone = []
         for i, shard in enumerate(shards):
-            alone += tried(f'that of shard {i} alone', shard)
+            words = f'that of shard {i} alone ({which_rows(shard)})'
+            alone += tried(words, shard)
         if len(alone) == len(shards):
             arrays = zip(*(own for _, own in alone))
             means = [sum(parts) / len(parts) for parts in arrays]
@@ -145,7 +149,8 @@ def moves_of(exact, reference, starts, batches, n, gradients, k, sample):
         yield from alone
         for i, shard in enumerate(shards if len(shards) > 2 else []):
             rest = np.setdiff1d(rows, shard)
-            yield from tried(f'one without shard {i}', rest)
+            words = f'one without shard {i} ({which_rows(shard)})'
+            yield from tried(words, rest)
     for j in range(min(len(starts[0]), MOST_ARRAYS) if k > 1 else 0):
         words = f'one with array {j} times {k}, as if each device had added it'
         yield from tried(words, rows, n, 0, 0, j)
@@ -167,6 +172,16 @@ def splits_of(rows, k):
         for split in (longer_first, longer_last, strided)
     ]
     return [split for split in splits if len(split) > 1]
+
+
+def which_rows(rows):
+    """Return in words which rows of the minibatch these are: all from the
+    first to the last, or every k-th."""
+    if len(rows) == 1:
+        return f'row {rows[0]}'
+    step = rows[1] - rows[0]
+    words = f'rows {rows[0]} to {rows[-1]}'
+    return words if step == 1 else f'{words}, one in {step}'
 
 
 def likely_cause(move, moves, bound, k, batch, start=None):
@@ -200,6 +215,9 @@ def likely_cause(move, moves, bound, k, batch, start=None):
             f'times {factors}: a separate factor for each shard?'
         )
     off = move - right
+    if off.size > 2 and distance(off, off.mean()) <= bound:
+        what = f'{off.mean():.3g} added to each number'
+        return f'The move is the right one with {what}.'
     if start is not None and start.size > 2:
         scale = (off * start).sum() / max((start * start).sum(), 1e-300)
         if abs(off - scale * start).max() <= bound:
@@ -273,11 +291,20 @@ def bits_of(off, moves, bound):
     signs = max(  # rounding is up and down, and both in either sign
         abs(np.sign(off).sum()), abs(np.sign(off * first_of(moves)).sum())
     ) / np.sqrt(off.size)
-    if off.size < 16 or worst == 0 or signs > 4:
+    if off.size < ENOUGH or worst == 0 or signs > 4:
         return 0
     if not sure.any() or np.median(ratios) < worst / 32:
         return 0
     return -np.log2(worst)
+
+
+def without_few_bits(causes, sizes):
+    """Return the causes of wrong arrays without that of precision if more of
+    them have none: then it is small in a few arrays by chance."""
+    told = [cause for cause, size in zip(causes, sizes) if size >= ENOUGH]
+    if told.count('') > sum(bool(BITS.search(cause)) for cause in told):
+        return [BITS.sub('', cause).strip() for cause in causes]
+    return causes
 
 
 def times(scale, k, batch, near=0):

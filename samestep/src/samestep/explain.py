@@ -6,7 +6,15 @@ import re
 
 import numpy as np
 
-from .causes import Computed, Sample, first_of, likely_cause, moves_of
+from .causes import (
+    Computed,
+    Sample,
+    first_of,
+    likely_cause,
+    moves_from,
+    moves_of,
+    without_few_bits,
+)
 from .comparison import Comparison
 from .examples import MOST_EXAMPLES, example_counts
 from .joint import numbers_cause, starts_cause
@@ -14,20 +22,21 @@ from .progress import shown
 
 
 def explain(
-    comparison, replicas, exact, reference, starts, batches, gradients, k
+    comparison, replicas, exact, reference, starts, batches, places, k
 ):
     """Return the comparison with likely causes. `exact`: what the reference
     makes of the last step, the wrong one. `starts`: the right arrays before
-    each step."""
+    each step. `places`: which of them each array goes on from; a gradient has
+    None."""
     n = len(starts) - 1
     sample = Sample(replicas, exact)
     known = moves_of(
         *(exact, reference, starts, batches),
-        *(n, gradients, k, sample),
+        *(n, places, k, sample),
     )
     moves = Computed(shown(known, 'causes'))
     right = first_of(moves)
-    start = [0 * a for a in right] if gradients else sample.take(starts[n])
+    start = [a - move for a, move in zip(sample.take(exact), right)]
     replicas = [
         [a - s for a, s in zip(sample.take(own), start)] for own in replicas
     ]
@@ -46,12 +55,19 @@ def explain(
         )
         for d in comparison.differences
     ]
+    wrong = [i for i, d in enumerate(found) if not d.error <= d.bound]
+    causes = without_few_bits(
+        [found[i].cause for i in wrong],
+        [right[found[i].array].size for i in wrong],
+    )
+    for i, cause in zip(wrong, causes):
+        found[i] = found[i]._replace(cause=cause)
     fills = (
         [fill_counts] if sample else [fill_starts, fill_numbers, fill_counts]
     )
     for fill in fills:
         with contextlib.suppress(Exception):  # the reference may want more
-            batch = (reference, starts[n], batches[n], gradients, k, sample)
+            batch = (reference, starts[n], batches[n], places, k, sample)
             found = fill(found, replicas, right, *batch)
     labels = [d.name for d in found if d.replica == found[0].replica]
     found = [
@@ -71,12 +87,10 @@ def is_open(difference):
     return not (difference.error <= difference.bound or difference.cause)
 
 
-def fill_starts(
-    found, replicas, right, reference, start, batch, gradients, k, _
-):
+def fill_starts(found, replicas, right, reference, start, batch, places, k, _):
     """Return the differences, those without a cause with that of replicas
     that did not start alike."""
-    if gradients or len(replicas) < 2 or not any(map(is_open, found)):
+    if None in places or len(replicas) < 2 or not any(map(is_open, found)):
         return found
     bounds = [d.bound for d in found if d.replica == 0]
     cause = starts_cause(replicas, reference, start, batch, bounds)
@@ -96,14 +110,14 @@ def fill_numbers(found, replicas, right, *_):
 
 
 def fill_counts(
-    found, replicas, right, reference, start, batch, gradients, k, sample
+    found, replicas, right, reference, start, batch, places, k, sample
 ):
     """Return them with how often each example is counted."""
     rows, alone = batch.rows, None
     for i in sorted({d.replica for d in found if is_open(d)}):
         if rows <= MOST_EXAMPLES:
             alone = alone or moves_alone(
-                reference, start, batch, gradients, sample
+                reference, start, batch, places, sample
             )
             own = [d for d in found if d.replica == i and is_open(d)]
             cause = count_cause(own, replicas[i], right, alone, k)
@@ -124,16 +138,12 @@ def moves_of_array(moves, j):
     return Computed(itertools.chain(own, others))
 
 
-def moves_alone(reference, start, batch, gradients, sample):
+def moves_alone(reference, start, batch, places, sample):
     """Return the moves of all arrays for each example alone."""
     batch, alone = batch.cast('float64'), []
     for i in shown(range(batch.rows), 'examples'):
         arrays = reference(start, batch.take(slice(i, i + 1)))
-        alone.append(
-            sample.take(
-                [a - (0 if gradients else s) for a, s in zip(arrays, start)]
-            )
-        )
+        alone.append(sample.take(moves_from(start, arrays, places)))
     return alone
 
 

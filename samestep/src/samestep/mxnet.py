@@ -24,6 +24,11 @@ def same_step(step, reference, build, batches, low=None, update=None, **how):
     `(param.data() * gradient).sum()` are the given ones. The other arguments
     are those of `samestep.same_step`, whose Comparison it returns, and so are
     the errors.
+
+    A step of RMSProp, AdaGrad, AdaDelta or Ftrl cannot be judged: MXNet 1.9
+    keeps their state in float32, and raises MXNetError for a network in
+    float64. Judge gradients alone: with `gradients=True`, and functions that
+    return them and take no step.
     """
     kind = Gluon(build, batches)
     return compare_networks(kind, step, reference, batches, low, update, how)

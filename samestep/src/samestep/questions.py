@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .causes import cast, distance
+from .causes import cast, distance, moves_from
 from .comparison import Comparison, Difference
 from .decays import owners_of
 from .explain import explain, with_names
@@ -73,8 +73,12 @@ def compare_results(given, batches, how, gradients, num_devices):
         first = first or [max(s, np.median(spreads)) for s in spreads]
         growth = max(now / then for now, then in zip(spreads, first))
         starts = [cast(given.start, 'float64'), *(r[0] for r in right[:n])]
-        start = [0 * a for a in exact] if gradients else starts[-1]
-        moved = [distance(a, s) for a, s in zip(exact, start)]
+        places = [*range(len(exact))]
+        if gradients:
+            starts, places = starts[:1] * (n + 1), [None] * len(exact)
+        moved = [
+            distance(move, 0) for move in moves_from(starts[n], exact, places)
+        ]
         bounds = [how.factor * spread for spread in spreads]
         moves |= any(m > bound for m, bound in zip(moved, bounds))
         comparison = Comparison(
@@ -87,7 +91,7 @@ def compare_results(given, batches, how, gradients, num_devices):
         if not comparison:
             return explain(
                 *(comparison, found[n], exact, given.reference, starts),
-                *(batches, gradients, num_devices),
+                *(batches, places, num_devices),
             )
     check_that_it_moves(moves)
     return comparison
@@ -159,7 +163,7 @@ def ask_both(given, batches, how, num_devices):
                 starts = [cast(arrays, 'float64')] * (n + 1)
                 return explain(
                     *(comparison, found, grads, given.reference, starts),
-                    *(batches, True, num_devices),
+                    *(batches, places_of(given, *taken[0]), num_devices),
                 )
             del found
             grads = None
@@ -177,6 +181,17 @@ def ask_both(given, batches, how, num_devices):
         arrays = after[0]
     check_that_it_moves(moves)
     return comparison
+
+
+def places_of(given, found, new):
+    """Return for each gradient None, or where the array stands of which it is
+    the new value itself: that of a running mean, which has no gradient."""
+    after = dict(zip(given.names, enumerate(new)))
+    places = []
+    for name, own in zip(given.result_names, found):
+        at, array = after.get(name, (None, None))
+        places.append(at if np.array_equal(own, array) else None)
+    return places
 
 
 def judge_updates(

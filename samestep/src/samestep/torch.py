@@ -27,6 +27,13 @@ from .torch_options import (
 )
 from .trees import Batch, called
 
+UNLIMITED = {'max_norm': np.inf, 'clip_value': np.inf}  # without clipping
+CAST = (
+    '{} fails in float64, which gives the right numbers: {}. A cast to '
+    'float32, such as `.float()` after autocast, meets a parameter in float64 '
+    'there. In the module, too, cast to the dtype of an input or of a '
+    'parameter: `.to(x.dtype)`, `.to(layer.weight.dtype)`.'
+)
 NUM_NEAR = 2  # starts, each number off by up to a rounding
 
 
@@ -43,14 +50,14 @@ def same_step(step, reference, model, batches, low=None, **how):
     Comparison it returns.
 
     A norm is seen before it clips if torch.nn.utils.clip_grad_norm_ takes it.
-    Call it in every process of a distributed step; each judges its own, and
-    says its rank as the replica.
+    Call it in every process of a distributed step, and look at all answers:
+    each judges its own replica alone, and says its rank.
 
     `num_devices` is the number of processes, if nothing else is given.
 
-    Raises ValueError if a function has taken no step of a parameter, or
-    several, NothingMoves if the reference moves none, and what
-    `samestep.same_step` raises.
+    Raises TypeError if the reference cannot compute in float64, ValueError if
+    a function has taken no step of a parameter, or several, NothingMoves if
+    the reference moves none, and what `samestep.same_step` raises.
     """
     adapter = Adapter(model)
     how.setdefault('num_devices', num_processes())
@@ -68,7 +75,7 @@ def same_step(step, reference, model, batches, low=None, **how):
         adapter.start,
         batches,
         low=low and adapter.taken(low),
-        update=adapter.update(reference, batches),
+        update=adapter.update(reference),
         **how,
     )
     if not comparison and noticed and low and adapter.turns_off:
@@ -97,8 +104,11 @@ def same_step(step, reference, model, batches, low=None, **how):
     if 'gradient' in wrong:
         comparison.notes.extend(adapter.places(reference, low, how))
     if 'update' in wrong:
-        comparison = adapter.with_options(
-            *(comparison, reference, batches, how)
+        comparison = adapter.with_options(*(comparison, reference, how))
+    if num_processes() > 1:
+        comparison.notes.append(
+            f'Rank {rank()} of {num_processes()} judges its own replica '
+            'alone: look at the answers of all.'
         )
     return comparison
 
@@ -231,14 +241,15 @@ class Adapter:
 
         return step
 
-    def update(self, reference, batches, options=None):
-        """Return a function of (arrays, gradients): the reference, which
-        finds these gradients in place of those it computed; perhaps with
-        other options of its optimizer."""
+    def update(self, reference, options=None):
+        """Return a function of (arrays, gradients): the reference with the
+        minibatch that the step had last, which finds these gradients in place
+        of those it computed; perhaps with other options of its optimizer."""
 
         def update(arrays, gradients):
+            batch = self.last[1]
             run = self.run(
-                reference, arrays, batches[0], gradients, options=options
+                reference, arrays, batch, gradients, options=options
             )
             new = self.arrays_of(run.model)
             new.update((n, gradients[n]) for n in buffers_of(run.model))
@@ -253,7 +264,7 @@ class Adapter:
         of = '' if name in buffers_of(self.model) else of
         return difference._replace(replica=rank(), of=of)
 
-    def with_options(self, comparison, reference, batches, how):
+    def with_options(self, comparison, reference, how):
         """Return the comparison of an update; if the options of the step's
         optimizer alone make it wrong, they are the cause."""
         arrays, _, _, options, *taken = self.last
@@ -263,7 +274,7 @@ class Adapter:
         tried += [changes] if len(changes) > 1 else []
         for some in tried:
             with contextlib.suppress(Exception):  # the optimizer may refuse
-                update = self.update(reference, batches, with_changes(some))
+                update = self.update(reference, with_changes(some))
                 if not is_same(comparison, update, arrays, taken, measure):
                     continue
                 axes = {
@@ -298,7 +309,7 @@ class Adapter:
         lows = [trace(low or reference, measure.dtype, values)]
         for seed in range(NUM_NEAR):
             lows.append(trace(low or reference, measure.dtype, near(seed)))
-        words = place_of_error(found, right, lows, measure)
+        words = place_of_error(found, right, lows, measure, num_processes())
         return [words] if words else []
 
     def run(
@@ -316,7 +327,8 @@ class Adapter:
         model = copy.deepcopy(self.model)
         known = tensors_of(model)
         floats = [a.dtype for n, a in arrays.items() if n in known]
-        if floats and floats[0] == np.float64:
+        in_float64 = bool(floats) and floats[0] == np.float64
+        if in_float64:
             model = model.double()
         with torch.no_grad():
             for name, tensor in tensors_of(model).items():
@@ -329,7 +341,13 @@ class Adapter:
         with run.watched(), (
             trace.watched() if trace else contextlib.nullcontext()
         ):
-            function(model, *rows)
+            try:
+                function(model, *rows)
+            except RuntimeError as error:
+                if not in_float64 or 'double' not in f'{error}'.lower():
+                    raise
+                words = CAST.format(called(function), error)
+                raise TypeError(words) from error
         steps = max(run.steps.values(), default=0)
         if steps != 1:
             raise ValueError(
@@ -349,8 +367,10 @@ class Run:
         self.norms = norms
         self.kinds, self.state, self.gradients = kinds, {}, {}
         self.unused: dict = {}  # gradients that the optimizer does not get
-        self.options: dict = {}  # of the optimizer, by parameter
+        self.limits: dict = {}  # of clipping, by parameter
+        self.options: dict = {}  # they and the optimizer's, by parameter
         self.others: dict = {}  # that take their place
+        self.groups: dict = {}  # of optimizers, while others take their place
         self.steps: collections.Counter = collections.Counter()
         self.depth = 0  # of optimizers whose step calls another's
         self.clipped: collections.Counter = collections.Counter()
@@ -388,8 +408,11 @@ class Run:
             return None
         if self.depth == 1:
             self.steps.update(trained)
-        self.options.update(options_of(optimizer, names))
+        for name, own in options_of(optimizer, names).items():
+            limits = self.limits.get(name, {})
+            self.options[name] = {**UNLIMITED, **limits, **own}
         if self.others:
+            self.groups[id(optimizer)] = [*optimizer.param_groups]
             optimizer.param_groups[:] = [
                 {**g, 'params': [p], **self.others.get(names.get(id(p)), {})}
                 for g in optimizer.param_groups
@@ -421,6 +444,8 @@ class Run:
     def after_step(self, optimizer, *_):
         """Read the state of an optimizer."""
         self.depth -= 1
+        groups = self.groups.pop(id(optimizer), optimizer.param_groups)
+        optimizer.param_groups[:] = groups  # which a scheduler knows
         names = self.names()
         for param, state in optimizer.state.items():
             for key, value in state.items() if id(param) in names else ():
@@ -436,6 +461,17 @@ class Run:
         if hasattr(optimizer, 'consolidate_state_dict'):
             self.state = of_all_processes(self.state, optimizer.process_group)
 
+    def limit(self, params, what, own):
+        """Keep the limit of a clipping, and return what takes its place."""
+        known = self.names()
+        names = [known[id(p)] for p in params if id(p) in known]
+        for name in names:
+            self.limits.setdefault(name, {})[what] = own
+        if what == 'max_norm':
+            self.clipped.update(names)
+        others = {self.others.get(name, {}).get(what, own) for name in names}
+        return others.pop() if len(others) == 1 else own
+
     @contextlib.contextmanager
     def watched(self):
         """See clipping, autocast, channels that are put last, and the steps
@@ -449,21 +485,17 @@ class Run:
             optimizer.register_optimizer_step_post_hook(self.after_step),
         ]
 
-        names = self.names()
-
-        def watching(function, grads_in):
+        def watching(function, grads_in, what):
             def watch(tensors, *more, **others):
                 tensors = [tensors] if torch.is_tensor(tensors) else [*tensors]
                 self.before(grads_in(tensors))
-                if function.__name__ == 'clip_grad_norm_':
-                    self.clipped.update(
-                        names[id(t)] for t in tensors if id(t) in names
-                    )
+                if what:
+                    own = others.pop(what) if what in others else more[0]
+                    limit = self.limit(tensors, what, float(own))
+                    more = limit, *more[1:]
                 found = function(tensors, *more, **others)
-                if function.__name__ == 'clip_grad_norm_':
-                    limit = float(others.get('max_norm', [*more, 0][0]))
-                    if 0 < limit < np.inf:
-                        self.norms.append(float(to_numpy(found)) / limit)
+                if what == 'max_norm' and 0 < limit < np.inf:
+                    self.norms.append(float(to_numpy(found)) / limit)
                 return found
 
             return watch
@@ -489,12 +521,13 @@ class Run:
             return watch
 
         patches = [
-            (place, name, grads_in)
-            for names, grads_in in (
-                (('_get_total_norm', 'get_total_norm'), list),
-                (('clip_grad_norm_', 'clip_grad_value_'), grads_of),
+            (place, name, more)
+            for name, *more in (
+                ('_get_total_norm', list, ''),
+                ('get_total_norm', list, ''),
+                ('clip_grad_norm_', grads_of, 'max_norm'),
+                ('clip_grad_value_', grads_of, 'clip_value'),
             )
-            for name in names
             for place in (clip_grad, torch.nn.utils)
             if hasattr(place, name)
         ]
@@ -508,8 +541,8 @@ class Run:
                     *(torch.Tensor, name),
                     formatting(getattr(torch.Tensor, name)),
                 )
-            for (place, name, grads_in), function in zip(patches, old):
-                setattr(place, name, watching(function, grads_in))
+            for (place, name, more), function in zip(patches, old):
+                setattr(place, name, watching(function, *more))
             torch.autocast.__enter__ = entering(enter)
             yield
         finally:

@@ -216,13 +216,14 @@ def numbers_of(tensor, rows):
     return axes[0] if axes else 'of tokens', numbers.copy()
 
 
-def place_of_error(found, right, lows, measure):
+def place_of_error(found, right, lows, measure, num_processes):
     """Return in words where a run first has numbers that are further from
     the right ones than rounding moves them; or ''.
 
     `found`, `right`, `lows`: Traces of the run, of the reference in float64,
     and of some in low precision. A gradient that comes from the loss may be
-    any number of times the right one, as where processes average it.
+    any number of times the right one. Of several processes no such number is
+    said: what they do with it later, such as taking the mean, is not seen.
     """
     factors: dict = {}  # of the gradients, for each call
     unseen = False
@@ -262,7 +263,9 @@ def place_of_error(found, right, lows, measure):
                 return words_for(what, name, right, right.users.get(key))
     if found.strangers:
         return STRANGERS
-    return '' if unseen or not factors else words_for_none(factors.values())
+    if unseen or not factors:
+        return ''
+    return words_for_none(factors.values(), num_processes)
 
 
 def keys_of(trace):
@@ -341,18 +344,18 @@ def words_for(what, name, right, users):
     )
 
 
-def words_for_none(factors):
+def words_for_none(factors, num_processes):
     """Return in words where an error begins that no module shows."""
     other = sorted({f'{f:.4g}' for f, sure in factors if abs(f - 1) > sure})
-    words = 'Each module returns what it should, and passes back '
+    words = 'Each module returns what it should'
+    later = 'where gradients are summed, exchanged or scaled.'
+    if num_processes > 1:
+        return f'{words}: it begins in the loss, or {later}'
     if not other:
-        return (
-            f'{words}what it should: it begins where gradients are summed, '
-            'exchanged or scaled.'
-        )
+        return f'{words}, and passes back what it should: it begins {later}'
     return (
-        f'{words}{" or ".join(other[:4])} times what it should: it begins in '
-        'the loss, or where gradients are summed, exchanged or scaled.'
+        f'{words}, and passes back {" or ".join(other[:4])} times what it '
+        f'should: it begins in the loss, or {later}'
     )
 
 

@@ -1,18 +1,20 @@
-"""Options of the step's optimizer that the reference's does not have."""
+"""Options of the step's optimizer, and limits of its clipping, that the
+reference's does not have."""
 
 from .trees import by_axes, said_together
 
-# How it computes, and what its parameters are.
-OTHERS = 'params', 'foreach', 'fused', 'capturable', 'differentiable'
+# How it computes.
+OTHERS = 'foreach', 'fused', 'capturable', 'differentiable'
 
 
 def options_of(optimizer, names):
-    """Return for each parameter's name the options of its group."""
+    """Return for each parameter's name the options of its group, without
+    what a scheduler keeps there."""
     return {
         names[id(param)]: {
             key: float(value) if hasattr(value, 'item') else value
             for key, value in group.items()
-            if key not in OTHERS
+            if key in optimizer.defaults and key not in OTHERS
         }
         for group in optimizer.param_groups
         for param in group['params']
@@ -41,6 +43,13 @@ def with_changes(changes):
     return found
 
 
+def in_short(*options):
+    """Return options as texts, floats with six digits if that tells them
+    apart."""
+    short = [f'{o:.6g}' if isinstance(o, float) else f'{o}' for o in options]
+    return short if len({*short}) > 1 else [*map(str, options)]
+
+
 def words_for(changes, axes):
     """Return in words which options the step has, where the reference has
     others. `axes`: how many each parameter has, by its name."""
@@ -50,7 +59,8 @@ def words_for(changes, axes):
         if len(names) < len(axes):
             which = by_axes(names, [*axes], axes)
             where = f' for {which or said_together({*names}, [*axes])}'
-        said.append(f'{key}={own} where the reference has {due}{where}')
+        step, reference = in_short(own, due)
+        said.append(f'{key}={step} where the reference has {reference}{where}')
     them = 'it' if len(said) == 1 else 'them'
     return (
         f'The step has {", and ".join(said)}: with {them}, the reference '

@@ -100,9 +100,10 @@ def said_together(wrong, names):
         if [m for m in names if m.startswith(f'{stem}.')] == some:
             return f'all {len(some)} {stem}.*'
     first, last = names.index(some[0]), names.index(some[-1])
-    if last - first + 1 == len(some) and first == 0:
+    in_a_row = last - first + 1 == len(some) > 2
+    if in_a_row and first == 0:
         return f'all {len(some)} from the first to {some[-1]}'
-    if last - first + 1 == len(some) and last == len(names) - 1:
+    if in_a_row and last == len(names) - 1:
         return f'all {len(some)} from {some[0]} to the last'
     more = f' and {len(some) - 6} more' if len(some) > 6 else ''
     return f'{", ".join(some[:6])}{more}'

@@ -5,7 +5,15 @@ import re
 
 import numpy as np
 
-from .causes import Computed, Sample, cast, distance, likely_cause, splits_of
+from .causes import (
+    Computed,
+    Sample,
+    cast,
+    distance,
+    likely_cause,
+    splits_of,
+    which_rows,
+)
 from .decays import decay_causes, owners_of
 from .measure import is_count
 from .progress import shown
@@ -218,7 +226,8 @@ def norm_cause(j, factors, kind, given, grads, start, batch, k):
             norm = sum(float((g * g).sum()) for g in local)
             for part, also in ((1, ''), (len(rows) / batch.rows, "'s part")):
                 if norm and fits(np.sqrt(whole / norm) / part):
-                    return f'The update is the {words} shard {i}{also}.'
+                    which = f'shard {i}{also} ({which_rows(rows)})'
+                    return f'The update is the {words} {which}.'
     tried = range(min(len(grads), MOST_GROUPS))
     groups = [{*own} for own in subsets(tried, 2) if own]
     everything = set(range(len(grads)))

@@ -1,0 +1,51 @@
+"""The steps in PyTorch of `samestep`'s README are right, and bugs in them are
+found."""
+
+import contextlib
+import io
+import pathlib
+import re
+
+import pytest
+
+README = pathlib.Path(__file__).parents[2] / 'samestep/README.md'
+SECTION = README.read_text('utf-8').split('\n## Three steps')[1]
+SOURCE = '\n'.join(
+    re.findall(r'```python\n(.*?)```', SECTION.split('\n## ')[0], re.S)
+)
+BUGS = {
+    'a micro-batch that counts more': (
+        'model(part), labels) / len(X)',
+        'model(part), labels) * part.mean().exp() / len(X)',
+        'Of the 4 examples',
+    ),
+    'another rate in bfloat16': (
+        'update(model)\n\ndef on_one',
+        'update(model, 0.02)\n\ndef on_one',
+        'lr=0.02 where the reference has 0.01',
+    ),
+    'a slower warmup': (
+        'update(model, 0.01 * min(1, (int(n) + 1) / 3))\n\ndef warm_up',
+        'update(model, 0.01 * min(1, (int(n) + 1) / 4))\n\ndef warm_up',
+        'lr=0.0025 where the reference has 0.00333333',
+    ),
+}
+
+
+def printed(source):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(source, {})
+    return out.getvalue()
+
+
+def test_they_are_right():
+    assert printed(SOURCE) == 'equal up to rounding\n' * 3
+
+
+@pytest.mark.parametrize('bug', BUGS)
+def test_a_bug_is_found(bug):
+    right, wrong, said = BUGS[bug]
+    assert SOURCE.count(right) == 1
+    found = printed(SOURCE.replace(right, wrong))
+    assert found.count('equal up to rounding') == 2 and said in found
