@@ -205,7 +205,7 @@ PLACES = {
     another_epsilon: 'the forward pass of blocks.1.norm.',
     a_shard_lost: 'the backward pass of blocks.0.mlp.2.',
 }
-LATER = 'it begins where gradients are summed, exchanged or scaled.'
+LATER = 'computed, summed, exchanged or scaled.'
 
 
 @pytest.mark.parametrize('bug', PLACES)

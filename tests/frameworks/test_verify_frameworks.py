@@ -135,7 +135,7 @@ def test_no_factor_of_one_rank_before_the_mean_is_blamed(tmp_path):
         tmp_path, 'ddp.py', [('    update(ddp)', bug)], TORCHRUN
     )
     assert 'passes back' not in found
-    place = 'begins in the loss, or where gradients are summed, exchanged or'
+    place = 'begins in the loss, or where the gradients of parameters are'
     assert found.count(place) == 2
     assert found.count('the right one times 3.') == 2
 
@@ -147,3 +147,30 @@ def test_each_rank_says_that_it_judges_its_own_replica_alone(tmp_path):
     said = 'of 2 judges its own replica alone: look at the answers of all.'
     assert f'rank 0: {FINE}\nRank 0 {said}' in found
     assert f'Rank 1 {said}' in found and 'the right one times 3.' in found
+
+
+def test_a_rank_with_a_difference_takes_the_steps_for_which_others_wait(
+    tmp_path,
+):
+    """Rank 1 differs in the first of three, and rank 0 in none: DDP sends its
+    parameters to all before each step."""
+    drift = '    update(ddp)\n    model[2].bias.data[0] += 0.1 * rank\n'
+    found = run_recipe(
+        tmp_path, 'ddp.py', [('    update(ddp)\n', drift)], TORCHRUN
+    )
+    assert 'step 0, replica 1' in found and f'rank 0: {FINE}' in found
+
+
+def test_a_rank_that_fails_takes_the_steps_for_which_others_wait(tmp_path):
+    """Rank 1 forgets the update, of which rank 0 knows nothing."""
+    call = 'comparison = same_step(ddp_step, train, model, batches[:1])\n'
+    guarded = f'try:\n    {call}except ValueError as error:\n'
+    changes = [
+        ('    update(ddp)', '    if rank == 0:\n        update(ddp)'),
+        (
+            'comparison = same_step(ddp_step, train, model, batches)\n',
+            f'{guarded}    comparison = error\n',
+        ),
+    ]
+    found = run_recipe(tmp_path, 'ddp.py', changes, TORCHRUN)
+    assert f'rank 0: {FINE}' in found and 'has taken 0 steps' in found

@@ -127,8 +127,8 @@ def moves_of(exact, reference, starts, batches, n, places, k, sample):
         for turn in (1, -1):
             words = 'one with labels of the row beside'
             yield from tried(words, rows, n, turn)
-    for shift in (1, -1):
-        words = 'one with labels shifted by one more'
+    for shift, how in ((1, 'more'), (-1, 'less')):
+        words = f'one with labels shifted by one {how}'
         yield from tried(words, rows, n, 0, 0, None, shift)
     for shards in splits_of(rows, k):
         alone = []

@@ -59,16 +59,28 @@ def same_step(step, reference, model, batches, low=None, **how):
     a function has taken no step of a parameter, or several, NothingMoves if
     the reference moves none, and what `samestep.same_step` raises.
     """
-    adapter = Adapter(model)
     how.setdefault('num_devices', num_processes())
     batches = [arguments_of(batch) for batch in batches]
+    adapter = Adapter(model)
+    due = batches if low else [*batches[:1], *batches]  # the step's runs
+    try:
+        comparison = judge(adapter, step, reference, batches, low, how)
+    except Exception:
+        adapter.keep_up(step, due)
+        raise
+    adapter.keep_up(step, due)
+    return comparison
+
+
+def judge(adapter, step, reference, batches, low, how):
+    """Return the Comparison of the functions of the adapter's module."""
     first = adapter.state_of(reference, batches[0]) if batches else {}
     noticed = batches and low is None
     if noticed:
         reference, low = adapter.as_the_step(
             *(step, reference, first, batches[0])
         )
-    adapter.start = {**adapter.arrays_of(model), **first}
+    adapter.start = {**adapter.arrays_of(adapter.model), **first}
     comparison = compare(
         adapter.taken(step, traced=True),
         adapter.taken(reference),
@@ -154,6 +166,7 @@ class Adapter:
         self.turns_off = False  # the reference
         self.draws = False  # random numbers, the reference
         self.start: dict = {}  # what the first step is given
+        self.num_runs = 0  # of the step
         # What the step was given, its Trace, its options, its gradients, and
         # some of the numbers that came of them.
         self.last: tuple = ()
@@ -190,6 +203,7 @@ class Adapter:
         import torch
 
         arrays = {**self.arrays_of(self.model), **state}
+        self.num_runs += 1
         run = self.run(step, arrays, batch)
         how, formats = run.autocast, run.formats - self.formats
         self.turns_off &= not run.turns_off  # as for the loss, in both
@@ -213,6 +227,7 @@ class Adapter:
         """Return a function of (arrays, X, y) that returns Taken."""
 
         def step(arrays, *batch):
+            self.num_runs += traced
             run = self.run(function, arrays, batch, traced=traced)
             if traced:
                 start = arrays if self.last else self.start  # held anyway
@@ -240,6 +255,15 @@ class Adapter:
             return found
 
         return step
+
+    def keep_up(self, step, due):
+        """Run the step as often as is due, where this process has found a
+        difference or failed: other processes, which may have not, run it, and
+        wait for this one in their collectives."""
+        arrays = self.start or self.arrays_of(self.model)
+        for batch in due[self.num_runs :] if num_processes() > 1 else ():
+            with contextlib.suppress(Exception):
+                self.run(step, arrays, batch)
 
     def update(self, reference, options=None):
         """Return a function of (arrays, gradients): the reference with the

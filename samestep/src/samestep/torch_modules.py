@@ -30,8 +30,9 @@ class Kept(NamedTuple):
 
 STRANGERS = (
     'The place is not seen: the network is given rows that are not in the '
-    'minibatch, such as parts of texts or changed images. Cut or change them '
-    'before, in the minibatch that both functions get.'
+    'minibatch, such as parts of texts, changed images or the examples in a '
+    'row. What is cut or changed before, in the minibatch that both functions '
+    'get, is seen.'
 )
 
 
@@ -348,7 +349,10 @@ def words_for_none(factors, num_processes):
     """Return in words where an error begins that no module shows."""
     other = sorted({f'{f:.4g}' for f, sure in factors if abs(f - 1) > sure})
     words = 'Each module returns what it should'
-    later = 'where gradients are summed, exchanged or scaled.'
+    later = (
+        'where the gradients of parameters are computed, summed, exchanged or '
+        'scaled.'
+    )
     if num_processes > 1:
         return f'{words}: it begins in the loss, or {later}'
     if not other:
