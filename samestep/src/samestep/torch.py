@@ -488,7 +488,8 @@ class Run:
     def limit(self, params, what, own):
         """Keep the limit of a clipping, and return what takes its place."""
         known = self.names()
-        names = [known[id(p)] for p in params if id(p) in known]
+        trained = [p for p in params if p.requires_grad]
+        names = [known[id(p)] for p in trained if id(p) in known]
         for name in names:
             self.limits.setdefault(name, {})[what] = own
         if what == 'max_norm':

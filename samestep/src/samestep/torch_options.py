@@ -18,7 +18,7 @@ def options_of(optimizer, names):
         }
         for group in optimizer.param_groups
         for param in group['params']
-        if id(param) in names
+        if id(param) in names and param.requires_grad
     }
 
 
