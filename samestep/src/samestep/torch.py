@@ -29,10 +29,10 @@ from .trees import Batch, called
 
 UNLIMITED = {'max_norm': np.inf, 'clip_value': np.inf}  # without clipping
 CAST = (
-    '{} fails in float64, which gives the right numbers: {}. A cast to '
+    '{} fails in float64, which gives the right numbers: {}. If a cast to '
     'float32, such as `.float()` after autocast, meets a parameter in float64 '
-    'there. In the module, too, cast to the dtype of an input or of a '
-    'parameter: `.to(x.dtype)`, `.to(layer.weight.dtype)`.'
+    'there, in the module or in the optimizer, cast to the dtype of an input '
+    'or of a parameter: `.to(x.dtype)`, `.to(layer.weight.dtype)`.'
 )
 NUM_NEAR = 2  # starts, each number off by up to a rounding
 

@@ -30,7 +30,7 @@ class Kept(NamedTuple):
 
 STRANGERS = (
     'The place is not seen: the network is given rows that are not in the '
-    'minibatch, such as parts of texts, changed images or the examples in a '
+    'minibatch, such as parts of texts, changed images or examples within a '
     'row. What is cut or changed before, in the minibatch that both functions '
     'get, is seen.'
 )
