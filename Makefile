@@ -81,11 +81,11 @@ check: lint  ## lint, and the taught functions: a minute
 test: test-$(or $(SUITE),all)  ## what the book teaches, five minutes; SUITE=ci, long, mutants, processors, arm64, as-gpus, hosts, gpu or gpu-build
 
 # Tests and chapters in one pool, the longest first. Many tests wait for
-# processes, so there are more of them than cores. Cells whose output nbval
-# ignores run few rounds and epochs: see `small` in CONTRIBUTING.
+# processes, so there is one more of them than cores. Some cells run few rounds
+# and epochs: see `small` in CONTRIBUTING.
 test-all: export D2LMULTI_SMALL = 1
 test-all: env
-	@$(pytest) $(side_by_side) 4 --durations=10 $(nbval) $(tests) $(notebooks)
+	@$(pytest) $(side_by_side) 3 --durations=10 $(nbval) $(tests) $(notebooks)
 	@[ $(BUILD) = frameworks ] || \
 	    echo 'Chapters 21 and 22 need `make test BUILD=frameworks`'
 

@@ -58,12 +58,13 @@ def outside_functions(tree):
             yield from outside_functions(node)
 
 
-def needed_for(sources, others):
+def needed_for(sources, others, given=frozenset()):
     """Return those of `others`, in order, whose names `sources` use,
-    directly or not."""
+    directly or not. `given`: names that are there without them."""
     kept, before = [], None
     while len(kept) != before:
         before = len(kept)
         used = set().union(*(names_in(s)[1] for s in [*sources, *kept]))
+        used -= given
         kept = [other for other in others if names_in(other)[0] & used]
     return kept

@@ -412,8 +412,7 @@ def assert_ctrl_c_waits(step, params, devices):
 def small_source(cell):
     """Return a cell's source with fewer runs and epochs.
 
-    The cell's metadata `small` says what to replace by what, in cells whose
-    output is not compared and on which nothing compared depends.
+    The cell's metadata `small` says what to replace by what: see CONTRIBUTING.
     """
     source = cell.source
     for old, new in cell.metadata.get('small', {}).items():

@@ -988,10 +988,12 @@ def rates(after):
     return lambda step: after if step == 3 else 0.01
 
 
+FORTY = [array[:40].copy() for array in d2lmulti.read_fashion_mnist()]
+
+
 def data_with(change_X=0, change_y=0):
     """Return a small data set, with a change in its middle."""
-    X, y, X_test, y_test = (a[:40] for a in d2lmulti.read_fashion_mnist())
-    X, y = X.copy(), y.copy()
+    X, y, X_test, y_test = (array.copy() for array in FORTY)
     X[25, 0, 14, 14] += change_X
     y[25] = (y[25] + change_y) % 10
     return X, y, X_test, y_test

@@ -42,12 +42,12 @@ WRONG = [
         ('range(k)', 'range(1)', 'start the work of all 3 devices'),
         (
             'for shape in shapes]',
-            'for shape in ((shapes[0][0] // 2, 512), *shapes[1:])]',
+            'for shape in ((shapes[0][0] // 2, shapes[0][1]), *shapes[1:])]',
             'expected x, W, b',
         ),
         (  # strong scaling
             'for shape in shapes]',
-            'for shape in ((shapes[0][0] // k, 512), *shapes[1:])]',
+            'for shape in ((shapes[0][0] // k, shapes[0][1]), *shapes[1:])]',
             'expected x, W, b',
         ),
         (
