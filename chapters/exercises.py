@@ -127,12 +127,9 @@ def code_before(notebook):
         and (cell not in slow or is_quick(cell['source']))
         and not cell['source'].startswith('%%')  # writes a file
     ]
-    answers = [cell['source'] for cell in code_cells(notebook, 'solution')]
-    needed = needed_for(
-        [cell['source'] for cell in exercises],
-        others,
-        given=set().union(*(names_in(answer)[0] for answer in answers)),
-    )
+    asked = [cell['source'] for cell in exercises]
+    own = set().union(*(names_in(source)[0] for source in asked))
+    needed = needed_for(asked, others, given=own)
     kept, known = [], set(dir(builtins))
     taken = set().union(*(names_in(source)[0] for source in needed))
     for source in others:

@@ -388,8 +388,7 @@ def test_steps_equal_those_of_one_device():
     assert_steps_equal_one_device((2, 2, 2))
 
 
-# Momentum and LARS: in the tests above and below.
-@pytest.mark.parametrize('name', sorted(RULES.keys() - {'momentum', 'LARS'}))
+@pytest.mark.parametrize('name', RULES)
 def test_a_rule_does_on_a_mesh_what_it_does_in_numpy(name):
     assert_steps_equal_one_device((2, 1, 2), rule=RULES[name])
 
