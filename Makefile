@@ -43,7 +43,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	student grade figures horovod lock dist gpu-report clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-10s%s\n", $$1, $$2}' \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-11s%s\n", $$1, $$2}' \
 	    Makefile
 
 env:  ## set up .venv; PYTHON=/path/to/python3.12 chooses the interpreter
