@@ -14,6 +14,7 @@ from ..check_values import (
 )
 from ..checks import (
     check_allreduce_arrays,
+    check_num_rows,
     check_train_batch,
     dtypes_of,
     shapes_of,
@@ -129,6 +130,7 @@ def check_averaging(
         )
     for X, y in minibatches:
         check_train_batch(X, y, device_params, devices, lr)
+        check_num_rows(len(X), len(devices))  # before any replica has moved
     check_rule(update, states, device_params)
     if outer:
         check_states(outer['outer_states'], devices, 'outer_states')

@@ -32,6 +32,7 @@ from d2lmulti.communication.compression import (
 )
 from d2lmulti.devices import record_copies
 from d2lmulti.learning.large_batch import adam, decay_weights, gradient_descent
+from d2lmulti.training import max_difference
 
 DEVICES = [mx.cpu(i) for i in range(3)]
 ROOT = pathlib.Path(__file__).parents[2]
@@ -516,6 +517,19 @@ def test_only_the_inner_states_differ():
 
     assert alike(replicas) == alike(outer) == [True, True]
     assert alike(states) == [False, False]
+
+
+def test_a_round_with_too_few_examples_at_its_end_changes_nothing():
+    replicas = replicas_on(DEVICES, 'float64')
+    start = replicas_on(DEVICES, 'float64')
+    with pytest.raises(ValueError, match='2 examples'):
+        train_round(
+            [minibatch(size, 0, 'float64') for size in (8, 2)],
+            replicas,
+            DEVICES,
+            0.1,
+        )
+    assert max(map(max_difference, replicas, start)) == 0
 
 
 def test_ctrl_c_leaves_no_half_of_a_step():
