@@ -73,8 +73,8 @@ def repaired(content):
 def match(notebook, chapters):
     """Return (chapter, answers) of the chapter that a notebook answers.
 
-    Neither names nor checks count: an exercise is known by its id, its cell
-    or its function. Raises ValueError if no exercise is found.
+    Neither names nor checks count: an exercise is known by its id or its
+    function. Raises ValueError if no exercise is found.
     """
     found = {
         chapter.stem: (chapter, find_answers(notebook, chapter))

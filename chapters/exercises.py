@@ -30,7 +30,6 @@ class Exercise:
     id: str
     points: float
     function: str
-    cell_id: str
     stub: str
     check: str
     solution: str = ''
@@ -71,7 +70,6 @@ def chapter_of(path):
             id=stub.metadata.nbgrader.grade_id,
             points=check.metadata.nbgrader.points,
             function=sorted(names_in(stub.source)[0])[0],
-            cell_id=stub.id,
             stub=stub.source,
             check=check.source,
             solution=solution.source,

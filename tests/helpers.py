@@ -91,10 +91,11 @@ def minibatches(sizes):
 
 
 @functools.lru_cache(maxsize=None)
-def reference_steps(sizes, lr=0.1):
-    """Return LeNet's parameters after steps on `minibatches`, in float64."""
+def reference_steps(sizes):
+    """Return LeNet's parameters after steps on `minibatches` at the rate 0.1,
+    in float64."""
     params = as_type(d2lmulti.init_params(seed=3))
-    return descend(params, minibatches(sizes), lr)
+    return descend(params, minibatches(sizes), 0.1)
 
 
 def roundings(found, right):
