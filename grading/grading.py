@@ -82,18 +82,6 @@ class Result:
         return self.points * self.counts if self.passed else 0
 
 
-def grade_file(file, chapters, limits, secret=None, hidden=()):
-    """Return a `Result` for each exercise of the chapter in a `File`.
-
-    `limits`: (seconds, megabytes). `secret`: draws the hidden checks.
-    `hidden`: folders and files that answers may not see, beside ours.
-    """
-    file, problem, *found = read_file(file, chapters)
-    if problem:
-        return [problem]
-    return run_all(file, *found, limits, secret, hidden)
-
-
 def read_file(file, chapters):
     """Return (the `File`, a `Result` if it cannot be read, its chapter,
     answers, a note)."""
@@ -122,6 +110,8 @@ def run_all(
 ):
     """Return a `Result` for each exercise of a chapter.
 
+    `limits`: (seconds, megabytes). `secret`: draws the hidden checks.
+    `hidden`: folders and files that answers may not see, beside ours.
     `kept`: processes for `run_answers`.
     """
     try:
