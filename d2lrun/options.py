@@ -25,10 +25,12 @@ from .watch import LIMITS, Limits
 
 USAGE = """d2lrun [options] script.py ...
        d2lrun [options] -- program ...
-       d2lrun doctor [--help]"""
+       d2lrun doctor [--help]
+       d2lrun waits FOLDER"""
 DESCRIPTION = """\
 Run a script in several processes or on many hosts. What follows its name is
-for the script. `doctor` examines the installation instead.
+for the script. `doctor` examines the installation instead; `waits` says who
+slows a job down, from the records that D2LRUN_RECORDS=FOLDER has kept.
 `python -m d2lrun` is the same as `d2lrun`."""
 EXAMPLES = (
     '--workers 2 my_training.py --lr 0.1',
