@@ -250,11 +250,13 @@ def send_garbage(mark, **variables):
 
 
 def wait_until(condition, seconds=10):
-    """Wait for a condition; fail if it does not come true in time."""
+    """Return what `condition()` returns as soon as it is true; fail if it does
+    not come true in time."""
     deadline = time.monotonic() + seconds
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < deadline, f'not true in {seconds} seconds'
         time.sleep(0.05)
+    return found
 
 
 def run_as_another_user(function, *args):
