@@ -404,8 +404,8 @@ class Parent:
                 'before': before,
                 'runner': (HERE / 'runner.py').read_text(),
                 'guard': (HERE / 'flags.py').read_text(),
-                'calls': (HERE / 'calls.py').read_text(),
-                'notebook': (HERE / 'notebook.py').read_text(),
+                'calls': (ROOT / 'grading' / 'calls.py').read_text(),
+                'notebook': (ROOT / 'grading' / 'notebook.py').read_text(),
                 'isolated': can_isolate(),
                 'hidden': [
                     one if os.path.isfile(one) else f'{one}/'
