@@ -3,12 +3,12 @@
 import dataclasses
 import hashlib
 import pathlib
-import re
 from typing import Optional
 
 from chapters import ROOT, name_of
 from chapters.answers import match
 from chapters.cells import runnable
+from chapters.check import FRAMEWORKS
 
 from .sandbox import Outcome, run_answers
 from .submissions import read_notebook
@@ -128,7 +128,7 @@ def run_all(
         )
     except RuntimeError as error:  # ours, not the student's
         problem = f'our error: {error}'
-        if re.search("No module named '(torch|tensorflow)", problem):
+        if FRAMEWORKS.search(problem):
             problem = (
                 f'{chapter.stem} needs PyTorch or TensorFlow: '
                 'make grade BUILD=frameworks'
