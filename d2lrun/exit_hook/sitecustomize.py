@@ -143,7 +143,7 @@ class Exit(SystemExit):
                 del self.frame  # its stores are freed as after a return
         return code
 
-    code = property(get_code, SYSTEM_EXIT_CODE.__set__)  # type: ignore
+    code = property(get_code, SYSTEM_EXIT_CODE.__set__)
 
 
 def status_of(code: Any) -> int:
