@@ -27,7 +27,7 @@ from .trials import run_rounds
 def main():
     """Parse the command line, measure, and write the tables."""
     options = parse_options()
-    suite = SUITES[options.flag or options.suite]
+    suite = SUITES[options.suite]
     num_rounds = options.rounds or suite.num_rounds
     BUILD.mkdir(exist_ok=True)
     notes = [describe_machine()]
@@ -49,21 +49,12 @@ def parse_options():
         nargs='?',
         choices=SUITES,
         default='full',
-        help='full if not given; long is the same',
+        help='full if not given',
     )
-    flags = parser.add_mutually_exclusive_group()
-    for name in ('quick', 'cluster', 'unequal'):
-        flags.add_argument(
-            f'--{name}',
-            dest='flag',
-            action='store_const',
-            const=name,
-            help=f'the suite {name}',
-        )
     parser.add_argument(
-        '--rounds', type=int, help='5, or 3 for quick, if not given'
+        '--rounds', type=int, help='those of the suite if not given: 1 to 5'
     )
-    return parser.parse_intermixed_args()
+    return parser.parse_args()
 
 
 if __name__ == '__main__':

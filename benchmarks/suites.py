@@ -192,4 +192,3 @@ SUITES = {
         is_timed=False,
     ),
 }
-SUITES['long'] = SUITES['full']

@@ -12,8 +12,9 @@ from sphinxcontrib.bibtex.style.referencing.author_year import (
     AuthorYearReferenceStyle,
 )
 
+from book.front_page import github_links
+
 HERE = pathlib.Path(__file__).parent
-COLAB = 'binder/colab.ipynb'
 
 project = 'Training on multiple GPUs, from scratch'
 author = 'the authors of d2lmulti'
@@ -187,22 +188,19 @@ def mark_names(app, pagename, templatename, context, doctree):
 
 def github_buttons(name):
     """Return the buttons for a repository on GitHub that the theme lacks."""
-    colab = 'https://colab.research.google.com/github'
-    for text, icon, url in (
-        ('Colab', 'fas fa-infinity', f'{colab}/{name}/blob/main/{COLAB}'),
-        ('Codespaces', 'fas fa-code', f'https://codespaces.new/{name}'),
-    ):
+    icons = {'Colab': 'fas fa-infinity', 'Codespaces': 'fas fa-code'}
+    for text, url in github_links(name):
         yield {
             'type': 'link',
             'text': text,
             'tooltip': f'Open in {text}',
-            'icon': icon,
+            'icon': icons[text],
             'url': url,
         }
 
 
 def add_github_buttons(app, pagename, templatename, context, doctree):
-    """Beside Binder, offer Colab and GitHub's Codespaces (.devcontainer)."""
+    """Beside Binder, offer Colab and GitHub's Codespaces."""
     if repository.startswith('https://github.com/'):
         name = repository.removeprefix('https://github.com/')
         for group in context.get('header_buttons', []):

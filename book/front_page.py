@@ -152,12 +152,8 @@ def buttons(app):
                 '?urlpath=lab/tree/notebooks/01_devices.ipynb',
             )
         ]
-        if host == 'gh' and (ROOT / '.devcontainer').exists():
-            colab = 'https://colab.research.google.com/github'
-            links += [
-                ('Colab', f'{colab}/{name}/blob/main/binder/colab.ipynb'),
-                ('Codespaces', f'https://codespaces.new/{name}'),
-            ]
+        if host == 'gh':
+            links += github_links(name)
     if app.builder.format == 'html' and app.builder.name != 'singlehtml':
         links += [(label, name) for label, (_, name) in printed(app).items()]
     return '\n'.join(
@@ -170,6 +166,16 @@ def buttons(app):
             '</p>',
         ]
     )
+
+
+def github_links(name):
+    """Return (label, address) of what opens a repository on GitHub: Colab,
+    and Codespaces (.devcontainer)."""
+    colab = 'https://colab.research.google.com/github'
+    return [
+        ('Colab', f'{colab}/{name}/blob/main/binder/colab.ipynb'),
+        ('Codespaces', f'https://codespaces.new/{name}'),
+    ]
 
 
 def printed(app):

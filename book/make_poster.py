@@ -14,15 +14,15 @@ from .whole import whole
 PAGE = pathlib.Path(__file__).with_name('poster.html')
 
 
-def print_poster(target, page=PAGE):
-    """Write the poster to `target`; `page`: its HTML."""
+def print_poster(target):
+    """Write the poster to `target`."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=find_browser(),
             args=['--no-sandbox', '--disable-gpu'],
         )
         tab = browser.new_page(color_scheme='light')
-        tab.goto(pathlib.Path(page).resolve().as_uri())
+        tab.goto(PAGE.resolve().as_uri())
         tab.pdf(
             path=target,
             prefer_css_page_size=True,
@@ -34,4 +34,4 @@ def print_poster(target, page=PAGE):
 
 if __name__ == '__main__':
     with whole(sys.argv[1]) as pdf:
-        print_poster(pdf, *sys.argv[2:])
+        print_poster(pdf)

@@ -8,7 +8,7 @@ import re
 import nbformat
 
 from .cells import code_cells, is_python, runnable, tags, without_marks
-from .names import changed_in, names_in, needed_for
+from .names import changed_in, first_line, names_in, needed_for
 
 NO_EXERCISE = 'no exercise of the book is in it'
 
@@ -73,8 +73,8 @@ def repaired(content):
 def match(notebook, chapters):
     """Return (chapter, answers) of the chapter that a notebook answers.
 
-    Neither names nor checks count: an exercise is known by its id, its cell
-    or its function. Raises ValueError if no exercise is found.
+    Neither names nor checks count: an exercise is known by its id or its
+    function. Raises ValueError if no exercise is found.
     """
     found = {
         chapter.stem: (chapter, find_answers(notebook, chapter))
@@ -198,12 +198,6 @@ def in_check(exercise):
         return '\n'.join(kept)
 
     return find
-
-
-def first_line(node):
-    """Return the first line of a statement, with what decorates it."""
-    decorators = getattr(node, 'decorator_list', [])
-    return min(part.lineno for part in [*decorators, node])
 
 
 def is_answer(cell, exercise):

@@ -66,11 +66,9 @@ OPTIONS = re.compile(r'((?:-[oqctpnr]+\s*\d*\s+)*)(.*)')
 def inside_out(source):
     """Return a source with what its %time and %timeit run as code, not as a
     text in which nobody sees the names."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    if not is_python(source):
         return source
-    lines = source.split('\n')
+    tree, lines = ast.parse(source), source.split('\n')
     statements = {
         id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)
     }
@@ -103,17 +101,13 @@ def inside_out(source):
 
 def is_value(source):
     """Return whether a source is an expression."""
-    try:
-        ast.parse(source, mode='eval')
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+    return is_python(source, 'eval')
 
 
-def is_python(source):
+def is_python(source, mode='exec'):
     """Return whether Python can read a source."""
     try:
-        ast.parse(source)
+        ast.parse(source, mode=mode)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

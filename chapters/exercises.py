@@ -17,7 +17,7 @@ import nbformat
 
 from . import name_of
 from .cells import code_cells, is_python, plain, tags, without_marks
-from .names import names_in, needed_for
+from .names import first_line, names_in, needed_for
 
 KINDS = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 THINK = re.compile(r'^\*\*(\d+)\. To think about.*', re.MULTILINE | re.DOTALL)
@@ -30,7 +30,6 @@ class Exercise:
     id: str
     points: float
     function: str
-    cell_id: str
     stub: str
     check: str
     solution: str = ''
@@ -71,7 +70,6 @@ def chapter_of(path):
             id=stub.metadata.nbgrader.grade_id,
             points=check.metadata.nbgrader.points,
             function=sorted(names_in(stub.source)[0])[0],
-            cell_id=stub.id,
             stub=stub.source,
             check=check.source,
             solution=solution.source,
@@ -151,9 +149,7 @@ def definitions(source, known, taken):
         return ''
     lines, kept, known = plain(source).split('\n'), [], set(known)
     for node in ast.parse(plain(source)).body:
-        decorators = getattr(node, 'decorator_list', [])
-        first = min(part.lineno for part in [*decorators, node])
-        text = '\n'.join(lines[first - 1 : node.end_lineno])
+        text = '\n'.join(lines[first_line(node) - 1 : node.end_lineno])
         if (
             (isinstance(node, KINDS) or is_constant(node))
             and used_at_once(text) <= known

@@ -1,4 +1,5 @@
-"""The names that the code of a cell defines, uses and changes."""
+"""The names that the code of a cell defines, uses and changes, and the lines
+of its statements."""
 
 import ast
 import functools
@@ -68,3 +69,9 @@ def needed_for(sources, others, given=frozenset()):
         used -= given
         kept = [other for other in others if names_in(other)[0] & used]
     return kept
+
+
+def first_line(node):
+    """Return the first line of a statement, with what decorates it."""
+    decorators = getattr(node, 'decorator_list', [])
+    return min(part.lineno for part in [*decorators, node])

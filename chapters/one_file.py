@@ -109,10 +109,8 @@ def short(source):
     if text:
         first = re.match(r'.*?(?=[.;](\s|$))', text, re.DOTALL)[0]
         docstring = function.body[0]
-        lines[docstring.lineno - 1 : docstring.end_lineno] = [
-            *f'    """{first}."""'.replace('\n', '\n    ').splitlines(),
-            *[None] * (docstring.end_lineno - docstring.lineno),
-        ][: docstring.end_lineno - docstring.lineno + 1]
+        sentence = f'    """{first}."""'.replace('\n', '\n    ').splitlines()
+        lines[docstring.lineno - 1 : docstring.end_lineno] = sentence
     return '\n'.join(line for line in lines if line is not None)
 
 

@@ -100,10 +100,3 @@ def claim_folder(folder: Union[str, 'os.PathLike[str]']) -> int:
     except OSError:  # this file system has no locks
         pass
     return descriptor
-
-
-# Not pooch: its downloader waits for 1 KiB at a time, with a limit on each
-# read of the socket but none on all, so that a server that sends a byte now
-# and then holds it for as long as it likes (10 s where 1 s was allowed). A
-# total deadline would take a thread and a progress bar that ends it: more
-# code than `fetch`. And its checksum would be that of the gzipped file.

@@ -8,6 +8,8 @@ import os
 import pathlib
 from typing import List
 
+MAX_CPU_DEVICES = 64  # that work side by side: each has a workspace
+
 
 def count_workspaces(cores: int) -> int:
     """Return how many workspaces CPU devices share on so many cores.
@@ -18,7 +20,7 @@ def count_workspaces(cores: int) -> int:
     (benchmarks/results/CORES.md). More cost memory, because each grows to the
     largest that was asked of it: chapter 6 measures both.
     """
-    return min(max(64, 32 * cores), 512)
+    return min(max(MAX_CPU_DEVICES, 32 * cores), 512)
 
 
 # A variable that the user has set stays as it is.

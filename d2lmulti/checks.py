@@ -17,9 +17,11 @@ import mxnet as mx
 import numpy as onp
 from mxnet import np
 
+from d2lbase.mxnet_settings import MAX_CPU_DEVICES
 from d2lbase.values import check_integer, counted
 
 from .check_data import (
+    Device,
     classes_line,
     device_line,
     devices_line,
@@ -46,9 +48,6 @@ from .check_values import (
 )
 
 DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
-
-
-MAX_CPU_DEVICES = 64  # a workspace each, by d2lbase/mxnet_settings.py
 
 
 def dtypes_of(arrays) -> List[str]:
@@ -96,7 +95,7 @@ def check_arrays(**arrays):
 
 def check_init_params(seed, scale):
     """Raise TypeError or ValueError unless parameters can be drawn."""
-    if isinstance(seed, type(mx.cpu())):
+    if isinstance(seed, Device):
         raise TypeError(
             f'seed is {kind_of(seed)}, but init_params takes an integer; the '
             f'device comes after it: get_params(init_params(), mx.{seed})'
@@ -203,7 +202,7 @@ def check_devices(devices, least=1):
     if (
         isinstance(devices, (str, mx.nd.NDArray))
         or not hasattr(devices, '__len__')
-        or not all(isinstance(device, type(mx.cpu())) for device in devices)
+        or not all(isinstance(device, Device) for device in devices)
     ):
         raise TypeError(
             f'devices is {devices!r:.60}, but a list of devices is needed: '
@@ -260,17 +259,17 @@ def param_line(param) -> str:
 
 def check_get_params(params, device):
     """Raise TypeError unless `params` can have a replica on `device`."""
-    if isinstance(params, type(mx.cpu())):
+    if isinstance(params, Device):
         raise TypeError(
             f'params is {kind_of(params)}, but get_params takes the '
             f'parameters first: get_params(params, mx.{params})'
         )
-    if is_list_of(type(mx.cpu()), device):
+    if is_list_of(Device, device):
         raise TypeError(
             f'device is the list {device!r:.60}, but a single device is '
             'needed: [get_params(params, device) for device in devices]'
         )
-    if not isinstance(device, type(mx.cpu())):
+    if not isinstance(device, Device):
         raise TypeError(
             f'device is {kind_of(device)}, but a device is needed: '
             f'{device_line(device)}'
@@ -596,7 +595,7 @@ def check_installed(module):
         )
 
 
-# Chapter 11: update rules
+# Of several chapters
 
 
 def shapes_of(arrays) -> List[tuple]:

@@ -5,12 +5,13 @@ matplotlib is imported only when something is drawn.
 """
 
 import statistics
-import sys
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from tqdm import tqdm
 
 from d2lbase.values import counted
+
+from .prepare.jupyter import jupyter_shell
 
 __all__ = ['plot_results']
 
@@ -96,8 +97,7 @@ def show_progress(result: Any, num_epochs: int) -> Iterator[int]:
 
     As a curve in Jupyter, else as a progress bar.
     """
-    shell = 'IPython' in sys.modules and sys.modules['IPython'].get_ipython()
-    if shell and hasattr(shell, 'kernel'):
+    if jupyter_shell() is not None:
         yield from draw_live(result, num_epochs)
         return
     text = str(result.devices)

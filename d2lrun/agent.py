@@ -1,11 +1,11 @@
 """Run one role of a job on this host, and end when the launcher does.
 
 The launcher starts this file as a script, here or over ssh, so it imports
-nothing else of ours. JSON lines arrive on standard
-input: first the role, then a ping each second, and maybe 'stacks' or 'stop'.
-What the role does leaves on standard output, as JSON lines too. When the
-launcher says 'stop', is gone, or is silent for `LAUNCHER_TIMEOUT` seconds
-without being stopped itself, no process of the role remains.
+nothing else of ours. JSON lines arrive on standard input: first the role, then
+a ping each second, and maybe 'stacks' or 'stop'. What the role does leaves on
+standard output, as JSON lines too. When the launcher says 'stop', is gone, or
+is silent for `LAUNCHER_TIMEOUT` seconds without being stopped itself, no
+process of the role remains.
 
 `commands` starts it with arguments, PARENT COMMAND ..., and then it runs that
 command alone: nothing that the command started outlives it, or the parent.

@@ -216,6 +216,7 @@ print('found:', json.dumps({
     'in_parallel': in_parallel,
     'said': [str(getattr(line, 'message', line)) for line in said]}))
 """
+ASK_TIMEOUT = 300  # seconds
 IMPORT_FAULTS = {  # what the error says, and what fixes it
     'libgomp': 'sudo apt install libgomp1   # Fedora: sudo dnf install '
     'libgomp',
@@ -224,17 +225,17 @@ IMPORT_FAULTS = {  # what the error says, and what fixes it
 }
 
 
-def ask_mxnet(seconds: float = 300) -> Dict[str, Any]:
+def ask_mxnet() -> Dict[str, Any]:
     """Return what a process that imports MXNet finds, or {'error': line}."""
     try:
         result = subprocess.run(
             [PYTHON, '-c', ASK],
             capture_output=True,
             text=True,
-            timeout=seconds,
+            timeout=ASK_TIMEOUT,
         )
     except subprocess.TimeoutExpired:
-        return {'error': f'no response within {seconds} seconds'}
+        return {'error': f'no response within {ASK_TIMEOUT} seconds'}
     found = re.search(r'^found: (.*)', result.stdout, flags=re.MULTILINE)
     if found:
         return json.loads(found[1])

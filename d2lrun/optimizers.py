@@ -48,12 +48,12 @@ class Unpickler(pickle.Unpickler):
             found = getattr(sys.modules.get(module), name, None)
             if found is None and self.load_mxnet():
                 found = getattr(sys.modules.get(module), name, None)
-            if is_allowed(found, module):
+            if is_allowed(found):
                 return found
         raise Refused(f'it names {module}.{name}')
 
 
-def is_allowed(found: Any, module: str) -> bool:
+def is_allowed(found: Any) -> bool:
     """Return whether this is an optimizer or a schedule of MXNet's."""
     mxnet = sys.modules['mxnet']
     bases = mxnet.optimizer.Optimizer, mxnet.lr_scheduler.LRScheduler

@@ -25,10 +25,12 @@ from .watch import LIMITS, Limits
 
 USAGE = """d2lrun [options] script.py ...
        d2lrun [options] -- program ...
-       d2lrun doctor [--help]"""
+       d2lrun doctor [--help]
+       d2lrun waits FOLDER"""
 DESCRIPTION = """\
 Run a script in several processes or on many hosts. What follows its name is
-for the script. `doctor` examines the installation instead.
+for the script. `doctor` examines the installation instead; `waits` says who
+slows a job down, from the records that D2LRUN_RECORDS=FOLDER has kept.
 `python -m d2lrun` is the same as `d2lrun`."""
 EXAMPLES = (
     '--workers 2 my_training.py --lr 0.1',
@@ -183,18 +185,18 @@ def run_launch(options: argparse.Namespace) -> None:
         command_of(options.program),
         options.workers,
         options.servers,
-        None if options.hosts is None else parse_hosts(options.hosts),
-        make_limits(options),
-        options.log_dir,
-        options.restarts,
-        options.port,
-        options.ssh,
-        functools.partial(print, flush=True),
-        options.devices,
-        make_node(options),
-        options.env,
-        print_error,
-        options.rejoins,
+        hosts=None if options.hosts is None else parse_hosts(options.hosts),
+        limits=make_limits(options),
+        log_dir=options.log_dir,
+        restarts=options.restarts,
+        port=options.port,
+        ssh=options.ssh,
+        on_line=functools.partial(print, flush=True),
+        devices=options.devices,
+        node=make_node(options),
+        env=options.env,
+        on_error=print_error,
+        rejoins=options.rejoins,
     )
 
 

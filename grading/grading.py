@@ -3,12 +3,12 @@
 import dataclasses
 import hashlib
 import pathlib
-import re
 from typing import Optional
 
 from chapters import ROOT, name_of
 from chapters.answers import match
 from chapters.cells import runnable
+from chapters.check import FRAMEWORKS
 
 from .sandbox import Outcome, run_answers
 from .submissions import read_notebook
@@ -82,18 +82,6 @@ class Result:
         return self.points * self.counts if self.passed else 0
 
 
-def grade_file(file, chapters, limits, secret=None, hidden=()):
-    """Return a `Result` for each exercise of the chapter in a `File`.
-
-    `limits`: (seconds, megabytes). `secret`: draws the hidden checks.
-    `hidden`: folders and files that answers may not see, beside ours.
-    """
-    file, problem, *found = read_file(file, chapters)
-    if problem:
-        return [problem]
-    return run_all(file, *found, limits, secret, hidden)
-
-
 def read_file(file, chapters):
     """Return (the `File`, a `Result` if it cannot be read, its chapter,
     answers, a note)."""
@@ -122,6 +110,8 @@ def run_all(
 ):
     """Return a `Result` for each exercise of a chapter.
 
+    `limits`: (seconds, megabytes). `secret`: draws the hidden checks.
+    `hidden`: folders and files that answers may not see, beside ours.
     `kept`: processes for `run_answers`.
     """
     try:
@@ -138,7 +128,7 @@ def run_all(
         )
     except RuntimeError as error:  # ours, not the student's
         problem = f'our error: {error}'
-        if re.search("No module named '(torch|tensorflow)", problem):
+        if FRAMEWORKS.search(problem):
             problem = (
                 f'{chapter.stem} needs PyTorch or TensorFlow: '
                 'make grade BUILD=frameworks'

@@ -171,7 +171,8 @@ def write_report(
         old.unlink()
     write_csv(results, folder / 'grades.csv')
     roster = roster or {}
-    of_students = {**dict.fromkeys(roster, ()), **group(results, student_of)}
+    handed_in = group(results, lambda r: r.student)
+    of_students = {**dict.fromkeys(roster, ()), **handed_in}
     rows, names = [], {}
     for student, own in of_students.items():
         name = names[student] = (
@@ -230,11 +231,6 @@ def write_report(
         pages=pages,
         changes=changes,
     )
-
-
-def student_of(result):
-    """Return whose a result is."""
-    return result.student
 
 
 def write_csv(results, path):

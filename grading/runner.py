@@ -401,14 +401,13 @@ def set_limits(job):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if not job['isolated']:
         return
-    call = LIBC
-    call.unshare(CLONE_NEWIPC)
+    LIBC.unshare(CLONE_NEWIPC)
     for capability in range(64):
-        call.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
-    call.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    call.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+        LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    call.capset(header, (ctypes.c_uint32 * 6)())
+    LIBC.capset(header, (ctypes.c_uint32 * 6)())
 
 
 def grade(job, theirs, ours, guard, flag):

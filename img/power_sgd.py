@@ -19,7 +19,7 @@ from .style import (
 
 HEIGHT = 196
 ROWS = (138, 44)  # the middle of each device's row
-ROW_HEIGHT, TALL, LONG, THIN = 72, 40, 56, 12
+TALL, LONG, THIN = 40, 56, 12
 MATRIX_X, P_X, Q_X, RESULT_X = 116, 226, 346, 466
 SUM_Y = sum(ROWS) / 2
 

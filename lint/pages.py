@@ -10,8 +10,7 @@ from lint.files import ROOT, at, file_names, notebook_at, pages, text_of
 LINK = r'\]\((?!\w+:|#)([^)#\s]+)'
 FOLDERS = {path.name for path in ROOT.iterdir() if path.is_dir()}
 PATH = r'`(\w[\w.-]*/[\w./-]*)`'
-# Of another place: the student edition, where a row is one of README's, and
-# what a page says of files that a person makes.
+# Its links and commands are those of the student edition.
 ELSEWHERE = ('book/student/README.md',)
 TERM = re.compile(
     r'^\| \*\*(?P<term>.+?)\*\* \| (?P<meaning>.+?) '

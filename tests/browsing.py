@@ -1,10 +1,11 @@
 """What the tests of the site, the PDF and the slides share."""
 
+import functools
 import pathlib
 import subprocess
 import sys
-import time
 
+import helpers
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
@@ -37,13 +38,8 @@ def each(names, at_once):
     )
 
 
-def wait_until(condition, seconds=60):
-    """Return what `condition()` returns, as soon as it is true."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, 'waited in vain'
-        time.sleep(0.2)
-    return found
+# A browser may take long on a busy machine.
+wait_until = functools.partial(helpers.wait_until, seconds=60)
 
 
 # Playwright's 'networkidle' is not waited for: now and then it never comes.

@@ -91,10 +91,11 @@ def minibatches(sizes):
 
 
 @functools.lru_cache(maxsize=None)
-def reference_steps(sizes, lr=0.1):
-    """Return LeNet's parameters after steps on `minibatches`, in float64."""
+def reference_steps(sizes):
+    """Return LeNet's parameters after steps on `minibatches` at the rate 0.1,
+    in float64."""
     params = as_type(d2lmulti.init_params(seed=3))
-    return descend(params, minibatches(sizes), lr)
+    return descend(params, minibatches(sizes), 0.1)
 
 
 def roundings(found, right):
@@ -249,11 +250,13 @@ def send_garbage(mark, **variables):
 
 
 def wait_until(condition, seconds=10):
-    """Wait for a condition; fail if it does not come true in time."""
+    """Return what `condition()` returns as soon as it is true; fail if it does
+    not come true in time."""
     deadline = time.monotonic() + seconds
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < deadline, f'not true in {seconds} seconds'
         time.sleep(0.05)
+    return found
 
 
 def run_as_another_user(function, *args):

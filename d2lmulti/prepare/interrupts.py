@@ -2,10 +2,11 @@
 
 import contextlib
 import signal
-import sys
 import threading
 import types
 from typing import Iterator, List, Optional
+
+from .jupyter import jupyter_shell
 
 
 @contextlib.contextmanager
@@ -45,7 +46,6 @@ def stoppable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        ipython = sys.modules.get('IPython')
-        if ipython is None or not hasattr(ipython.get_ipython(), 'kernel'):
+        if jupyter_shell() is None:
             raise
         print('stopped: here is the result so far')

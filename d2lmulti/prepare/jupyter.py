@@ -1,4 +1,5 @@
-"""What a reader in Jupyter is told when a cell above has not run."""
+"""Whether this is Jupyter, and what a reader there is told when a cell above
+has not run."""
 
 import sys
 from typing import Any
@@ -9,12 +10,18 @@ ADVICE = (
 )
 
 
+def jupyter_shell() -> Any:
+    """Return Jupyter's shell in this process, None elsewhere."""
+    ipython = sys.modules.get('IPython')
+    shell = ipython.get_ipython() if ipython else None
+    return shell if hasattr(shell, 'kernel') else None
+
+
 def explain_missing_names() -> None:
     """In Jupyter, say below each NameError how to get the name; elsewhere,
     do nothing."""
-    ipython = sys.modules.get('IPython')
-    shell: Any = ipython.get_ipython() if ipython else None
-    if not hasattr(shell, 'kernel'):
+    shell = jupyter_shell()
+    if shell is None:
         return
 
     def explain(

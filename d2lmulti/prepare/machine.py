@@ -8,7 +8,7 @@ import threading
 import warnings
 from typing import Any, Callable, Dict, Optional
 
-from d2lbase.mxnet_settings import SETTINGS
+from d2lbase.mxnet_settings import MAX_CPU_DEVICES, SETTINGS
 
 # glibc's malloc: (number of the option, value, environment variable).
 # Otherwise every activation goes back to the system when it is freed, and
@@ -82,9 +82,7 @@ def unprepared_env() -> Dict[str, str]:
     }
 
 
-def limit_threads(
-    library: Any, check_call: Callable, num_devices: int = 64
-) -> None:
+def limit_threads(library: Any, check_call: Callable) -> None:
     """Let each CPU device's workers use one OpenMP thread from now on.
 
     `library`, `check_call`: MXNet's, of `mxnet.base`. Its OpenBLAS takes the
@@ -98,14 +96,14 @@ def limit_threads(
     if not openmp:
         return warnings.warn(NOT_LIMITED, stacklevel=5)
     workers = int(os.environ.get('MXNET_CPU_WORKER_NTHREADS', 1))
-    barriers = [threading.Barrier(workers) for _ in range(num_devices)]
+    barriers = [threading.Barrier(workers) for _ in range(MAX_CPU_DEVICES)]
 
     def limit(run_context: Any, device: Optional[int]) -> None:
         openmp.omp_set_num_threads(1)
         barriers[device or 0].wait(10)  # ctypes passes 0 as None
 
     task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(limit)
-    for device in range(num_devices):
+    for device in range(MAX_CPU_DEVICES):
         for _ in range(workers):
             check_call(push_task(library, task, device))
     check_call(library.MXNDArrayWaitAll())  # `task` must live so long

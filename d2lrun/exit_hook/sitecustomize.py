@@ -143,7 +143,7 @@ class Exit(SystemExit):
                 del self.frame  # its stores are freed as after a return
         return code
 
-    code = property(get_code, SYSTEM_EXIT_CODE.__set__)  # type: ignore
+    code = property(get_code, SYSTEM_EXIT_CODE.__set__)
 
 
 def status_of(code: Any) -> int:
@@ -501,9 +501,8 @@ def note_folders(notes: NoteWriter) -> None:
 
 
 load_hidden()
-load_own(
-    'd2lbase', 'newer_python'
-).install()  # a script may import MXNet first
+# A script may import MXNet first.
+load_own('d2lbase', 'newer_python').install()
 if os.environ.get('DMLC_ROLE') == 'server':
     load_own('d2lrun', 'optimizers').guard_pickle()
 if os.environ.get('DMLC_ROLE') == 'worker':

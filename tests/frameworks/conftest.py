@@ -27,13 +27,6 @@ def run_cells(stem, *ids):
     return module
 
 
-def cell_of(stem, name):
-    """Return the source of a cell, without the line that writes it."""
-    cells = nbformat.read(NOTEBOOKS / f'{stem}.ipynb', 4).cells
-    (source,) = (cell.source for cell in cells if cell.id == name)
-    return re.sub('^%%writefile .*\n', '', source)
-
-
 @pytest.fixture(scope='session')
 def in_torch():
     """Return chapter 21's functions."""

@@ -115,6 +115,14 @@ def in_check():
     return notebook
 
 
+def grade_file(file, chapters, limits, secret=None):
+    """Return a `Result` for each exercise of the chapter in a `File`."""
+    file, problem, *found = grading.read_file(file, chapters)
+    if problem:
+        return [problem]
+    return grading.run_all(file, *found, limits, secret)
+
+
 HANG = 'def double(n):\n    while True:\n        pass'
 FAKE = """def double(n):
     return 0
@@ -649,7 +657,7 @@ def test_a_chapter_that_needs_a_framework_says_the_command():
     chapter = small_chapter()
     chapter.before = ['raise ImportError("No module named \'torch\'")']
     file = submissions.File('ann', 'x', nbformat.writes(handed_in()).encode())
-    (result,) = grading.grade_file(file, [chapter], (5, 900))
+    (result,) = grade_file(file, [chapter], (5, 900))
     assert 'make grade BUILD=frameworks' in result.message
 
 
@@ -727,7 +735,7 @@ def test_no_file_stops_the_grader(tmp_path):
     results = [
         result
         for file in submissions.find_files(tmp_path)
-        for result in grading.grade_file(file, [small_chapter()], (5, 900))
+        for result in grade_file(file, [small_chapter()], (5, 900))
     ]
     said = {result.file: result.message for result in results}
     assert said.pop('link.ipynb') == 'a link, not a file'
@@ -773,9 +781,7 @@ def test_who_sends_something_else_has_a_row_that_says_so(name, tmp_path):
             file.writestr('__MACOSX/a/answers.py', 'x = 1')
     files = submissions.without_extras(submissions.find_files(tmp_path))
     (found,) = [
-        result
-        for file in files
-        for result in grading.grade_file(file, [], (5, 900))
+        result for file in files for result in grade_file(file, [], (5, 900))
     ]
     assert (found.student, found.verdict) == ('ann', 'damaged')
     assert INSTEAD[name] in found.message
@@ -899,7 +905,7 @@ def test_no_part_of_an_answer_is_lost(name):
     half.metadata = notebook.cells[index].metadata
     notebook.cells.insert(index + 1, half)
     file = submissions.File('ann', 'x', nbformat.writes(notebook).encode())
-    results = grading.grade_file(file, [small_chapter()], (9, 1500))
+    results = grade_file(file, [small_chapter()], (9, 1500))
     assert [r.verdict for r in results] == ['passed'] * 2, results
 
 
@@ -916,7 +922,7 @@ def test_our_own_error_is_said_and_stops_nothing(monkeypatch):
     broken = small_chapter()
     broken.before = ['import a_package_that_is_not_there']
     file = submissions.File('ann', 'x', nbformat.writes(handed_in()).encode())
-    (result,) = grading.grade_file(file, [broken], (5, 900))
+    (result,) = grade_file(file, [broken], (5, 900))
     assert 'our error' in result.message and not result.exercise
 
 
@@ -1065,7 +1071,7 @@ def test_a_chapter_of_the_book_is_graded(chapters):
         if 'exercise' in cell.metadata.get('tags', []):
             cell.source = solutions.pop(0)
     file = submissions.File('ann', 'x', nbformat.writes(notebook).encode())
-    results = grading.grade_file(file, chapters, (60, 6000), 'a secret')
+    results = grade_file(file, chapters, (60, 6000), 'a secret')
     assert [result.passed for result in results] == [True, True, False]
     assert all(result.chapter == '02_network' for result in results)
 

@@ -35,7 +35,7 @@ check_1()'''
 CHAPTER = Chapter(
     '02_network',
     [],
-    [Exercise('network-exercise-1', 2, 'f', 'a', '', '', SOLUTION)],
+    [Exercise('network-exercise-1', 2, 'f', '', '', SOLUTION)],
     ['x = 1'],
     ['# A chapter', QUESTION, 'Below it.'],
     QUESTION,

@@ -19,7 +19,6 @@ from small_class import CHECK, SOLUTION, STUB, notebook
 
 from grading import __main__ as command
 
-MISSING = 'not answered', 'the answer is missing'
 PASSED = 'passed', ''
 NOT_ONE = 'damaged', 'not a notebook'
 SENT = 'damaged', 'the file that ends in .ipynb'

@@ -16,9 +16,14 @@ SHOW = 'import os, sys; print(sys.argv[1:], os.environ["DMLC_ROLE"])'
 
 @pytest.fixture
 def launched(monkeypatch):
-    """What would have been started: (command, number of workers, ...)."""
+    """What would have been started: (command, number of workers, ...,
+    {argument: value})."""
     jobs = []
-    monkeypatch.setattr(options, 'launch', lambda *job: jobs.append(job))
+
+    def note(*job, **more):
+        jobs.append((*job, more))
+
+    monkeypatch.setattr(options, 'launch', note)
     return jobs
 
 
@@ -100,7 +105,7 @@ def test_hosts_are_named_in_the_option_or_in_a_file(
     for name in ('hosts', 'hosts:1'):
         (tmp_path / name).write_text('far 5')
     assert main(['--hosts', text, 'train.py']) == 0
-    assert launched[0][3] == hosts
+    assert launched[0][-1]['hosts'] == hosts
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ PROJECT = tomllib.loads((ROOT / 'pyproject.toml').read_text())['project']
 EXTRAS = PROJECT['optional-dependencies']
 OLDEST, NEWEST = 8, 14  # Python 3.8 to 3.14
 EVERY_PYTHON = [f'3.{minor}' for minor in range(OLDEST, NEWEST + 1)]
-BUILDS = ('cpu', 'gpu', 'mxnet2', 'frameworks')
 
 
 def pins(lines, python):

@@ -469,13 +469,6 @@ def test_a_hierarchical_allreduce_sums(num_nodes, node_size, size):
     assert between == 2 * (num_nodes - 1) * size * 4
 
 
-# Invalid arguments
-
-
-def devices_of(n):
-    return [mx.cpu(i) for i in range(n)]
-
-
 # Bugs that must be noticed
 
 

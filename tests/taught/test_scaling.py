@@ -3,7 +3,6 @@
 import heapq
 import itertools
 import math
-import pathlib
 
 import mxnet as mx
 import numpy as onp
@@ -34,7 +33,6 @@ from d2lmulti.judgment.scaling import (
     simulate_failures,
 )
 
-NOTEBOOK = pathlib.Path(__file__).parents[2] / 'notebooks/23_scaling.ipynb'
 LINK = {'num_bytes': 1e8, 'alpha': 5e-5, 'beta': 1.6e-10}
 positive = st.floats(1e-3, 1e3)
 quick = settings(max_examples=60, derandomize=True)
