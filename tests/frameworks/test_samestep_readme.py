@@ -15,7 +15,7 @@ BUGS = {
     'a micro-batch that counts more': (
         'model(part), labels) / len(X)',
         'model(part), labels) * part.mean().exp() / len(X)',
-        'Of the 4 examples',
+        'Of the 4 rows',
     ),
     'another rate in bfloat16': (
         'update(model)\n\ndef on_one',
