@@ -203,6 +203,66 @@ def test_parameters_that_an_optimizer_does_not_get_are_named():
     assert {d.cause for d in failures} == {'It has not moved.'}
 
 
+def language_model(tied):
+    torch.manual_seed(7150)
+    model = torch.nn.Sequential(
+        torch.nn.Embedding(50, 16),
+        torch.nn.Tanh(),
+        torch.nn.Linear(16, 50, bias=False),
+    )
+    if tied:
+        model[2].weight = model[0].weight
+    return model, [(torch.randint(50, (61,)), torch.randint(50, (61,)))]
+
+
+@pytest.mark.parametrize('optimizer', OPTIMIZERS)
+def test_a_head_that_is_tied_or_untied_is_told(optimizer):
+    def unties(model, X, y):
+        model[2].weight = torch.nn.Parameter(model[2].weight.detach().clone())
+        step(optimizer)(model, X, y)
+
+    def ties(model, X, y):
+        model[2].weight = model[0].weight
+        step(optimizer)(model, X, y)
+
+    said = 'unties changes the .*: 2.weight is no longer tied to 0.weight'
+    for both in (unties, step(optimizer)), (step(optimizer), unties):
+        with pytest.raises(ValueError, match=said):
+            same_step(*both, *language_model(True))
+    with pytest.raises(ValueError, match='2.weight is tied to 0.weight'):
+        same_step(ties, step(optimizer), *language_model(False))
+    assert same_step(ties, ties, *language_model(True))
+
+
+STARTS = {
+    'a rate': functools.partial(torch.optim.ASGD, lr=0.1),
+    'sizes of steps': functools.partial(torch.optim.Rprop, lr=0.1),
+    'a product': functools.partial(torch.optim.NAdam, lr=0.01),
+    'a sum': functools.partial(
+        torch.optim.Adagrad, lr=0.1, initial_accumulator_value=0.5
+    ),
+    'rows and columns': functools.partial(torch.optim.Adafactor, lr=0.01),
+}
+
+
+@pytest.mark.parametrize('start', STARTS)
+@pytest.mark.parametrize('num_steps', [1, 3])
+def test_an_optimizer_begins_by_itself(start, num_steps):
+    """Some do not begin with zeros; some keep arrays of other shapes."""
+    build = STARTS[start]
+    right = with_optimizer(build, 3)
+    for seed in range(7160, 7163):
+        model, batches = case(seed, (61, 64, 7)[:num_steps])
+        model[0] = torch.nn.Sequential(  # of one row, and of one column
+            torch.nn.Linear(20, 1), torch.nn.Linear(1, 32)
+        )
+        found = same_step(right, with_optimizer(build), model, batches)
+        assert found, found
+        faster = with_optimizer(functools.partial(build, lr=0.2))
+        found = same_step(faster, right, model, batches)
+        assert {d.of for d in found.failures()} == {'update'}
+
+
 def test_another_optimizer_is_refused():
     with pytest.raises(ValueError, match='optimizer of train keeps 0.weight'):
         same_step(step('adamw'), step('sgd'), *case(7101))

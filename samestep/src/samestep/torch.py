@@ -185,6 +185,36 @@ class Adapter:
             n: to_numpy(t, copy=False) for n, t in tensors_of(model).items()
         }
 
+    def check_parameters(self, function, model):
+        """Raise ValueError if the function has given its module parameters of
+        other names, as where it unties a head from an embedding."""
+        old, new = (dict(m.named_parameters()) for m in (self.model, model))
+        if {*old} == {*new}:
+            return
+        tied = dict(self.model.named_parameters(remove_duplicate=False))
+        owners = {id(param): name for name, param in old.items()}
+        said = [
+            f'{name} is no longer tied to {owners[id(tied[name])]}'
+            if name in tied
+            else f'{name} is new'
+            for name in new
+            if name not in old
+        ]
+        aliases = dict(model.named_parameters(remove_duplicate=False))
+        own = {id(param): name for name, param in new.items()}
+        said += [
+            f'{name} is tied to {own[id(aliases[name])]}'
+            if name in aliases
+            else f'{name} is gone'
+            for name in old
+            if name not in new
+        ]
+        raise ValueError(
+            f'{called(function)} changes the parameters of its module, so '
+            f'they cannot be compared: {in_few(said)}. If that is right, do '
+            'it in the module that same_step gets'
+        )
+
     def state_of(self, reference, batch):
         """Return what an optimizer keeps, before it has taken a step."""
         arrays, before = self.arrays_of(self.model), random_state()
@@ -380,6 +410,7 @@ class Adapter:
                     raise
                 words = CAST.format(called(function), error)
                 raise TypeError(words) from error
+        self.check_parameters(function, model)
         steps = max(run.steps.values(), default=0)
         if steps != 1:
             raise ValueError(
@@ -468,12 +499,18 @@ class Run:
                 if param.grad is not None and name not in self.gradients
             )
         for param in params:
-            own = type(optimizer), names.get(id(param))
-            for key, kind in self.kinds.get(own, {}).items():
-                array = self.arrays.get(f'{names[id(param)]}.{key}')
-                if array is not None:
-                    new = from_array(array, kind, param)
-                    optimizer.state[param][key] = new
+            name = names.get(id(param))
+            kinds = self.kinds.get((type(optimizer), name), {})
+            kept = {
+                key: self.arrays[f'{name}.{key}']
+                for key in kinds
+                if f'{name}.{key}' in self.arrays
+            }
+            # Zeros stand for no state yet: some begin with other numbers, as
+            # ASGD does with a rate.
+            for key in kept if any(a.any() for a in kept.values()) else ():
+                new = from_array(kept[key], kinds[key], param)
+                optimizer.state[param][key] = new
         return closure and ((optimizer, watched), {})
 
     def after_step(self, optimizer, *_):
@@ -778,10 +815,11 @@ def from_array(array, kind, param):
     if not torch.is_tensor(kind):
         return type(kind)(array)
     new = torch.as_tensor(np.array(array))
-    if kind.shape != param.shape:  # a count of steps, which stays as it is
+    alike = kind.shape == param.shape
+    if not alike and not kind.ndim:  # a count of steps, which stays as it is
         return new.to(kind.dtype).to(kind.device)
     new = new.to(param.dtype)
-    if hasattr(param, 'full_tensor'):
+    if alike and hasattr(param, 'full_tensor'):
         from torch.distributed.tensor import distribute_tensor
 
         return distribute_tensor(new, param.device_mesh, param.placements)
