@@ -712,7 +712,7 @@ def test_a_gradient_that_is_0_has_no_multiples(size):
             num_devices=k,
         )
         assert {d.name: d.cause for d in found.failures()} == {
-            'b': 'The right one is 0 but for rounding.'
+            'b': 'The right one is 0 up to rounding.'
         }
 
 

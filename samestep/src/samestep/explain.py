@@ -21,7 +21,7 @@ from .examples import MOST_EXAMPLES, example_counts
 from .joint import numbers_cause, starts_cause
 from .progress import shown
 
-ZERO = 'The right one is 0 but for rounding.'
+ZERO = 'The right one is 0 up to rounding.'
 
 
 def explain(
