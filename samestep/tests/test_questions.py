@@ -419,7 +419,7 @@ def test_a_decay_that_is_left_out_is_one_of_the_update():
 
 @pytest.mark.parametrize('lost', ['first', 'second'])
 def test_a_lost_state_is_not_called_a_decay_alone(lost):
-    """A moment that begins anew is off by a part of what was there, too."""
+    """A moment that starts over is off by a part of what was there, too."""
 
     def step(params, X, y):
         grads = on_devices(2)(params, X, y)

@@ -11,7 +11,7 @@ MOST_NUMBERS = 2**13  # of an array, in which causes are looked for
 SOME = re.compile(r'Wrong are \d+ of \d+ numbers, the first at \(.*?\)\.')
 FEW = 'Wrong are only some of its numbers.'
 BITS = re.compile(r'The move is right to \d+ bits, .*: precision\?$')
-OR_KEPT = ', or what an optimizer keeps,'  # a momentum that begins anew
+OR_KEPT = ', or what an optimizer keeps,'  # such as a momentum that is lost
 ENOUGH = 16  # numbers of an array that show precision
 
 

@@ -585,9 +585,8 @@ class Run:
 
         def watching(function, grads_in, what):
             def watch(*given, **others):
-                for key in 'parameters', 'tensors':
-                    given = *([others.pop(key)] if key in others else []), *given
-                tensors, *more = given
+                named = {'parameters', 'tensors'} & {*others}
+                tensors, *more = [*map(others.pop, named), *given]
                 tensors = [tensors] if torch.is_tensor(tensors) else [*tensors]
                 self.before(grads_in(tensors))
                 if not what:
