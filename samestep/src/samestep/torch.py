@@ -315,7 +315,7 @@ class Adapter:
             )
             new = self.arrays_of(run.model)
             new.update((n, gradients[n]) for n in buffers_of(run.model))
-            return {**new, **run.state}
+            return {**arrays, **new, **run.state}
 
         return update
 
