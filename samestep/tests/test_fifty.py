@@ -94,7 +94,7 @@ bug('bytetriper/RAE#67', 'shard 3 alone')(of_parts([3], 61))
 bug('InfiniTensor/InfiniTrain#183', 'without shard 0')(of_parts([1, 2, 3], 61))
 
 
-@bug('NVIDIA-NeMo/Automodel#2257', 'without the last example')
+@bug('NVIDIA-NeMo/Automodel#2257', 'without the last row')
 def a_short_micro_batch_is_dropped(params, X, y):
     grads = mean_gradients(params, X[:60], y[:60])
     return Taken(grads, sgd(params, grads))

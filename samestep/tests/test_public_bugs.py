@@ -50,7 +50,7 @@ for where, factor, parts, *said in (
     ('deepspeedai/DeepSpeed#5259', 4, ('last',), 'all 2 last.*', 'times the'),
     ('NVIDIA/Megatron-LM#906', 4, (), 'all 6 arrays', 'times the 4 devices'),
     ('jax-ml/jax#3970', 4, (), 'all 6 arrays', 'times the 4 devices'),
-    ('pytorch/torchtitan#2972', 61, (), 'times the 61 examples'),
+    ('pytorch/torchtitan#2972', 61, (), 'times the 61 rows'),
     ('deepspeedai/DeepSpeed#7839', 2.0**-16, (), 'to the power of -16'),
     ('karpathy/nanoGPT#168', 4, (), 'all 6 arrays', 'times the 4 devices'),
     ('verl-project/verl-SpeCo#29', 1 / 4, (), 'divided by the 4 devices'),

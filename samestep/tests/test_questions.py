@@ -417,6 +417,48 @@ def test_a_decay_that_is_left_out_is_one_of_the_update():
     assert 'update of all 6 net.*' in found and 'a decay, left out' in found
 
 
+@pytest.mark.parametrize('lost', ['first', 'second'])
+def test_a_lost_state_is_not_called_a_decay_alone(lost):
+    """A moment that starts over is off by a part of what was there, too."""
+
+    def step(params, X, y):
+        grads = on_devices(2)(params, X, y)
+        blank = each(np.zeros_like, params[lost])
+        return Taken(grads, adamw({**params, lost: blank}, grads))
+
+    found = look(step, 'adamw', steps=2)
+    causes = {d.cause for d in found.failures() if d.name.startswith(lost)}
+    part = {'first': 0.9, 'second': 0.999}[lost]
+    assert causes == {
+        f'The move is the right one and -{part} times what was there: a '
+        'decay, or what an optimizer keeps, left out or counted again?'
+    }
+
+
+def test_a_lost_momentum_is_not_called_a_decay_of_what_began_at_0():
+    """Then parameters are a multiple of their momentum."""
+
+    def gradient(params, X, y):
+        return {'w': X.T @ (X @ params['w'] - y) / X.dtype.type(len(X))}
+
+    def update(params, grads, kept=0.9):
+        own = grads['w'] + grads['w'].dtype.type(kept) * params['momentum.w']
+        rate = own.dtype.type(0.1)
+        return {'w': params['w'] - rate * own, 'momentum.w': own}
+
+    def step(params, X, y):
+        grads = gradient(params, X, y)
+        return Taken(grads, update(params, grads, 0))
+
+    rng = np.random.RandomState(5460)
+    params = {'w': np.zeros(20), 'momentum.w': np.zeros(20)}
+    batches = [(rng.normal(size=(61, 20)), rng.normal(size=61))] * 2
+    found = same_step(step, gradient, params, batches, update=update)
+    assert {d.name for d in found.failures()} == {*params}
+    for d in found.failures():
+        assert 'a decay, or what an optimizer keeps,' in d.cause, d.cause
+
+
 def flat_ones(function, *trees):
     """Apply it to the arrays with one axis; others stay as they are."""
     return each(lambda a, *b: function(a, *b) if a.ndim < 2 else a, *trees)
@@ -624,10 +666,82 @@ def test_counts_of_tokens_are_named():
         return found(params, batch, lambda y: (y >= 0).sum())
 
     params, batch = {'w': np.zeros(4)}, {'input': X, 'labels': y}
-    answer = str(same_step(wrong, right, params, [(batch,)], gradients=True))
     due, taken = (y[:, 1:] >= 0).sum(), (y >= 0).sum()
-    assert f'times {due} / {taken}: divided by the {taken} numbers' in answer
+    seen = 'numbers that are not negative'
+
+    def weighted(params, batch):
+        return {'w': right(params, batch)['w'] * due / taken}
+
+    # What is divided wrongly, and what is weighed wrongly, look alike.
+    for step in wrong, weighted:
+        answer = str(
+            same_step(step, right, params, [(batch,)], gradients=True)
+        )
+        assert (
+            f', times {due} / {taken}: the {taken} {seen} taken for the {due} '
+            f'{seen} shifted by one, or the reverse?'
+        ) in answer
     assert same_step(right, right, params, [(batch,)], gradients=True)
+
+
+def added(part):
+    """Return gradients of a loss that `b` does not change, but for what the
+    step adds: of a softmax, to whose scores it is added."""
+
+    def found(params, X, y):
+        w, b = params['w'], params['b']
+        scores = X @ w + b.sum()
+        e = np.exp(scores - scores.max(axis=1, keepdims=True))
+        e /= e.sum(axis=1, keepdims=True)
+        e[np.arange(len(y)), y] -= 1
+        e /= X.dtype.type(len(X))
+        return {'w': X.T @ e, 'b': e.sum() + X.dtype.type(part) * b}
+
+    return found
+
+
+@pytest.mark.parametrize('size', [1, 2, 7])
+def test_a_gradient_that_is_0_has_no_multiples(size):
+    rng = np.random.RandomState(5470)
+    params = {'w': rng.normal(size=(6, 4)), 'b': rng.normal(size=size)}
+    batches = [(rng.normal(size=(33, 6)), rng.randint(0, 4, 33))]
+    for k in 1, 2:
+        found = same_step(
+            *(added(0.01), added(0), params, batches),
+            gradients=True,
+            num_devices=k,
+        )
+        assert {d.name: d.cause for d in found.failures()} == {
+            'b': 'The right one is 0 up to rounding.'
+        }
+
+
+@pytest.mark.parametrize(
+    ('weights', 'said'),
+    [
+        ((1, 1, 0), 'one without the last row'),
+        ((0, 1, 1), 'one without the first row'),
+        ((3, 3, 3), 'times the 3 rows'),
+        ((1, 2, 1), 'Of the 3 rows it counts 0 once, 1 twice, 2 once.'),
+    ],
+)
+def test_a_row_that_is_a_shard_is_not_called_an_example(weights, said):
+    def found(params, X, y, weights=(1, 1, 1)):
+        off = X @ params['w'] - y
+        own = [w * (x.T @ o) for w, x, o in zip(weights, X, off)]
+        return {'w': sum(own) / X.dtype.type(len(X))}
+
+    rng = np.random.RandomState(5480)
+    params = {'w': rng.normal(size=20)}
+    batches = [(rng.normal(size=(3, 8, 20)), rng.normal(size=(3, 8)))]
+    answer = str(
+        same_step(
+            lambda *given: found(*given, weights),
+            *(found, params, batches),
+            gradients=True,
+        )
+    )
+    assert said in answer and 'example' not in answer
 
 
 def test_arrays_of_other_names_are_refused():

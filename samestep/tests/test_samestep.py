@@ -167,7 +167,7 @@ BUGS = {
         lambda params, X, y: descend(
             params, gradients(params, X[:-1], y[:-1]), len(X)
         ),
-        'without the last example',
+        'without the last row',
     ),
     'permuted': (
         parallel(2, lambda s, n: ([a[::-1] for a in s], n)),

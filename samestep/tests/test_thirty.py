@@ -99,7 +99,7 @@ def count_of_the_first_minibatch():
     return step
 
 
-@planted('times the 62 examples', 4, 62)
+@planted('times the 62 rows', 4, 62)
 def never_divided(params, X, y, k):
     return descend(params, add_up(found_on(params, X, y, k)), 1)
 

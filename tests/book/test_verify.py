@@ -21,7 +21,7 @@ BUGS = {
     'a row forgotten': (
         'smallest.py',
         [('gradient(w, X[m:], y[m:])', 'gradient(w, X[m:-1], y[m:-1])')],
-        'without the last example',
+        'without the last row',
     ),
     'a sum that the signs hide': (
         'two_questions.py',

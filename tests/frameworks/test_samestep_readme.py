@@ -1,13 +1,17 @@
 """The steps in PyTorch of `samestep`'s README are right, and bugs in them are
 found."""
 
+import os
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 
-README = pathlib.Path(__file__).parents[2] / 'samestep/README.md'
-SECTION = README.read_text('utf-8').split('\n## Three steps')[1]
+ROOT = pathlib.Path(__file__).parents[2]
+README = (ROOT / 'samestep/README.md').read_text('utf-8')
+SECTION = README.split('\n## Three steps')[1]
 SOURCE = '\n'.join(
     re.findall(r'```python\n(.*?)```', SECTION.split('\n## ')[0], re.S)
 )
@@ -15,7 +19,7 @@ BUGS = {
     'a micro-batch that counts more': (
         'model(part), labels) / len(X)',
         'model(part), labels) * part.mean().exp() / len(X)',
-        'Of the 4 examples',
+        'Of the 4 rows',
     ),
     'another rate in bfloat16': (
         'update(model)\n\ndef on_one',
@@ -42,3 +46,42 @@ def test_a_bug_is_found(bug, capsys):
     exec(SOURCE.replace(right, wrong), {})
     found = capsys.readouterr().out
     assert found.count('equal up to rounding') == 2 and said in found
+
+
+@pytest.mark.parametrize(
+    ('loss', 'said'),
+    [
+        ('', 'equal up to rounding'),
+        (
+            'cross_entropy(model(X_shard), y_shard).backward()',
+            "The move is the mean of the shards' own",
+        ),
+    ],
+)
+def test_two_processes_say_what_the_text_says(loss, said, tmp_path):
+    (source,) = re.findall(r'```python\n# ddp.py\n(.*?)```', README, re.S)
+    if loss:
+        own = r'loss = cross_entropy\(.*?\n.*\.backward\(\)'
+        source, times = re.subn(own, loss, source)
+        assert times == 1
+    assert f'`{loss or said}`' in README and f'`{said}`' in README
+    (tmp_path / 'ddp.py').write_text(source)
+    done = subprocess.run(
+        [
+            *(sys.executable, '-m', 'torch.distributed.run'),
+            *('--standalone', '--nproc-per-node', '2', 'ddp.py'),
+        ],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            'PYTHONPATH': str(ROOT / 'samestep/src'),
+            'OMP_NUM_THREADS': '1',
+            'TORCH_DISABLE_SHARE_RDZV_TCP_STORE': '1',
+        },
+        text=True,
+        capture_output=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(said) == 2, done.stdout
+    assert {*re.findall(r'rank (\d):', done.stdout)} == {'0', '1'}

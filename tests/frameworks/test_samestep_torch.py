@@ -8,6 +8,7 @@ import numpy as onp
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
+from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 
 from samestep.torch import same_step
 
@@ -168,6 +169,7 @@ def test_afterwards_pytorch_is_as_before():
         return (
             *vars(clip_grad).values(),
             torch.nn.utils.clip_grad_norm_,
+            *(cell.cell_contents for cell in clip_grad_norm_.__closure__),
             *(torch.Tensor.to, torch.Tensor.contiguous),
             len(optimizer._global_optimizer_pre_hooks),
             len(optimizer._global_optimizer_post_hooks),
@@ -199,6 +201,66 @@ def test_parameters_that_an_optimizer_does_not_get_are_named():
         '2.bias',
     }
     assert {d.cause for d in failures} == {'It has not moved.'}
+
+
+def language_model(tied):
+    torch.manual_seed(7150)
+    model = torch.nn.Sequential(
+        torch.nn.Embedding(50, 16),
+        torch.nn.Tanh(),
+        torch.nn.Linear(16, 50, bias=False),
+    )
+    if tied:
+        model[2].weight = model[0].weight
+    return model, [(torch.randint(50, (61,)), torch.randint(50, (61,)))]
+
+
+@pytest.mark.parametrize('optimizer', OPTIMIZERS)
+def test_a_head_that_is_tied_or_untied_is_told(optimizer):
+    def unties(model, X, y):
+        model[2].weight = torch.nn.Parameter(model[2].weight.detach().clone())
+        step(optimizer)(model, X, y)
+
+    def ties(model, X, y):
+        model[2].weight = model[0].weight
+        step(optimizer)(model, X, y)
+
+    said = 'unties changes the .*: 2.weight is no longer tied to 0.weight'
+    for both in (unties, step(optimizer)), (step(optimizer), unties):
+        with pytest.raises(ValueError, match=said):
+            same_step(*both, *language_model(True))
+    with pytest.raises(ValueError, match='2.weight is tied to 0.weight'):
+        same_step(ties, step(optimizer), *language_model(False))
+    assert same_step(ties, ties, *language_model(True))
+
+
+STARTS = {
+    'a rate': functools.partial(torch.optim.ASGD, lr=0.1),
+    'sizes of steps': functools.partial(torch.optim.Rprop, lr=0.1),
+    'a product': functools.partial(torch.optim.NAdam, lr=0.01),
+    'a sum': functools.partial(
+        torch.optim.Adagrad, lr=0.1, initial_accumulator_value=0.5
+    ),
+    'rows and columns': functools.partial(torch.optim.Adafactor, lr=0.01),
+}
+
+
+@pytest.mark.parametrize('start', STARTS)
+@pytest.mark.parametrize('num_steps', [1, 3])
+def test_an_optimizer_begins_by_itself(start, num_steps):
+    """Some do not begin with zeros; some keep arrays of other shapes."""
+    build = STARTS[start]
+    right = with_optimizer(build, 3)
+    for seed in range(7160, 7163):
+        model, batches = case(seed, (61, 64, 7)[:num_steps])
+        model[0] = torch.nn.Sequential(  # of one row, and of one column
+            torch.nn.Linear(20, 1), torch.nn.Linear(1, 32)
+        )
+        found = same_step(right, with_optimizer(build), model, batches)
+        assert found, found
+        faster = with_optimizer(functools.partial(build, lr=0.2))
+        found = same_step(faster, right, model, batches)
+        assert {d.of for d in found.failures()} == {'update'}
 
 
 def test_another_optimizer_is_refused():
@@ -436,6 +498,28 @@ def test_clipping_before_all_gradients_are_summed_is_told():
     assert said not in str(same_step(wrong, step('sgd'), *case(7107)))
 
 
+def test_gradients_that_are_summed_after_clipping_are_told():
+    def too_late(model, X, y):
+        n = len(X) // 2
+        sums = [
+            cross_entropy(model(X[rows]), y[rows], reduction='sum')
+            for rows in (slice(n), slice(n, None))
+        ]
+        rest = torch.autograd.grad(sums[1] / len(X), [*model.parameters()])
+        (sums[0] / len(X)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        for param, grad in zip(model.parameters(), rest):
+            param.grad += grad
+        OPTIMIZERS['sgd'](model.parameters()).step()
+
+    said = 'The step changes gradients after it has clipped them'
+    assert said in str(same_step(too_late, step('sgd'), *case(7108)))
+    for change in scale(2), scale(onp.nan):
+        wrong = step('sgd', 2, change=change)
+        found = same_step(wrong, step('sgd'), *case(7108))
+        assert not found and said not in str(found)
+
+
 def decayed(params, of_matrices, of_others):
     """Return groups, as many programs make them."""
     params = [*params]
@@ -559,6 +643,51 @@ def test_another_limit_of_clipping_is_named(build, most, said):
             f'The step has {said} where the reference has 0.1: with it, the '
             'reference makes the same update.'
         }
+
+
+@pytest.mark.parametrize('build', [lambda p: SGD(p, 0.1), ADAMW])
+def test_parameters_that_are_not_clipped_are_named(build):
+    def some(model, X, y):
+        cross_entropy(model(X), y).backward()
+        torch.nn.utils.clip_grad_norm_(model[:3].parameters(), 0.1)
+        build(model.parameters()).step()
+
+    for seed in range(7330, 7333):
+        found = same_step(some, with_optimizer(build), *case(seed))
+        assert {d.cause for d in found.failures()} == {
+            'The step has max_norm=inf where the reference has 0.1 for all 2 '
+            '3.*: with it, the reference makes the same update.'
+        }
+
+
+@pytest.mark.parametrize(
+    ('clip', 'limits', 'said'),
+    [
+        (clip_grad_norm_, (0.1, 0.2), 'max_norm=0.2'),
+        (clip_grad_value_, (0.01, 0.02), 'clip_value=0.02'),
+    ],
+)
+@pytest.mark.parametrize('named', [False, True])
+def test_clipping_is_seen_however_it_is_called(clip, limits, said, named):
+    """The functions were imported by name; gradients are those before."""
+
+    def train(limit, model, X, y):
+        cross_entropy(model(X), y).backward()
+        if named:
+            own = {said.partition('=')[0]: limit}
+            clip(parameters=model.parameters(), **own)
+        else:
+            clip(model.parameters(), limit)
+        OPTIMIZERS['adamw'](model.parameters()).step()
+
+    right, wrong = (functools.partial(train, limit) for limit in limits)
+    assert same_step(right, right, *case(7340))
+    found = same_step(wrong, right, *case(7340))
+    assert {d.of for d in found.failures()} == {'update'}
+    assert {d.cause for d in found.failures()} == {
+        f'The step has {said} where the reference has {limits[0]}: with it, '
+        'the reference makes the same update.'
+    }
 
 
 def test_options_that_do_not_explain_the_update_are_not_named():

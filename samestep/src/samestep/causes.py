@@ -11,6 +11,7 @@ MOST_NUMBERS = 2**13  # of an array, in which causes are looked for
 SOME = re.compile(r'Wrong are \d+ of \d+ numbers, the first at \(.*?\)\.')
 FEW = 'Wrong are only some of its numbers.'
 BITS = re.compile(r'The move is right to \d+ bits, .*: precision\?$')
+OR_KEPT = ', or what an optimizer keeps,'  # such as a momentum that is lost
 ENOUGH = 16  # numbers of an array that show precision
 
 
@@ -122,8 +123,8 @@ def moves_of(exact, reference, starts, batches, n, places, k, sample):
             old = 'one from the parameters of the step before'
             yield from tried(old, rows, n, 0, 1)
     if len(rows) > 1:
-        yield from tried('one without the last example', rows[:-1])
-        yield from tried('one without the first example', rows[1:])
+        yield from tried('one without the last row', rows[:-1])
+        yield from tried('one without the first row', rows[1:])
         for turn in (1, -1):
             words = 'one with labels of the row beside'
             yield from tried(words, rows, n, turn)
@@ -194,6 +195,8 @@ def likely_cause(move, moves, bound, k, batch, start=None):
     if abs(move).max() <= bound:
         return 'It has not moved.'
     for what, known in moves:
+        if distance(known, 0) <= bound:
+            continue  # of rounding, anything may be a multiple
         scale = (move * known).sum() / max((known * known).sum(), 1e-300)
         rest = abs(move - scale * known).max()
         # Else Adam's moves, nearly all of one size, would fit anything.
@@ -201,9 +204,11 @@ def likely_cause(move, moves, bound, k, batch, start=None):
             bound, rest
         )
         limit = bound * max(1, abs(scale))  # rounding is scaled, too
+        near = bound / abs(known).max()
+        alike = known is not right and abs(scale - 1) <= near
+        if move.size == 1 and not (alike or known is right):
+            continue  # one number is a multiple of any other
         if differs and rest <= max(limit, abs(move).max() / 1e4):
-            near = bound / max(abs(known).max(), 1e-300)
-            alike = known is not right and abs(scale - 1) <= near
             how = '' if alike else times(scale, k, batch, near)
             return f'The move is {what}{how}.'.replace('?.', '?')
     if are_reordered(move, right, bound):
@@ -223,7 +228,7 @@ def likely_cause(move, moves, bound, k, batch, start=None):
         if abs(off - scale * start).max() <= bound:
             return (
                 f'The move is the right one and {scale:.3g} times what was '
-                'there: a decay, left out or counted again?'
+                f'there: a decay{OR_KEPT} left out or counted again?'
             )
     bits = bits_of(off, moves, bound)
     if bits >= 6.5:
@@ -317,8 +322,8 @@ def times(scale, k, batch, near=0):
     for factor, words in (
         (k, f', times the {k} devices: a sum where a mean is due?'),
         (1 / k, f', divided by the {k} devices: a mean where a sum is due?'),
-        (n, f', times the {n} examples: a sum where a mean is due?'),
-        (1 / n, f', divided by the {n} examples: divided again?'),
+        (n, f', times the {n} rows: a sum where a mean is due?'),
+        (1 / n, f', divided by the {n} rows: divided again?'),
         (2, ', twice: added to what was there?'),
         (-1, ', backward'),
         (root, f', times the square root of the {k} devices: a norm of one?'),
@@ -338,9 +343,10 @@ def times(scale, k, batch, near=0):
     for right, due in batch.counts().items():
         for wrong, taken in batch.counts().items():
             if due != taken and abs(scale * taken / due - 1) < 2e-5:
+                # Divided by these, or multiplied by those: either fits.
                 return (
-                    f', times {due} / {taken}: divided by the {wrong}, where '
-                    f'the {right} are due?'
+                    f', times {due} / {taken}: the {wrong} taken for the '
+                    f'{right}, or the reverse?'
                 )
     power = round(np.log2(abs(scale) + 1e-300))
     slack = max(1e-3, min(near, 0.1))

@@ -3,7 +3,7 @@ them show together, also in what an optimizer keeps of each."""
 
 import numpy as np
 
-from .causes import distance
+from .causes import OR_KEPT, distance
 from .trees import by_axes
 
 ENOUGH = 3  # numbers of an array, to see a decay in it alone
@@ -38,6 +38,11 @@ def decay_causes(moves, wanted, bases, bounds, owners, axes):
     causes: dict = {}
     shown: dict = {}
     offs = [move - right for move, right in zip(moves, wanted)]
+    kept = any(  # by the optimizer, and wrong: is it what was lost?
+        kind and distance(off, 0) > bound
+        for (_, kind), off, bound in zip(owners, offs, bounds)
+    )
+    left_out = f'{OR_KEPT if kept else ","} left out or counted again'
     for kind in dict.fromkeys(kind for _, kind in owners):
         those = [
             j
@@ -63,12 +68,12 @@ def decay_causes(moves, wanted, bases, bounds, owners, axes):
             shown.setdefault(owners[j][0], kind)
             causes[j] = (
                 f'The move is the right one and {rate[0]:.3g} times {what}: '
-                f'a decay{of_these}, left out or counted again?'
+                f'a decay{of_these}{left_out}?'
             )
     for j, (owner, _) in enumerate(owners):
         if owner in shown and j not in causes:
             what = f'Its {shown[owner]}' if shown[owner] else 'The parameter'
-            causes[j] = f'{what} shows a decay, left out or counted again.'
+            causes[j] = f'{what} shows a decay{left_out}.'
     return causes
 
 

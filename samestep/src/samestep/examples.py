@@ -33,9 +33,9 @@ def example_counts(alone, move, right, bounds, k):
         ]
         if len(runs) <= max(MOST_RUNS, k):
             said = [f'{words}{place(*run)} {often(c)}' for *run, c in runs]
-            return f'Of the {n} examples it counts {", ".join(said)}.'
+            return f'Of the {n} rows it counts {", ".join(said)}.'
     return (
-        f'Of the {n} examples it counts each by its own weight, from '
+        f'Of the {n} rows it counts each by its own weight, from '
         f'{counts.min():.3g} to {counts.max():.3g}.'
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 from .causes import (
     Computed,
     Sample,
+    distance,
     first_of,
     likely_cause,
     moves_from,
@@ -19,6 +20,8 @@ from .comparison import Comparison
 from .examples import MOST_EXAMPLES, example_counts
 from .joint import numbers_cause, starts_cause
 from .progress import shown
+
+ZERO = 'The right one is 0 up to rounding.'
 
 
 def explain(
@@ -69,6 +72,12 @@ def explain(
         with contextlib.suppress(Exception):  # the reference may want more
             batch = (reference, starts[n], batches[n], places, k, sample)
             found = fill(found, replicas, right, *batch)
+    found = [
+        d._replace(cause=ZERO)
+        if is_open(d) and distance(right[d.array], 0) <= d.bound
+        else d
+        for d in found
+    ]
     labels = [d.name for d in found if d.replica == found[0].replica]
     found = [
         d._replace(cause=with_names(sample.said(d.cause, d.array), labels))

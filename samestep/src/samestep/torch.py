@@ -100,6 +100,12 @@ def judge(adapter, step, reference, batches, low, how):
             'The step clips gradients more than once, and those before the '
             'first clipping were compared: sum all of them, then clip.'
         )
+    elif not comparison and adapter.clips_early:
+        comparison.notes.append(
+            'The step changes gradients after it has clipped them, and those '
+            'before the clipping were compared: sum or exchange them, then '
+            'clip.'
+        )
     if comparison and adapter.norms and max(adapter.norms) <= 1:
         comparison.notes.append(
             'Clipping is not judged: no norm is above its limit. Take a '
@@ -161,6 +167,7 @@ class Adapter:
         self.kinds = {}  # of the numbers that an optimizer keeps
         self.norms = []  # that were to be clipped, as parts of their limits
         self.clips_again = False  # the step
+        self.clips_early = False  # the step
         self.autocast: tuple = ()  # that of the reference
         self.formats: set = set()  # memory formats of the reference
         self.turns_off = False  # the reference
@@ -177,6 +184,36 @@ class Adapter:
         return {
             n: to_numpy(t, copy=False) for n, t in tensors_of(model).items()
         }
+
+    def check_parameters(self, function, model):
+        """Raise ValueError if the function has given its module parameters of
+        other names, as where it unties a head from an embedding."""
+        old, new = (dict(m.named_parameters()) for m in (self.model, model))
+        if {*old} == {*new}:
+            return
+        tied = dict(self.model.named_parameters(remove_duplicate=False))
+        owners = {id(param): name for name, param in old.items()}
+        said = [
+            f'{name} is no longer tied to {owners[id(tied[name])]}'
+            if name in tied
+            else f'{name} is new'
+            for name in new
+            if name not in old
+        ]
+        aliases = dict(model.named_parameters(remove_duplicate=False))
+        own = {id(param): name for name, param in new.items()}
+        said += [
+            f'{name} is tied to {own[id(aliases[name])]}'
+            if name in aliases
+            else f'{name} is gone'
+            for name in old
+            if name not in new
+        ]
+        raise ValueError(
+            f'{called(function)} changes the parameters of its module, so '
+            f'they cannot be compared: {in_few(said)}. If that is right, do '
+            'it in the module that same_step gets'
+        )
 
     def state_of(self, reference, batch):
         """Return what an optimizer keeps, before it has taken a step."""
@@ -233,6 +270,7 @@ class Adapter:
                 start = arrays if self.last else self.start  # held anyway
                 self.last = start, batch, run.trace, run.options
                 self.clips_again |= max(run.clipped.values(), default=0) > 1
+                self.clips_early |= run.changes
             new = self.arrays_of(run.model)
             seen = {**run.unused, **run.gradients}
             gradients = {
@@ -277,7 +315,7 @@ class Adapter:
             )
             new = self.arrays_of(run.model)
             new.update((n, gradients[n]) for n in buffers_of(run.model))
-            return {**new, **run.state}
+            return {**arrays, **new, **run.state}
 
         return update
 
@@ -372,6 +410,7 @@ class Adapter:
                     raise
                 words = CAST.format(called(function), error)
                 raise TypeError(words) from error
+        self.check_parameters(function, model)
         steps = max(run.steps.values(), default=0)
         if steps != 1:
             raise ValueError(
@@ -398,6 +437,8 @@ class Run:
         self.steps: collections.Counter = collections.Counter()
         self.depth = 0  # of optimizers whose step calls another's
         self.clipped: collections.Counter = collections.Counter()
+        self.after_clipping: dict = {}  # some numbers of gradients
+        self.changes = False  # them, before the optimizer gets them
         self.autocast: tuple = ()  # the device and the dtype, if there is one
         self.turns_off = False  # autocast, somewhere
         self.formats: set = set()  # with channels last
@@ -450,6 +491,7 @@ class Run:
             return loss
 
         if closure is None:
+            self.changes |= self.is_changed()
             self.before(grads_of(params))
             self.unused.update(
                 (name, to_numpy(param.grad))
@@ -457,12 +499,18 @@ class Run:
                 if param.grad is not None and name not in self.gradients
             )
         for param in params:
-            own = type(optimizer), names.get(id(param))
-            for key, kind in self.kinds.get(own, {}).items():
-                array = self.arrays.get(f'{names[id(param)]}.{key}')
-                if array is not None:
-                    new = from_array(array, kind, param)
-                    optimizer.state[param][key] = new
+            name = names.get(id(param))
+            kinds = self.kinds.get((type(optimizer), name), {})
+            kept = {
+                key: self.arrays[f'{name}.{key}']
+                for key in kinds
+                if f'{name}.{key}' in self.arrays
+            }
+            # Zeros stand for no state yet: some begin with other numbers, as
+            # ASGD does with a rate.
+            for key in kept if any(a.any() for a in kept.values()) else ():
+                new = from_array(kept[key], kinds[key], param)
+                optimizer.state[param][key] = new
         return closure and ((optimizer, watched), {})
 
     def after_step(self, optimizer, *_):
@@ -486,7 +534,8 @@ class Run:
             self.state = of_all_processes(self.state, optimizer.process_group)
 
     def limit(self, params, what, own):
-        """Keep the limit of a clipping, and return what takes its place."""
+        """Keep the limit of a clipping, and return what takes its place: the
+        parameters by their limits."""
         known = self.names()
         trained = [p for p in params if p.requires_grad]
         names = [known[id(p)] for p in trained if id(p) in known]
@@ -494,8 +543,32 @@ class Run:
             self.limits.setdefault(name, {})[what] = own
         if what == 'max_norm':
             self.clipped.update(names)
-        others = {self.others.get(name, {}).get(what, own) for name in names}
-        return others.pop() if len(others) == 1 else own
+        found = {self.others.get(name, {}).get(what, own) for name in names}
+        if len(found) < 2:
+            return {found.pop() if found else own: params}
+        groups: dict = {}
+        for param in params:
+            others = self.others.get(known.get(id(param)), {})
+            groups.setdefault(others.get(what, own), []).append(param)
+        return groups
+
+    def see_clipped(self, params):
+        """Keep some numbers of what clipping has left."""
+        names = self.names() if self.given is None else {}
+        for param in params:
+            if id(param) in names and param.grad is not None:
+                name = names[id(param)]
+                self.after_clipping[name] = bytes_of(param.grad)
+
+    def is_changed(self):
+        """Return whether gradients are others than clipping has left."""
+        return any(
+            [  # all of them: the parts of a DTensor come from all processes
+                bytes_of(param.grad) != self.after_clipping[name]
+                for name, param in self.model.named_parameters()
+                if name in self.after_clipping and param.grad is not None
+            ]
+        )
 
     @contextlib.contextmanager
     def watched(self):
@@ -511,16 +584,20 @@ class Run:
         ]
 
         def watching(function, grads_in, what):
-            def watch(tensors, *more, **others):
+            def watch(*given, **others):
+                named = {'parameters', 'tensors'} & {*others}
+                tensors, *more = [*map(others.pop, named), *given]
                 tensors = [tensors] if torch.is_tensor(tensors) else [*tensors]
                 self.before(grads_in(tensors))
-                if what:
-                    own = others.pop(what) if what in others else more[0]
-                    limit = self.limit(tensors, what, float(own))
-                    more = limit, *more[1:]
-                found = function(tensors, *more, **others)
-                if what == 'max_norm' and 0 < limit < np.inf:
-                    self.norms.append(float(to_numpy(found)) / limit)
+                if not what:
+                    return function(tensors, *more, **others)
+                own = others.pop(what) if what in others else more[0]
+                limits = self.limit(tensors, what, float(own))
+                for limit, some in limits.items():
+                    found = function(some, limit, *more[1:], **others)
+                    if what == 'max_norm' and 0 < limit < np.inf:
+                        self.norms.append(float(to_numpy(found)) / limit)
+                self.see_clipped(tensors)
                 return found
 
             return watch
@@ -545,18 +622,18 @@ class Run:
 
             return watch
 
-        patches = [
-            (place, name, more)
-            for name, *more in (
-                ('_get_total_norm', list, ''),
-                ('get_total_norm', list, ''),
-                ('clip_grad_norm_', grads_of, 'max_norm'),
-                ('clip_grad_value_', grads_of, 'clip_value'),
-            )
-            for place in (clip_grad, torch.nn.utils)
-            if hasattr(place, name)
-        ]
-        old = [getattr(place, name) for place, name, _ in patches]
+        patches = {}
+        for name, *more in (
+            ('_get_total_norm', list, ''),
+            ('get_total_norm', list, ''),
+            ('clip_grad_norm_', grads_of, 'max_norm'),
+            ('clip_grad_value_', grads_of, 'clip_value'),
+        ):
+            for place in (clip_grad, torch.nn.utils):
+                if hasattr(place, name):
+                    holder, key = holder_of(place, name)
+                    function = getattr(holder, key)
+                    patches[id(holder), key] = holder, key, function, more
         enter = torch.autocast.__enter__
         # Tensor inherits both, so afterwards its own are deleted.
         inherited = ('to', 'contiguous')
@@ -566,18 +643,30 @@ class Run:
                     *(torch.Tensor, name),
                     formatting(getattr(torch.Tensor, name)),
                 )
-            for (place, name, more), function in zip(patches, old):
-                setattr(place, name, watching(function, *more))
+            for holder, key, function, more in patches.values():
+                setattr(holder, key, watching(function, *more))
             torch.autocast.__enter__ = entering(enter)
             yield
         finally:
             torch.autocast.__enter__ = enter
             for name in inherited:
                 delattr(torch.Tensor, name)
-            for (place, name, _), function in zip(patches, old):
-                setattr(place, name, function)
+            for holder, key, function, _ in patches.values():
+                setattr(holder, key, function)
             for handle in handles:
                 handle.remove()
+
+
+def holder_of(place, name):
+    """Return the object and the name of its attribute that hold a function:
+    the module, or the function's decorator, which also has it for those who
+    imported it by name."""
+    function = getattr(place, name)
+    inner = getattr(function, '__wrapped__', None)
+    for cell in getattr(function, '__closure__', None) or ():
+        if inner and cell.cell_contents is inner:
+            return cell, 'cell_contents'
+    return place, name
 
 
 def measure_of(how):
@@ -627,6 +716,12 @@ def some_of(arrays):
         name: a.reshape(-1)[:: -(-a.size // MOST_NUMBERS) | 1].copy()
         for name, a in arrays.items()
     }
+
+
+def bytes_of(tensor):
+    """Return evenly spaced numbers of a tensor, as bytes."""
+    (found,) = some_of({'': to_numpy(tensor, copy=False)}).values()
+    return found.tobytes()
 
 
 def of_all_processes(state, group):
@@ -719,10 +814,11 @@ def from_array(array, kind, param):
     if not torch.is_tensor(kind):
         return type(kind)(array)
     new = torch.as_tensor(np.array(array))
-    if kind.shape != param.shape:  # a count of steps, which stays as it is
+    alike = kind.shape == param.shape
+    if not alike and not kind.ndim:  # a count of steps, which stays as it is
         return new.to(kind.dtype).to(kind.device)
     new = new.to(param.dtype)
-    if hasattr(param, 'full_tensor'):
+    if alike and hasattr(param, 'full_tensor'):
         from torch.distributed.tensor import distribute_tensor
 
         return distribute_tensor(new, param.device_mesh, param.placements)

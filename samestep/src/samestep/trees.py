@@ -191,7 +191,7 @@ class Batch:
 
     def counts(self):
         """Return the numbers of things by which a loss may be divided."""
-        found = {f'{self.rows} examples': self.rows}
+        found = {f'{self.rows} rows': self.rows}
         for array in self.arrays:
             if array.dtype.kind not in 'iu' or array.ndim < 2:
                 continue
