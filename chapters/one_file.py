@@ -29,9 +29,9 @@ import pathlib
 import sys
 import time
 
-# Else CPU devices would wait for each other: see chapter 1.
+# Else CPU devices would wait for each other: see chapter 6.
 os.environ.update(OMP_NUM_THREADS='1', MXNET_EXEC_BULK_EXEC_TRAIN='0',
-                  MXNET_CPU_TEMP_COPY=str(max(64, 32 * os.cpu_count())))
+                  MXNET_CPU_TEMP_COPY='64')
 
 import mxnet as mx
 import numpy as onp
