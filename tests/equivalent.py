@@ -94,6 +94,10 @@ SOLUTIONS = collections.defaultdict(
             ('86400 -> 86401', '86400 -> 86399'),
             'ten times as near as the check asks for',
         ),
+        '24_planner 3': {
+            '2.5 * 2 * sequences * heads / tp -> '
+            '2.5 * 2 * sequences * heads // tp': 'tp divides the heads'
+        },
         '26_bugs 1': {
             'found - factor * right -> factor * right - found': (
                 'only the absolute value is used'

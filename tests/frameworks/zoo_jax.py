@@ -419,6 +419,7 @@ class Variant(zoo.Variant):
         return self.taken(*given, **how).params
 
     def compare(self, seed, way=None):
+        jax.clear_caches()  # else all that is compiled fills the process
         rng = onp.random.default_rng(seed)
         shape = MODELS[self.model][0]
         seen, by_update, batches = zoo.asked(self, shape, rng)
