@@ -168,29 +168,17 @@ def examples_of(plan, batch_size):
     are split by context."""
     return batch_size / (plan.dp * plan.ep * plan.micro_batches * plan.cp)
 
-def whole_bytes(layer, plan, each):
-    """Return the bytes that a device has whole for a moment: of a layer's
-    gradients with ZeRO 2 and 3, and of its parameters with 3."""
-    param, grad, _ = each
-    return sum(num_params * (extent(plan, axes) > 1)
-               * (grad * (plan.zero >= 2) + param * (plan.zero == 3))
-               for num_params, axes in model_parts(layer, plan))
-
 def memory_bytes(chunks, s, plan, network, batch_size):
     """Return the bytes that a device of stage s holds, with these chunks."""
-    layers = {*network.layers, network.first, network.last}
-    held = onp.max([whole_bytes(layer, plan, network.each)
-                    for layer in layers], axis=0)
     p, v = plan.pp, plan.chunks
     live = p - s if v == 1 else p + (p - 1 - 2 * s) / v
     live = onp.minimum(plan.micro_batches, live)
     largest = v * onp.max([chunk.kept for chunk in chunks], axis=0)
     working = onp.max([chunk.working for chunk in chunks], axis=0)
     kept = live * largest[plan.recompute] + working[plan.recompute]
-    held = held + sum(sum(held_bytes(num_params, extent(plan, axes),
-                                     plan.zero, network.each))
-                      for num_params, axes
-                      in model_parts(sum_layers(chunks), plan))
+    held = sum(sum(held_bytes(num_params, extent(plan, axes), plan.zero,
+                              network.each))
+               for num_params, axes in model_parts(sum_layers(chunks), plan))
     return held + (kept / plan.tp * examples_of(plan, batch_size)
                    * network.each[0])
 

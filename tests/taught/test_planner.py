@@ -173,11 +173,6 @@ def account(net, cluster, plan, batch_size, rates):
                 state += size * numbers / (k if zero >= first else 1)
         if net.tied and pp > 1 and (is_first or is_last):
             end += 2 * table / tp / p
-        # One layer, or the table, is whole for a moment.
-        experts = net.num_experts * net.expert / ep * (dp * cp > 1)
-        shared = dp * cp * ep > 1
-        whole = max(net.split * shared + experts, table * shared) / tp
-        state += 2 * whole * [0, 0, 1, 2][zero]
         live = pp - s if v == 1 else pp + (pp - 1 - 2 * s) / v
         state += 2 * min(m, live) * v * max(memory) / tp
         peak = everything - kept if any(memory) else 0
