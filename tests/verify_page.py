@@ -15,6 +15,10 @@ SCRIPTS = {
     )
 }
 FINE = 'equal up to rounding'
+TORCHRUN = (
+    *(sys.executable, '-m', 'torch.distributed.run'),
+    *('--standalone', '--nproc-per-node=2'),
+)
 
 
 def run_recipe(folder, name, changes=(), python=(sys.executable,)):
@@ -25,6 +29,11 @@ def run_recipe(folder, name, changes=(), python=(sys.executable,)):
             assert source.count(old) == 1, (old, source.count(old))
             source = source.replace(old, new)
         (folder / script).write_text(source)
+    return run_script(folder, name, python)
+
+
+def run_script(folder, name, python=(sys.executable,)):
+    """Run a script of a folder with `samestep`; return what it prints."""
     done = subprocess.run(
         [*python, name],
         cwd=folder,

@@ -1,15 +1,11 @@
 """The steps in PyTorch of `samestep`'s README are right, and bugs in them are
 found."""
 
-import os
-import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
+from verify_page import ROOT, TORCHRUN, run_script
 
-ROOT = pathlib.Path(__file__).parents[2]
 README = (ROOT / 'samestep/README.md').read_text('utf-8')
 SECTION = README.split('\n## Three steps')[1]
 SOURCE = '\n'.join(
@@ -66,22 +62,6 @@ def test_two_processes_say_what_the_text_says(loss, said, tmp_path):
         assert times == 1
     assert f'`{loss or said}`' in README and f'`{said}`' in README
     (tmp_path / 'ddp.py').write_text(source)
-    done = subprocess.run(
-        [
-            *(sys.executable, '-m', 'torch.distributed.run'),
-            *('--standalone', '--nproc-per-node', '2', 'ddp.py'),
-        ],
-        cwd=tmp_path,
-        env={
-            **os.environ,
-            'PYTHONPATH': str(ROOT / 'samestep/src'),
-            'OMP_NUM_THREADS': '1',
-            'TORCH_DISABLE_SHARE_RDZV_TCP_STORE': '1',
-        },
-        text=True,
-        capture_output=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count(said) == 2, done.stdout
-    assert {*re.findall(r'rank (\d):', done.stdout)} == {'0', '1'}
+    printed = run_script(tmp_path, 'ddp.py', TORCHRUN)
+    assert printed.count(said) == 2, printed
+    assert {*re.findall(r'rank (\d):', printed)} == {'0', '1'}

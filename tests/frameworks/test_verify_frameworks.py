@@ -4,14 +4,10 @@ training step* are right, and see the bugs that people have had."""
 import sys
 
 import pytest
-from verify_page import FINE, run_recipe
+from verify_page import FINE, TORCHRUN, run_recipe
 
 pytestmark = pytest.mark.ci
 
-TORCHRUN = (
-    *(sys.executable, '-m', 'torch.distributed.run'),
-    *('--standalone', '--nproc-per-node=2'),
-)
 RECIPES = {
     'accumulate.py': ((sys.executable,), 1),
     'autocast.py': ((sys.executable,), 1),
