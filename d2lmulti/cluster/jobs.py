@@ -1,0 +1,305 @@
+"""Run a script in several processes that exchange by MPI, within a limit.
+
+`python -m d2lmulti.cluster.jobs -n 3 --restarts 3 train.py checkpoints` is
+`mpiexec -n 3 python train.py checkpoints`, and what that lacks: a time limit
+that holds, the name and the status of the rank that failed, whole lines
+behind each label, and nothing that is left behind.
+"""
+
+import argparse
+import contextlib
+import ctypes
+import os
+import pathlib
+import re
+import selectors
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from typing import IO, Dict, Mapping, Optional, Sequence, Tuple
+
+from d2lbase.values import check_integer
+
+from ..check_values import check_positive_int, check_positive_number
+from .rank import MARK
+
+__all__ = ['JobFailed', 'run_job']
+
+RANK = pathlib.Path(__file__).with_name('rank.py')
+SAID = re.compile(MARK + r'rank (\d+) \[(-?\d+)\] (.*)')
+GRACE = 2  # seconds for ranks to say where they are, and for mpiexec to end
+TIMED_OUT = 124  # the exit status, as of the command `timeout`
+
+
+class JobFailed(RuntimeError):
+    """A rank failed, or the time was up.
+
+    `status`: of the rank that failed first, or 128 + the number of the signal
+    that killed it, or 124.
+    """
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def run_job(
+    command: Sequence[str],
+    processes: int = 2,
+    limit: float = 300,
+    restarts: int = 0,
+    out: Optional[IO[str]] = None,
+    err: Optional[IO[str]] = None,
+    variables: Optional[Mapping[str, str]] = None,
+    mpiexec: Sequence[str] = (),
+) -> None:
+    """Run a Python script in several processes; each is a rank of MPI.
+
+    `command`: the script's path and its arguments. `limit`: seconds; then
+    each rank prints where it is, and the job ends. `restarts`: how often a
+    job that failed starts again. Lines go to `out` and `err`, by default
+    Python's, behind the number of their rank. `variables`: for the
+    environment. `mpiexec`: options of MPICH's, such as '-hosts', 'a,b'.
+    Raises JobFailed, FileNotFoundError without the script or mpiexec, and
+    TypeError or ValueError.
+    """
+    check_positive_int(processes=processes)
+    check_positive_number(limit=limit)
+    check_integer(0, restarts=restarts)
+    if isinstance(command, str) or not command:
+        raise TypeError(
+            "command must be a list, such as ['train.py', 'checkpoints'], "
+            f'not {command!r:.60}'
+        )
+    if not os.path.isfile(command[0]):
+        raise FileNotFoundError(f'there is no script {command[0]}')
+    full = [find_mpiexec(), '-prepend-rank', '-n', str(processes), *mpiexec]
+    full += [sys.executable, str(RANK), *map(str, command)]
+    job = Job(full, processes, limit, out or sys.stdout, err or sys.stderr)
+    for start in range(restarts + 1):
+        try:
+            return job.run(variables or {})
+        except JobFailed as error:
+            if start == restarts:
+                raise
+            print(
+                f'{error}: start {start + 2} of {restarts + 1}', file=job.err
+            )
+
+
+def find_mpiexec() -> str:
+    """Return the path of the mpiexec beside this Python, or on the PATH.
+
+    Raises FileNotFoundError, with the command that installs one.
+    """
+    beside = os.path.dirname(sys.executable)
+    path = shutil.which('mpiexec', path=beside) or shutil.which('mpiexec')
+    if not path:
+        raise FileNotFoundError(
+            'there is no mpiexec: install it with '
+            f'{sys.executable} -m pip install mpich mpi4py'
+        )
+    return path
+
+
+class Job:
+    """What is known of a job while it runs."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        processes: int,
+        limit: float,
+        out: IO[str],
+        err: IO[str],
+    ) -> None:
+        self.command, self.processes, self.limit = command, processes, limit
+        self.out, self.err = out, err
+
+    def run(self, variables: Mapping[str, str]) -> None:
+        """Run it once; raise JobFailed if it fails."""
+        self.ended: Dict[int, Tuple[int, str]] = {}  # rank: status, in words
+        self.places: Dict[int, str] = {}  # where ranks are at the end
+        environment = {
+            **{k: v for k, v in os.environ.items() if k != 'PYTHONUNBUFFERED'},
+            'JOB_LIMIT': str(self.limit),
+            **variables,
+        }
+        process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=end_with_parent,
+        )
+        self.deadline = time.monotonic() + self.limit + GRACE
+        try:
+            self.forward(process)
+            status = process.wait(max(1, self.deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            status = TIMED_OUT
+        finally:
+            end(process)
+        self.judge(status)
+
+    def forward(self, process: subprocess.Popen) -> None:
+        """Print what the ranks print until there is no more."""
+        # What says how a rank ended comes first: mpiexec blames another one.
+        readers = [
+            Lines(process.stderr, self.err),
+            Lines(process.stdout, self.out),
+        ]
+        with selectors.DefaultSelector() as selector:
+            for reader in readers:
+                selector.register(reader.pipe, selectors.EVENT_READ)
+            while not all(reader.closed for reader in readers):
+                left = self.deadline - time.monotonic()
+                if left <= 0:
+                    raise subprocess.TimeoutExpired(self.command, self.limit)
+                selector.select(left)
+                for reader in readers:
+                    if not reader.closed:
+                        self.show(reader)
+                    if reader.closed and reader.pipe in selector.get_map():
+                        selector.unregister(reader.pipe)
+
+    def show(self, reader: 'Lines') -> None:
+        """Print the lines that a pipe has now."""
+        text = reader.read()
+        if MARK not in text and self.failed() is None:
+            reader.file.write(text)
+        else:
+            for line in re.findall('.*\n|.+', text):
+                self.show_line(line, reader.file)
+        reader.file.flush()
+
+    def show_line(self, line: str, file: IO[str]) -> None:
+        """Print a line, or note what a rank says of itself."""
+        found = SAID.search(line)
+        if found:
+            self.note(*found.groups())
+            line = line[: found.start()]
+            line = '' if re.fullmatch(r'\[\d+\] ', line) else f'{line}\n'
+        elif self.failed() is not None and not re.match(r'\[\d+\] ', line):
+            line = ''  # mpiexec's own words, often on a wrong rank
+        file.write(line)
+
+    def note(self, rank: str, status: str, what: str) -> None:
+        """Note where a rank is, or how it ended; after a bad end, the others
+        have little time left, since mpiexec may wait for them."""
+        if int(status) < 0:
+            self.places[int(rank)] = what
+            return
+        self.ended.setdefault(int(rank), (int(status), what))
+        if int(status):
+            in_time = time.monotonic() + GRACE
+            self.deadline = min(self.deadline, in_time)
+
+    def failed(self) -> Optional[int]:
+        """Return the rank that failed first, or None."""
+        for rank, (status, _) in self.ended.items():
+            if status:
+                return rank
+        return None
+
+    def judge(self, status: int) -> None:
+        """Raise JobFailed unless all ranks have ended well."""
+        rank = self.failed()
+        if rank is not None:
+            found, how = self.ended[rank]
+            raise JobFailed(f'rank {rank} {how}', found)
+        if status == TIMED_OUT:
+            raise JobFailed(self.explain_limit(), status)
+        if status:
+            raise JobFailed(f'mpiexec ended with status {status}', status)
+        missing = [i for i in range(self.processes) if i not in self.ended]
+        if missing:
+            raise JobFailed(f'rank {missing[0]} ended without a word', 1)
+
+    def explain_limit(self) -> str:
+        """Return where each rank was when the time was up."""
+        silent = 'does not answer: it is stopped, or was never there'
+        ends = {i: how for i, (_, how) in self.ended.items()}
+        whole = {**self.places, **ends}
+        return f'no end after {self.limit:g} s: ' + '; '.join(
+            f'rank {i} {whole.get(i, silent)}' for i in range(self.processes)
+        )
+
+
+class Lines:
+    """Whole lines of a pipe."""
+
+    def __init__(self, pipe, file: IO[str]) -> None:
+        self.pipe, self.file, self.rest, self.closed = pipe, file, b'', False
+        os.set_blocking(pipe.fileno(), False)
+
+    def read(self) -> str:
+        """Return the lines that are there; at its end, all that is left."""
+        try:
+            data = os.read(self.pipe.fileno(), 2**20)
+        except BlockingIOError:
+            return ''
+        self.closed = not data
+        whole, newline, self.rest = (self.rest + data).rpartition(b'\n')
+        if self.closed:
+            whole, newline, self.rest = whole + newline + self.rest, b'', b''
+        return (whole + newline).decode(errors='replace')
+
+
+def end_with_parent() -> None:
+    """Let this process be killed when the one that started it is."""
+    if sys.platform == 'linux':
+        death = 1  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(death, signal.SIGKILL)
+
+
+def end(process: subprocess.Popen) -> None:
+    """End mpiexec and, through it, all ranks."""
+    for ask in (process.terminate, process.kill):
+        if process.poll() is None:
+            ask()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(GRACE)
+    for pipe in (process.stdout, process.stderr):
+        pipe.close()  # type: ignore
+
+
+def main() -> int:
+    """Run the command line; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog='python -m d2lmulti.cluster.jobs', description=run_job.__doc__
+    )
+    parser.add_argument('-n', type=int, default=2, help='processes')
+    parser.add_argument('--limit', type=float, default=300, help='seconds')
+    parser.add_argument('--restarts', type=int, default=0)
+    parser.add_argument('--mpiexec', default='', help="such as '-hosts a,b'")
+    parser.add_argument('command', nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+
+    def leave(number, frame):
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)  # so that the job ends, too
+    try:
+        run_job(
+            options.command,
+            options.n,
+            options.limit,
+            options.restarts,
+            mpiexec=shlex.split(options.mpiexec),
+        )
+    except JobFailed as error:
+        print(error, file=sys.stderr)
+        return error.status
+    except (OSError, TypeError, ValueError) as error:
+        parser.error(str(error))
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""Run a script as one rank of a job: `mpiexec -n 2 python rank.py train.py`.
+
+A parent waits for the process that runs the script, and says how it ended.
+So a rank that was killed is named, and one that left without a word, by
+`os._exit` for example, is not taken for a success. Runs as a file: a script
+that needs MPI alone does not have to wait for an import of MXNet.
+"""
+
+import faulthandler
+import os
+import runpy
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+MARK = '\x1e'  # begins what `say` says; terminals show nothing for it
+ENDED = b'ended'
+
+
+def say(status: int, what: str) -> None:
+    """Tell `jobs.py` of this rank. `status`: its exit status, or -1."""
+    rank = os.environ.get('PMI_RANK', '?')
+    os.write(2, f'{MARK}rank {rank} [{status}] {what}\n'.encode())
+
+
+def run_script() -> None:
+    """Run the script in `sys.argv`; after an error of it, end at once: to
+    end MPI would wait for the other ranks."""
+    from mpi4py import MPI
+
+    remove_shared_memory(MPI.COMM_WORLD)
+    # A line is written at once: else mpiexec's labels fall inside of lines.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore
+    del sys.argv[0]
+    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
+    threading.Thread(target=say_where, args=sys.argv[:1], daemon=True).start()
+    try:
+        runpy.run_path(sys.argv[0], run_name='__main__')
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            if not isinstance(error.code, int):
+                print(error.code, file=sys.stderr)
+            leave(error.code if isinstance(error.code, int) else 1)
+    except BaseException as error:
+        print_error(error, sys.argv[0])
+        leave(1)
+    say(-1, 'has left its script')
+
+
+def print_error(error: BaseException, script: str) -> None:
+    """Print an error as Python does: from the script on."""
+    where = error.__traceback__
+    while where and where.tb_frame.f_code.co_filename != script:
+        where = where.tb_next
+    traceback.print_exception(type(error), error, where)
+
+
+def leave(status: int) -> None:
+    """End this process now."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def say_where(script: str) -> None:
+    """Say in which line the script is when the time of the job is up."""
+    time.sleep(float(os.environ.get('JOB_LIMIT', threading.TIMEOUT_MAX)))
+    frame = sys._current_frames()[threading.main_thread().ident or 0]
+    lines = [
+        (frame.f_code.co_filename, line)
+        for frame, line in traceback.walk_stack(frame)
+    ]
+    places = [f'{os.path.basename(path)}:{line}' for path, line in lines]
+    own = [p for p, (path, _) in zip(places, lines) if path == script]
+    place = own[0] if own else places[0]
+    say(-1, f'is at {place}' + f', in {places[0]}' * (place != places[0]))
+
+
+def remove_shared_memory(comm) -> None:
+    """Remove the names of MPICH's files in /dev/shm: a job that is killed
+    would leave them behind. All ranks of this machine have them open."""
+    if not os.path.isdir('/dev/shm'):
+        return
+    comm.Barrier()
+    with open('/proc/self/maps') as file:
+        paths = {line.split()[-1] for line in file if 'mpich_shm' in line}
+    for path in paths:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:  # another rank was first
+            pass
+
+
+def explain(status: int, ended: bool) -> str:
+    """Return how a process ended, in words."""
+    if os.WIFSIGNALED(status):
+        name = signal.Signals(os.WTERMSIG(status)).name
+        memory = ' (by the OOM killer, if memory ran out)'
+        return f'was killed by {name}{memory if name == "SIGKILL" else ""}'
+    if os.WEXITSTATUS(status):
+        return f'ended with status {os.WEXITSTATUS(status)}'
+    return 'ended' if ended else 'left without ending MPI, as by os._exit'
+
+
+def main() -> None:
+    """Run the script in a child; say how it ended, and end likewise."""
+    reader, writer = os.pipe()
+    crash = tempfile.TemporaryFile()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        faulthandler.enable(crash)  # would write to stderr in small pieces
+        run_script()
+        os.write(writer, ENDED)
+        return
+    _, status = os.waitpid(child, 0)
+    os.set_blocking(reader, False)  # a process of the script may still live
+    try:
+        ended = os.read(reader, len(ENDED)) == ENDED
+    except BlockingIOError:
+        ended = False
+    crash.seek(0)
+    os.write(2, crash.read())
+    code = os.WEXITSTATUS(status) or int(not ended)
+    if os.WIFSIGNALED(status):
+        code = 128 + os.WTERMSIG(status)  # as a shell says it
+    say(code, explain(status, ended))
+    os._exit(code)
+
+
+if __name__ == '__main__':
+    main()
