@@ -37,7 +37,10 @@ def run_script() -> None:
         stream.reconfigure(line_buffering=True)  # type: ignore
     del sys.argv[0]
     sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
-    threading.Thread(target=say_where, args=sys.argv[:1], daemon=True).start()
+    if 'JOB_LIMIT' in os.environ:
+        clock = threading.Thread(target=say_where, args=sys.argv[:1])
+        clock.daemon = True
+        clock.start()
     try:
         runpy.run_path(sys.argv[0], run_name='__main__')
     except SystemExit as error:
@@ -68,7 +71,7 @@ def leave(status: int) -> None:
 
 def say_where(script: str) -> None:
     """Say in which line the script is when the time of the job is up."""
-    time.sleep(float(os.environ.get('JOB_LIMIT', threading.TIMEOUT_MAX)))
+    time.sleep(float(os.environ['JOB_LIMIT']))
     frame = sys._current_frames()[threading.main_thread().ident or 0]
     lines = [
         (frame.f_code.co_filename, line)
@@ -129,6 +132,10 @@ def main() -> None:
     if os.WIFSIGNALED(status):
         code = 128 + os.WTERMSIG(status)  # as a shell says it
     say(code, explain(status, ended))
+    if code and 'HYDI_CONTROL_FD' in os.environ:
+        # MPICH's mpiexec overlooks a bad status now and then; not this.
+        request = f'cmd=abort exitcode={code}\n'.encode()
+        os.write(int(os.environ['PMI_FD']), request)
     os._exit(code)
 
 
