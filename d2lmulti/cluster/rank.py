@@ -6,6 +6,7 @@ So a rank that was killed is named, and one that left without a word, by
 that needs MPI alone does not have to wait for an import of MXNet.
 """
 
+import ctypes
 import faulthandler
 import os
 import runpy
@@ -18,6 +19,13 @@ import traceback
 
 MARK = '\x1e'  # begins what `say` says; terminals show nothing for it
 ENDED = b'ended'
+
+
+def end_with_parent() -> None:
+    """Let this process be killed when the one that started it ends."""
+    if sys.platform == 'linux':
+        death = 1  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(death, signal.SIGKILL)
 
 
 def say(status: int, what: str) -> None:
@@ -111,12 +119,15 @@ def explain(status: int, ended: bool) -> str:
 
 def main() -> None:
     """Run the script in a child; say how it ended, and end likewise."""
+    end_with_parent()
     reader, writer = os.pipe()
     crash = tempfile.TemporaryFile()
     child = os.fork()
     if child == 0:
+        end_with_parent()
         os.close(reader)
-        faulthandler.enable(crash)  # would write to stderr in small pieces
+        # To stderr, it would write in pieces, and get a label for each.
+        faulthandler.enable(crash, all_threads=False)
         run_script()
         os.write(writer, ENDED)
         return
@@ -133,7 +144,10 @@ def main() -> None:
         code = 128 + os.WTERMSIG(status)  # as a shell says it
     say(code, explain(status, ended))
     if code and 'HYDI_CONTROL_FD' in os.environ:
-        # MPICH's mpiexec overlooks a bad status now and then; not this.
+        # `jobs.py` ends the job when it hears that. MPICH's mpiexec alone
+        # overlooks a bad status now and then, but not this request; it would
+        # drop what was said just before.
+        time.sleep(5)
         request = f'cmd=abort exitcode={code}\n'.encode()
         os.write(int(os.environ['PMI_FD']), request)
     os._exit(code)
