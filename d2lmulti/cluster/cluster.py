@@ -170,13 +170,13 @@ def train_on_cluster(num_devices, batch_size, lr, num_epochs=10, seed=0,
 
     As `train`; `batch_size`: of all workers together. `num_devices`: of this
     one. Rows are in proportion to `speed`, by default `num_devices`, or, if
-    `adapt`, to the speeds measured in training. `checkpoints`: a folder that all share; rank
-    0 writes every `checkpoint_every` steps, and training goes on from there,
-    on other workers only if `elastic`. `keep_every`: as `save_checkpoint`.
-    `schedule(step)`: the rate, not `lr`. `allreduce`: over the devices of all
-    processes; by default `allreduce_processes`. `options`: `net`, `loss`,
-    `update`, `num_micro_batches`, `max_norm`, `count(y)`. Raises as `train`
-    and `load_checkpoint`."""
+    `adapt`, to the speeds measured in training. `checkpoints`: a folder that
+    all share; rank 0 writes every `checkpoint_every` steps, and training
+    goes on from there, on other workers only if `elastic`. `keep_every`: as
+    `save_checkpoint`. `schedule(step)`: the rate, not `lr`. `allreduce`: over
+    the devices of all processes, by default `allreduce_processes`. `options`:
+    `net`, `loss`, `update`, `num_micro_batches`, `max_norm`, `count(y)`.
+    Raises as `train` and `load_checkpoint`."""
     counts = {'num_devices': num_devices,
               'checkpoint_every': checkpoint_every, 'keep_every':
               checkpoint_every if keep_every is None else keep_every}

@@ -899,6 +899,9 @@ exchange(arrays[0], None)
     array.asnumpy()
 exchange([1.0], None)
     TypeError: exchange needs a NumPy array of numbers, not list
+exchange(onp.ones((4, 4))[:, 1], None)
+    TypeError: exchange writes into the array, which must be contiguous and
+    writable: use array.copy()
 worker_rows(images, TwoWorkers(), [1, 0])
     ValueError: shares must be finite numbers above 0, one for each worker, 2
     in all, not [1, 0]: leave out a worker that should get nothing
