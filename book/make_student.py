@@ -23,6 +23,7 @@ from .whole import whole
 PARTS = (
     'CITATION.cff',
     'd2lbase',
+    'd2ldoctor',
     'd2lmulti',
     'd2lrun',
     'deploy',

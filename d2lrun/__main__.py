@@ -9,16 +9,12 @@ from __future__ import annotations
 import sys
 from typing import Sequence
 
-DOCTOR = f'{sys.executable} -m d2lrun doctor'
+DOCTOR = f'{sys.executable} -m d2ldoctor'
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments[:1] == ['doctor']:
-        from . import doctor
-
-        return doctor.main(arguments[1:])
     if arguments[:1] == ['waits']:
         from . import waits
 

@@ -61,12 +61,12 @@ step "$dockerfile" b bud ${BASE:+--build-arg "BASE=$BASE"} --layers \
 container=$(b from "$tag")
 trap 'b rm "$container" >/dev/null' EXIT
 if [ "$build" = cpu ]; then
-    step 'doctor' inside "$python -m d2lrun doctor --quick"
+    step 'doctor' inside "$python -m d2ldoctor --quick"
     step 'make train' inside "make train ARGS='${TRAIN:-}'"
 else
     # Without a driver MXNet's GPU build does not start, and the doctor must
     # say so; with one, all must be well.
-    step 'doctor' inside "$python -m d2lrun doctor --quick ||
+    step 'doctor' inside "$python -m d2ldoctor --quick ||
         [ ! -e /dev/nvidiactl ]"
     [ ! -e /dev/nvidiactl ] || step 'make train' inside 'make train'
 fi

@@ -69,7 +69,7 @@ inside() {
 step() {
     case $1 in
         set-up) inside 'make env' ;;
-        doctor) inside "$python -m d2lrun doctor --quick" ;;
+        doctor) inside "$python -m d2ldoctor --quick" ;;
         tests)
             inside "$pytest $tests" ;;
         chapters) # with a test, or pytest finds no tests/conftest.py

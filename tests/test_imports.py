@@ -13,6 +13,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 MAY_IMPORT = {
     'd2lbase': set(),
     'samestep': set(),
+    'd2ldoctor': {'d2lbase'},
     'd2lrun': {'d2lbase'},
     'd2lmulti': {'d2lbase', 'd2lrun', 'samestep'},
     'chapters': set(),

@@ -22,7 +22,7 @@ ALIKE = {'main', 'make_parser', 'load_own'}
 
 def test_one_name_means_one_thing_in_all_packages():
     homes = {}
-    for package in ('d2lbase', 'd2lmulti', 'd2lrun'):
+    for package in ('d2lbase', 'd2ldoctor', 'd2lmulti', 'd2lrun'):
         for path in (ROOT / package).rglob('*.py'):
             if path.stem in ('one_file', 'records'):  # which repeat chapters
                 continue

@@ -170,7 +170,7 @@ def test_it_has_what_its_readme_needs(edition):
         'd2lmulti/datasets/fashion_mnist',
         'd2lmulti/prepare/runtime.py',
         'd2lrun/exit_hook/sitecustomize.py',
-        'd2lrun/doctor.py',
+        'd2ldoctor/__main__.py',
         'img/allreduce_ring.svg',
     ):
         assert (edition / part).exists(), part
@@ -187,7 +187,7 @@ def test_it_has_every_package_that_the_project_names(edition):
     project = tomllib.loads((edition / 'pyproject.toml').read_text())
     include = project['tool']['setuptools']['packages']['find']['include']
     packages = find_packages(ROOT, include=include)
-    assert {'d2lbase', 'd2lmulti', 'd2lrun'} <= {*packages}
+    assert {'d2lbase', 'd2ldoctor', 'd2lmulti', 'd2lrun'} <= {*packages}
     assert {*find_packages(edition, include=include)} == {*packages}
     for package in [*packages, 'samestep']:
         above = 'samestep/src/' if package == 'samestep' else ''

@@ -45,7 +45,7 @@ def test_the_import_loads_nothing_for_plots_or_notebooks(imported):
 def test_the_doctor_starts_without_other_packages():
     result = run("""
 import sys
-from d2lrun import __main__, doctor
+from d2ldoctor import __main__
 print([n for n in ('mxnet', 'numpy', 'psutil', 'tqdm') if n in sys.modules])
 """)
     assert result.stdout == '[]\n', result.stderr

@@ -11,6 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 PACKAGES = {  # of which folder of the repository, in which distribution
     'd2lbase/': ('', 'd2lmulti'),
+    'd2ldoctor/': ('', 'd2lmulti'),
     'd2lmulti/': ('', 'd2lmulti'),
     'd2lrun/': ('', 'd2lmulti'),
     'samestep/': ('samestep/src/', 'samestep'),
@@ -150,7 +151,7 @@ def test_the_wheel_trains_in_a_job_of_several_processes(installed, tmp_path):
 def test_the_wheel_has_the_doctor_and_trains_compares_and_draws(
     installed, tmp_path
 ):
-    result = run(installed, tmp_path, '-m', 'd2lrun', 'doctor', '--quick')
+    result = run(installed, tmp_path, '-m', 'd2ldoctor', '--quick')
     assert result.returncode == 0, result.stdout
     command = 'train --epochs 1 --batch-size 512 --out new/curves.png'.split()
     result = run(installed, tmp_path, '-c', TRAIN_ON_FEW, *command)
