@@ -1,7 +1,6 @@
 """The settings of the process, and what the import loads."""
 
 import json
-import os
 import pathlib
 import re
 import subprocess
