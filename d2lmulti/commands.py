@@ -75,7 +75,7 @@ def start_command(
     variables: Mapping[str, str],
     files: Sequence[IO[str]],
 ) -> subprocess.Popen:
-    """Start a process in a group of its own."""
+    """Start a process in a separate group."""
     first = sys.executable if command[0] == 'python' else command[0]
     return subprocess.Popen(
         [first, *command[1:]],

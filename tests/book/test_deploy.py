@@ -15,10 +15,11 @@ import yaml
 ROOT = pathlib.Path(__file__).parents[2]
 DEPLOY = ROOT / 'deploy'
 BIN = pathlib.Path(sys.executable).parent
-SUM = """
+SUM = r"""
 import sys
 from mpi4py import MPI
-print(sys.argv[1:], MPI.COMM_WORLD.allreduce(1), flush=True)
+# One string, or the lines of two processes may mix.
+sys.stdout.write(f'{sys.argv[1:]} {MPI.COMM_WORLD.allreduce(1)}\n')
 """
 
 
