@@ -140,7 +140,7 @@ def test_samestep_needs_numpy_alone_on_any_python(installed):
 @pytest.mark.timeout(240)
 def test_the_wheel_trains_in_a_job_of_several_processes(installed, tmp_path):
     (tmp_path / 'train.py').write_text(TRAIN.format(folder=str(installed)))
-    command = '-m d2lrun --workers 2 train.py'.split()
+    command = '-m d2lmulti.cluster.jobs -n 2 train.py'.split()
     result = run(installed, tmp_path, *command)
     assert result.returncode == 0, result.stdout
     assert result.stdout.count('1 epoch') == 2
