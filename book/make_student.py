@@ -25,7 +25,6 @@ PARTS = (
     'd2lbase',
     'd2ldoctor',
     'd2lmulti',
-    'd2lrun',
     'deploy',
     'requirements',
     'LICENSE',

@@ -13,7 +13,6 @@ PACKAGES = {  # of which folder of the repository, in which distribution
     'd2lbase/': ('', 'd2lmulti'),
     'd2ldoctor/': ('', 'd2lmulti'),
     'd2lmulti/': ('', 'd2lmulti'),
-    'd2lrun/': ('', 'd2lmulti'),
     'samestep/': ('samestep/src/', 'samestep'),
 }
 TRAIN = """
@@ -122,8 +121,6 @@ def test_its_metadata_name_the_builds_of_mxnet(installed):
     assert f'Requires-Dist: {mxnet}' in metadata
     assert 'Requires-Python: <3.15,>=3.8' in metadata
     assert len([*installed.glob('*.dist-info/**/LICENSE')]) == 2
-    (path,) = installed.glob('*.dist-info/entry_points.txt')
-    assert 'd2lrun = d2lrun.__main__:main' in path.read_text()
 
 
 def test_samestep_needs_numpy_alone_on_any_python(installed):
