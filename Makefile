@@ -152,7 +152,6 @@ export: env  ## write d2lmulti/ from the notebooks, and number the exercises
 	$(python) -c "from glob import glob; \
 	from nbdev.export import nb_export; \
 	[nb_export(f, 'd2lmulti') for f in sorted(glob('notebooks/*.ipynb'))]"
-	@cp d2lmulti/cluster/hangs.py d2lrun/records.py  # d2lrun imports nothing of it
 	@$(python) -m chapters.one_file
 	@$(python) -m chapters.contents
 	@$(python) -m chapters.exercise_ids notebooks
