@@ -232,7 +232,7 @@ class WatchedAllreduce:
 
     def give_up(self, why):
         """Print who is out of step, and end the job."""
-        time.sleep(0.5 * self.comm.rank)  # only the first one prints
+        time.sleep(self.comm.rank)  # only the first one prints
         try:
             records = read_records(self.folder, self.comm.size)
             places = {rank: find_place(
@@ -240,6 +240,7 @@ class WatchedAllreduce:
                 self.limit) for i, rank in enumerate(records)}
             print(why, *explain(records, places), sep='\n', file=sys.stderr,
                   flush=True)
+            time.sleep(0.5)  # else mpiexec may end before it has read that
         finally:
             self.comm.Abort(1)
 

@@ -8,7 +8,6 @@ behind each label, and nothing that is left behind.
 
 import argparse
 import contextlib
-import ctypes
 import os
 import pathlib
 import re
@@ -24,7 +23,7 @@ from typing import IO, Dict, Mapping, Optional, Sequence, Tuple
 from d2lbase.values import check_integer
 
 from ..check_values import check_positive_int, check_positive_number
-from .rank import MARK
+from .rank import MARK, end_with_parent
 
 __all__ = ['JobFailed', 'run_job']
 
@@ -124,7 +123,7 @@ class Job:
         self.ended: Dict[int, Tuple[int, str]] = {}  # rank: status, in words
         self.places: Dict[int, str] = {}  # where ranks are at the end
         environment = {
-            **{k: v for k, v in os.environ.items() if k != 'PYTHONUNBUFFERED'},
+            **os.environ,
             'JOB_LIMIT': str(self.limit),
             **variables,
         }
@@ -249,13 +248,6 @@ class Lines:
         if self.closed:
             whole, newline, self.rest = whole + newline + self.rest, b'', b''
         return (whole + newline).decode(errors='replace')
-
-
-def end_with_parent() -> None:
-    """Let this process be killed when the one that started it is."""
-    if sys.platform == 'linux':
-        death = 1  # PR_SET_PDEATHSIG
-        ctypes.CDLL(None).prctl(death, signal.SIGKILL)
 
 
 def end(process: subprocess.Popen) -> None:

@@ -6,6 +6,7 @@ So a rank that was killed is named, and one that left without a word, by
 that needs MPI alone does not have to wait for an import of MXNet.
 """
 
+import ctypes
 import faulthandler
 import os
 import runpy
@@ -18,6 +19,13 @@ import traceback
 
 MARK = '\x1e'  # begins what `say` says; terminals show nothing for it
 ENDED = b'ended'
+
+
+def end_with_parent() -> None:
+    """Let this process be killed when the one that started it is."""
+    if sys.platform == 'linux':
+        death = 1  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(death, signal.SIGKILL)
 
 
 def say(status: int, what: str) -> None:
@@ -34,7 +42,9 @@ def run_script() -> None:
     remove_shared_memory(MPI.COMM_WORLD)
     # A line is written at once: else mpiexec's labels fall inside of lines.
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True)  # type: ignore
+        stream.reconfigure(  # type: ignore
+            line_buffering=True, write_through=False
+        )
     del sys.argv[0]
     sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
     threading.Thread(target=say_where, args=sys.argv[:1], daemon=True).start()
@@ -112,6 +122,7 @@ def main() -> None:
     crash = tempfile.TemporaryFile()
     child = os.fork()
     if child == 0:
+        end_with_parent()  # mpiexec's SIGTERM does not end one that is stopped
         os.close(reader)
         faulthandler.enable(crash)  # would write to stderr in small pieces
         run_script()
