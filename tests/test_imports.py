@@ -23,8 +23,12 @@ MAY_IMPORT = {
     'benchmarks': {'chapters', 'd2lmulti', 'd2lrun', 'samestep'},
 }
 OURS = {*MAY_IMPORT}
-# Scripts of the launcher, which hide their folder from a worker's imports.
-HIDING = {'d2lrun/exit_hook/sitecustomize.py', 'd2lrun/serve.py'}
+# Scripts that start workers: they hide their folder from a worker's imports.
+HIDING = {
+    'd2lmulti/cluster/rank.py',
+    'd2lrun/exit_hook/sitecustomize.py',
+    'd2lrun/serve.py',
+}
 BY_NAME = {'import_module', '__import__', 'run_module', 'run_path'}
 
 

@@ -20,9 +20,8 @@ import time
 import traceback
 import zlib
 from pathlib import Path
-import d2lmulti
 import numpy as onp
-from ..check_values import check_positive_number
+from .. import check_values
 from .cluster import allreduce_processes, exchange
 
 # %% ../../notebooks/20_hangs.ipynb #caller
@@ -169,7 +168,7 @@ def waiting_times(records):
 # %% ../../notebooks/20_hangs.ipynb #find-place
 def library_folders():
     """Return the folders whose lines are not the script's."""
-    files = os.__file__, d2lmulti.__file__, os.path.dirname(onp.__file__)
+    files = os.__file__, check_values.__file__, os.path.dirname(onp.__file__)
     return (*(f'{os.path.dirname(file)}/' for file in files), '<')
 
 def find_place(word, own, limit):
@@ -195,7 +194,7 @@ class WatchedAllreduce:
     that all see; each job has a new one in it. Make one in each process.
     """
     def __init__(self, folder, comm, limit=60):
-        check_positive_number(limit=limit)
+        check_values.check_positive_number(limit=limit)
         self.comm, self.limit = comm, limit
         if comm.rank == 0:
             os.makedirs(folder, exist_ok=True)

@@ -105,7 +105,7 @@ def remove_shared_memory(comm) -> None:
             pass
 
 
-def explain(status: int, ended: bool) -> str:
+def describe_end(status: int, ended: bool) -> str:
     """Return how a process ended, in words."""
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
@@ -139,7 +139,7 @@ def main() -> None:
     code = os.WEXITSTATUS(status) or int(not ended)
     if os.WIFSIGNALED(status):
         code = 128 + os.WTERMSIG(status)  # as a shell says it
-    say(code, explain(status, ended))
+    say(code, describe_end(status, ended))
     os._exit(code)
 
 
