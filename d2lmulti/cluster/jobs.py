@@ -123,7 +123,7 @@ class Job:
         self.ended: Dict[int, Tuple[int, str]] = {}  # rank: status, in words
         self.places: Dict[int, str] = {}  # where ranks are at the end
         environment = {
-            **{k: v for k, v in os.environ.items() if k != 'PYTHONUNBUFFERED'},
+            **os.environ,
             'JOB_LIMIT': str(self.limit),
             **variables,
         }

@@ -42,7 +42,9 @@ def run_script() -> None:
     remove_shared_memory(MPI.COMM_WORLD)
     # A line is written at once: else mpiexec's labels fall inside of lines.
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True)  # type: ignore
+        stream.reconfigure(  # type: ignore
+            line_buffering=True, write_through=False
+        )
     del sys.argv[0]
     sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
     if 'JOB_LIMIT' in os.environ:
@@ -106,7 +108,7 @@ def remove_shared_memory(comm) -> None:
             pass
 
 
-def explain(status: int, ended: bool) -> str:
+def describe_end(status: int, ended: bool) -> str:
     """Return how a process ended, in words."""
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
@@ -124,7 +126,7 @@ def main() -> None:
     crash = tempfile.TemporaryFile()
     child = os.fork()
     if child == 0:
-        end_with_parent()
+        end_with_parent()  # mpiexec's SIGTERM does not end one that is stopped
         os.close(reader)
         # To stderr, it would write in pieces, and get a label for each.
         faulthandler.enable(crash, all_threads=False)
@@ -142,7 +144,7 @@ def main() -> None:
     code = os.WEXITSTATUS(status) or int(not ended)
     if os.WIFSIGNALED(status):
         code = 128 + os.WTERMSIG(status)  # as a shell says it
-    say(code, explain(status, ended))
+    say(code, describe_end(status, ended))
     if code and 'HYDI_CONTROL_FD' in os.environ:
         # `jobs.py` ends the job when it hears that. MPICH's mpiexec alone
         # overlooks a bad status now and then, but not this request; it would

@@ -1,0 +1,371 @@
+"""Jobs of several processes: how they end when one of them is wrong.
+
+Each fault is one of rank 1; under the helper alone, and with chapter 20's
+`WatchedAllreduce` around the exchange.
+"""
+
+import concurrent.futures
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from d2lmulti.cluster.hangs import read_records, waiting_times
+from d2lmulti.cluster.jobs import JobFailed, run_job
+
+FAULT = """import os, signal, sys, time
+import numpy as np
+from mpi4py import MPI
+kind, folder, watched = sys.argv[1:]
+comm = MPI.COMM_WORLD
+if watched == 'watched':
+    from mxnet import np
+    from d2lmulti import WatchedAllreduce
+    allreduce = WatchedAllreduce(f'{folder}/records', comm, limit=2)
+else:
+    def allreduce(data, name):
+        request = comm.Iallreduce(data[0].copy(), data[0])
+        while not request.Test():
+            time.sleep(2e-4)
+
+def note(number, frame):
+    with open(f'{folder}/signals', 'a') as file:
+        print(signal.Signals(number).name, file=file)
+
+if comm.rank != 1:
+    for number in signal.valid_signals() - {
+            signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}:
+        signal.signal(number, note)
+
+def fault():
+    if kind == 'raise':
+        raise ValueError('this worker is wrong')
+    elif kind in ('SIGKILL', 'SIGSTOP', 'SIGSEGV'):
+        os.kill(os.getpid(), signal.Signals[kind])
+    elif kind in ('exit 3', 'exit 0'):
+        sys.exit(int(kind[-1]))
+    elif kind == '_exit 0':
+        os._exit(0)
+    elif kind == 'sleep':
+        time.sleep(1000)
+    elif kind == 'print':
+        for i in range(200_000):
+            print(i, 'x' * 70)
+
+for step in range(6):
+    if step == 3 and comm.rank == 1:
+        fault()
+        if kind == 'skip':
+            continue
+    allreduce([np.ones(3)], f'step {step}')
+if comm.rank == 0:
+    print('done')
+"""
+SLEEPS = (
+    f'fault.py:{1 + FAULT[: FAULT.index("time.sleep(1000)")].count(chr(10))}'
+)
+
+# The helper's message and the status; None: the job ends well.
+HELPER = {
+    'raise': ('rank 1 ended with status 1', 1),
+    'SIGKILL': ('rank 1 was killed by SIGKILL', 137),
+    'SIGSEGV': ('rank 1 was killed by SIGSEGV', 139),
+    'exit 3': ('rank 1 ended with status 3', 3),
+    '_exit 0': ('rank 1 left without ending MPI', 1),
+    'SIGSTOP': ('rank 1 does not answer: it is stopped', 124),
+    'exit 0': ('rank 1 has left its script', 124),
+    'sleep': (f'rank 1 is at {SLEEPS}', 124),
+    'skip': ('rank 1 has left its script', 124),
+    'print': None,
+}
+# What is printed of rank 1 with a watched exchange, where that sees more.
+AFTER = (
+    'rank 1: nothing more, after exchange 2, step 2 (3,) float32, called at'
+)
+WATCHED = {
+    'SIGSTOP': f'{AFTER} fault.py:LINE; now: no word: is it stopped, or gone?',
+    'exit 0': f'{AFTER} fault.py:LINE; now: ended',
+    'sleep': f'{AFTER} fault.py:LINE; now: {SLEEPS}',
+    'skip': 'rank 1: exchange 3, step 4 (3,) float32, called at '
+    'fault.py:LINE; now: fault.py:LINE',
+}
+CALL = f'{1 + FAULT[: FAULT.index("allreduce([np")].count(chr(10))}'
+LIMIT = 8  # seconds of a job; to start one takes less on a busy machine
+
+
+def run(script, *arguments, **options):
+    """Return a job's lines, those of errors, its error, and its seconds."""
+    out, err, start = io.StringIO(), io.StringIO(), time.monotonic()
+    options = {'processes': 2, 'limit': 60, **options}
+    error = None
+    try:
+        run_job([f'{script}', *arguments], out=out, err=err, **options)
+    except JobFailed as failure:
+        error = failure
+    seconds = time.monotonic() - start
+    return out.getvalue(), err.getvalue(), error, seconds
+
+
+def shared_memory():
+    """Return MPICH's files."""
+    with contextlib.suppress(FileNotFoundError):
+        return {name for name in os.listdir('/dev/shm') if 'mpich' in name}
+    return set()
+
+
+def processes_of(folder):
+    """Return the processes that were started for a file in `folder`."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if any(f'{folder}' in word for word in process.cmdline()[1:]):
+                found.append(process)
+    return found
+
+
+def wait_until(happens, seconds=15):
+    """Wait until a function returns something true; return it."""
+    end = time.monotonic() + seconds
+    while not happens() and time.monotonic() < end:
+        time.sleep(0.05)
+    return happens()
+
+
+@pytest.fixture(scope='module')
+def faults(tmp_path_factory):
+    """Return what became of each fault, of four jobs at a time, and whether
+    any has left a process or a file of MPICH behind."""
+    folder, before = tmp_path_factory.mktemp('faults'), shared_memory()
+    (folder / 'fault.py').write_text(FAULT)
+    jobs = {}
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for how in ('watched', 'alone'):
+            for kind in HELPER:
+                own = folder / f'{kind} {how}'
+                own.mkdir()
+                limit = {'limit': 60 if how == 'watched' else LIMIT}
+                jobs[kind, how] = pool.submit(
+                    run,
+                    *(folder / 'fault.py', kind, f'{own}', how),
+                    **limit,
+                    processes=3
+                    if how == 'watched' and kind in ('skip', 'exit 0')
+                    else 2,
+                )
+    found = {key: job.result() for key, job in jobs.items()}
+    found['folder'] = folder
+    found['processes'] = processes_of(folder)
+    new = shared_memory() - before  # other jobs of this machine end theirs
+    wait_until(lambda: not new & shared_memory())
+    found['files'] = new & shared_memory()
+    return found
+
+
+@pytest.mark.parametrize('how', ['alone', 'watched'])
+@pytest.mark.parametrize('kind', HELPER)
+def test_a_fault_ends_the_job_in_time_and_is_named(faults, kind, how):
+    out, err, error, seconds = faults[kind, how]
+    if kind == 'print':
+        assert error is None
+        assert out.count('\n') == 200_001
+    elif how == 'watched' and kind in WATCHED:
+        assert 'out of step: rank 1\n' in err
+        assert WATCHED[kind].replace('LINE', CALL) in err
+        assert (error.status, err.count('out of step')) == (1, 1)
+    else:
+        assert (HELPER[kind][0] in str(error), error.status) == (
+            *(True, HELPER[kind][1]),
+        ), str(error)
+    assert ('done' in out) == (kind == 'print')
+    assert ('this worker is wrong' in err) == (kind == 'raise')
+    assert seconds < 40  # else it would be 1000
+
+
+def test_nothing_is_left_behind(faults):
+    assert faults['processes'] == []
+    assert faults['files'] == set()
+
+
+def test_no_healthy_process_gets_a_signal_before_the_job_ends(faults):
+    """At its end, mpiexec asks by SIGTERM."""
+    noted = {
+        path.parent.name: set(path.read_text().split())
+        for path in faults['folder'].glob('*/signals')
+    }
+    assert set().union(*noted.values()) <= {'SIGTERM', 'SIGCONT'}, noted
+    assert not {'print alone', 'print watched'} & {*noted}
+
+
+def test_records_are_kept_of_each_job(faults):
+    (job,) = (faults['folder'] / 'sleep watched/records').iterdir()
+    records = read_records(job, 2)
+    assert [len(own) for own in records.values()] == [4, 3]
+    assert set(waiting_times(records)) == {'rank 0', 'rank 1'}
+
+
+WATCH = """import sys, time
+from mpi4py import MPI
+from mxnet import np
+from d2lmulti import WatchedAllreduce
+allreduce = WatchedAllreduce(sys.argv[1], MPI.COMM_WORLD, limit=2)
+rank = MPI.COMM_WORLD.rank
+"""
+
+
+@pytest.mark.parametrize(
+    'call, told',
+    [
+        ('[np.ones(3 + rank // 2)]', ['(3,)', '(3,)', '(4,)']),
+        (
+            "[np.ones(3, dtype=['float32', 'float64'][rank // 2])]",
+            ['float32', 'float32', 'float64'],
+        ),
+        ("[np.ones(3)], 'ab'[rank // 2]", [', a ', ', a ', ', b ']),
+    ],
+)
+def test_what_differs_is_never_summed(tmp_path, call, told):
+    (tmp_path / 'watch.py').write_text(
+        f'{WATCH}allreduce([np.ones(3)])\nallreduce({call})\nprint("summed")'
+    )
+    out, err, error, _ = run(
+        tmp_path / 'watch.py', f'{tmp_path}/records', processes=3
+    )
+    assert 'summed' not in out
+    assert 'out of step' in err, (err, error)
+    head, *lines = err[err.index('out of step') :].splitlines()
+    assert head == 'out of step: rank 2'
+    for line, word in zip(lines, told):
+        assert 'exchange 1' in line
+        assert word in line
+
+
+def test_two_jobs_can_record_in_one_folder_and_sums_are_right(tmp_path):
+    """So can a job that starts again."""
+    (tmp_path / 'watch.py').write_text(
+        f'{WATCH}data = [np.arange(4.), np.ones(4)]\n'
+        'allreduce(data)\nprint([a.tolist() for a in data])'
+    )
+    for _ in range(2):
+        out, _, error, _ = run(tmp_path / 'watch.py', f'{tmp_path}/records')
+        assert error is None
+        assert out.count('[[2.0, 4.0, 6.0, 8.0], [2.0, 4.0, 6.0, 8.0]]') == 2
+    assert len([*(tmp_path / 'records').iterdir()]) == 2
+
+
+# The helper
+
+
+def test_lines_are_whole_behind_their_labels(tmp_path, monkeypatch):
+    monkeypatch.setenv('PYTHONUNBUFFERED', '1')
+    (tmp_path / 'lines.py').write_text(
+        'for i in range(50_000): print(i, "x" * 70)'
+    )
+    out, _, error, _ = run(tmp_path / 'lines.py')
+    assert error is None
+    lines = out.splitlines()
+    right = [f'{i} {"x" * 70}' for i in range(50_000)]
+    for rank in range(2):
+        label = f'[{rank}] '
+        own = [line[4:] for line in lines if line.startswith(label)]
+        assert own == right
+    assert len(lines) == 100_000
+
+
+@pytest.mark.parametrize('restarts', [0, 1, 2])
+def test_a_job_that_fails_starts_again(tmp_path, restarts):
+    """Here it ends well at its third start."""
+    (tmp_path / 'again.py').write_text(
+        f"""import os, sys
+from mpi4py import MPI
+if MPI.COMM_WORLD.rank == 1:
+    with open({str(tmp_path / 'starts')!r}, 'a') as file:
+        file.write('x')
+    if file.name and os.path.getsize(file.name) < 3:
+        sys.exit(5)
+"""
+    )
+    _, err, error, _ = run(tmp_path / 'again.py', restarts=restarts)
+    assert (tmp_path / 'starts').read_text() == 'x' * (restarts + 1)
+    assert (error is None) == (restarts == 2)
+    assert error is None or error.status == 5
+    assert err.count('rank 1 ended with status 5: start') == restarts
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGKILL])
+def test_a_job_ends_with_its_helper(tmp_path, number):
+    script = tmp_path / 'waits.py'
+    script.write_text('import time\nprint("here")\ntime.sleep(1000)')
+    helper = subprocess.Popen(
+        [sys.executable, '-m', 'd2lmulti.cluster.jobs', f'{script}'],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert [helper.stdout.readline()[3:] for _ in range(2)] == [' here\n'] * 2
+    helper.send_signal(number)
+    ended = helper.wait(15)
+    helper.stdout.close()
+    assert ended == (-9 if number == signal.SIGKILL else 143)
+    assert wait_until(lambda: not processes_of(script))
+
+
+def test_nodes_that_never_come_have_a_limit(tmp_path):
+    (tmp_path / 'train.py').write_text('print("here")')
+    out, _, error, seconds = run(
+        tmp_path / 'train.py',
+        limit=1,
+        mpiexec=['-launcher', 'manual', '-hosts', 'a,b'],
+    )
+    assert error.status == 124
+    assert 'rank 1 does not answer' in str(error)
+    assert seconds < 20
+    assert 'here' not in out
+    assert processes_of(tmp_path) == []
+
+
+def test_a_path_with_spaces_and_quotes(tmp_path):
+    folder = tmp_path / 'my "own" \'folder\' $HOME'
+    folder.mkdir()
+    (folder / 'train it.py').write_text(
+        'import sys, other\nprint(sys.argv[1:])'
+    )
+    (folder / 'other.py').write_text('')
+    out, _, error, _ = run(folder / 'train it.py', 'a b', '"')
+    assert error is None
+    assert sorted(out.splitlines()) == [
+        f'[{rank}] ' + str(['a b', '"']) for rank in range(2)
+    ]
+
+
+def test_a_script_that_is_not_there():
+    with pytest.raises(FileNotFoundError, match=r'no script missing\.py'):
+        run_job(['missing.py'])
+
+
+def test_an_mpiexec_that_is_not_there(tmp_path, monkeypatch):
+    (tmp_path / 'train.py').write_text('')
+    monkeypatch.setattr(sys, 'executable', '/nowhere/python')
+    monkeypatch.setenv('PATH', '')
+    with pytest.raises(FileNotFoundError, match='install mpich mpi4py'):
+        run_job([f'{tmp_path}/train.py'])
+
+
+@pytest.mark.parametrize(
+    'options, error, message',
+    [
+        ({'command': 'train.py'}, TypeError, 'command must be a list'),
+        ({'command': []}, TypeError, 'command must be a list'),
+        ({'processes': 0}, ValueError, 'processes'),
+        ({'processes': 1.5}, TypeError, 'processes'),
+        ({'limit': 0}, ValueError, 'limit'),
+        ({'restarts': -1}, ValueError, 'restarts'),
+    ],
+)
+def test_options_that_cannot_work(options, error, message):
+    with pytest.raises(error, match=message):
+        run_job(**{'command': [__file__], **options})
