@@ -133,7 +133,7 @@ test-gpu-build: env  # MXNet's GPU build without a GPU; needs gcc
 	STUB_GPUS=1 $(without_gpu) d2ldoctor --quick
 	$(without_gpu) d2lmulti train --epochs 3 --out build/gpu-env.png
 
-bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cores, cluster, unequal, large_batch, compression, masked_words
+bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cores, unequal, large_batch, compression, masked_words
 	$(python) -m benchmarks.$(if $(filter cores,$(SUITE)),cores,run $(SUITE)) \
 	    $(ARGS)
 

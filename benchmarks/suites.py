@@ -5,26 +5,18 @@ import pathlib
 import sys
 
 from .peers import (
-    BARRIER,
-    BY_PARAMETER,
-    COPY,
     DDP,
     ENVIRONMENTS,
     GLUON,
-    HOROVOD,
     MIRRORED,
     MULTI_WORKER,
     OURS,
-    PUSH_AND_PULL,
     RECIPE,
-    SERVERS,
     SHARD_MAP,
     TUNED,
     UPPER_BOUND,
-    horovod_gloo,
 )
 from .report import (
-    cluster,
     compression,
     large_batch,
     masked_words,
@@ -66,34 +58,6 @@ def full_trials(notes):
         + [Trial(*peer, 'epoch', epoch) for peer in peers]
         + [Trial(OURS, k, 'collectives', sizes) for k in (2, 4)]
         + [Trial(OURS, 2, task) for task in ('parallelism', 'overlap')]
-    )
-
-
-def cluster_trials(notes):
-    """Return the trials with several processes."""
-    step = {'batch_sizes': [256, 512, 1024], 'servers': 1}
-    sizes = {'megabytes': [0.4, 4, 40, 400]}
-    torch, horovod = torch_peers(notes), horovod_peers(notes)
-    return (
-        [
-            Trial(*peer, 'step', step)
-            for peer in [
-                *QUICK,
-                (SERVERS, 2),
-                (BY_PARAMETER, 2),
-                (BARRIER, 2),
-                *horovod,
-                *torch,
-            ]
-        ]
-        + [Trial(COPY, 1, 'allreduce', sizes)]
-        + [
-            Trial(name, 2, 'allreduce', {**sizes, 'servers': n})
-            for n, name in PUSH_AND_PULL.items()
-        ]
-        + [Trial(*peer, 'allreduce', sizes) for peer in [*horovod, *torch[1:]]]
-        + [Trial(OURS, 1, 'checkpoint', {'folder': str(BUILD)})]
-        + [Trial(OURS, 2, 'unequal_workers')]
     )
 
 
@@ -152,12 +116,6 @@ def peers_of(name, all_devices, notes):
     return [(name, devices) for devices in all_devices]
 
 
-def horovod_peers(notes):
-    """Return Horovod's peers; note why there are none."""
-    reason = horovod_gloo.why_missing()
-    return leave_out(HOROVOD, reason, notes) if reason else [(HOROVOD, 2)]
-
-
 def leave_out(name, reason, notes):
     """Note and print why a peer takes no part; return no peers."""
     notes.append(f'{name} was left out: {reason}')
@@ -168,7 +126,6 @@ def leave_out(name, reason, notes):
 SUITES = {
     'full': Suite(full_trials, single.write, RESULTS / 'RESULTS.md', 5),
     'quick': Suite(quick_trials, single.write, BUILD / 'bench-quick.md', 3),
-    'cluster': Suite(cluster_trials, cluster.write, RESULTS / 'CLUSTER.md', 5),
     'unequal': Suite(unequal_trials, unequal.write, RESULTS / 'UNEQUAL.md', 5),
     'large_batch': Suite(
         large_batch_trials,

@@ -1,8 +1,6 @@
 """The process of one trial; prints its result as a line of JSON.
 
-    python -m benchmarks.worker '{"peer": "ours", "devices": 2, …}'
-
-With "part" it is one of several processes that something else has started.
+`python -m benchmarks.worker '{"peer": "ours", "devices": 2, …}'`
 """
 
 import importlib.metadata
@@ -13,7 +11,7 @@ import sys
 
 from . import tasks
 from .peers import load_trainer
-from .peers.processes import slowest, take_part
+from .peers.processes import slowest
 
 # Some peers use MXNet without d2lmulti. This alone changes no setting.
 D2LBASE = pathlib.Path(__file__).parents[1] / 'd2lbase'
@@ -26,8 +24,6 @@ def run(trial):
         import d2lmulti  # noqa: F401  it prepares the process before MXNet
 
         return tasks.load(trial['task'])(trial)
-    if trial.get('part'):
-        return take_part(trial, size=trial['devices'])
     trainer = load_trainer(trial['peer'])
     result = slowest(trainer.start(trial))
     version = importlib.metadata.version(trainer.package)

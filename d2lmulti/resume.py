@@ -351,4 +351,3 @@ def check_init(params: Any) -> None:
             'init must return a list of MXNet arrays of float32, not '
             f'{params!r:.60}'
         )
-

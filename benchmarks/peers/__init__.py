@@ -11,7 +11,6 @@ One file per peer, each with a class `Trainer` that trains on minibatches
     batches(X, y, size)     prepares a whole set of images once
     epoch(batches)          one pass over them
     loss(X, y)              the mean loss, as a float
-    make_allreduce(length)  a function that sums an array over all processes
     start(trial)            runs the processes of a trial; returns the result
                             of each
 
@@ -26,37 +25,25 @@ from .environments import JAX, TENSORFLOW, TORCH
 
 OURS = 'this project'
 UPPER_BOUND = 'two independent processes'
-SERVERS = 'this project, workers and a server'
-BY_PARAMETER = 'the same, an array per parameter'
-BARRIER = 'the same, a barrier instead of an exchange'
 TUNED = 'Gluon Trainer, our settings'
-HOROVOD = 'Gluon over Horovod'
 GLUON = 'Gluon Trainer, default settings'
 RECIPE = 'D2L recipe'
 DDP = 'PyTorch DDP'
 MIRRORED = 'TensorFlow, MirroredStrategy'
 MULTI_WORKER = 'TensorFlow, MultiWorkerMirroredStrategy'
 SHARD_MAP = 'JAX, shard_map'
-COPY = 'a copy in memory'
-PUSH_AND_PULL = {1: 'push and pull, 1 server', 2: 'push and pull, 2 servers'}
 
 # The file of each peer, in the order of the tables.
 MODULES = {
     OURS: 'ours',
     UPPER_BOUND: 'independent',
-    SERVERS: 'ps_lite',
-    BY_PARAMETER: 'ps_lite_keys',
-    BARRIER: 'ps_lite_barrier',
     TUNED: 'gluon_tuned',
-    HOROVOD: 'horovod_gloo',
     GLUON: 'gluon',
     RECIPE: 'd2l_recipe',
     DDP: 'torch_ddp',
     MIRRORED: 'tf_mirrored',
     MULTI_WORKER: 'tf_multiworker',
     SHARD_MAP: 'jax_shard_map',
-    COPY: 'ours',
-    **dict.fromkeys(PUSH_AND_PULL.values(), 'ps_lite'),
 }
 
 # Those that have a separate environment, and which (environments.py).

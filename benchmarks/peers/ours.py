@@ -30,16 +30,6 @@ class Trainer(MXNetTrainer):
             self.step(X, y)
             self.drain()
 
-    def make_allreduce(self, length):
-        """Return a function that copies `length` numbers in memory: what
-        any allreduce takes at the least."""
-        from mxnet import np
-
-        source, target = (
-            np.ones(length, ctx=self.devices[0]) for _ in range(2)
-        )
-        return lambda: source.copyto(target)
-
     def loss(self, X, y):
         """Return the mean loss on the first device."""
         scores = self.book.lenet(X, self.device_params[0])

@@ -1,14 +1,11 @@
 """How the processes of a trial start, and what they agree on.
 
-A peer with several processes starts them here, or lets the launcher or
-Horovod do it. They work at the same time, each on its share of every
-minibatch, and the slowest one counts.
+A peer with several processes starts them here. They work at the same time,
+each on its share of every minibatch, and the slowest one counts.
 """
 
-import json
 import multiprocessing
 import queue
-import sys
 import tempfile
 import time
 
@@ -29,21 +26,6 @@ def take_part(trial, rank=0, size=1, store=None, wait=lambda: None):
     wait = getattr(trainer, 'wait', wait)
     share = slice(rank, None, size)
     return tasks.load(trial['task'])(trainer, trial, share, wait)
-
-
-def part_command(trial):
-    """Return the command of one process, for what starts several."""
-    described = json.dumps(dict(trial, part=True))
-    return [sys.executable, '-m', 'benchmarks.worker', described]
-
-
-def results_in(lines):
-    """Return the results among lines that begin with a process's name."""
-    return [
-        json.loads(line[line.index('{') :])
-        for line in lines
-        if line.endswith('}')
-    ]
 
 
 def start_processes(trial):

@@ -60,11 +60,6 @@ class Trainer(BaseTrainer):
     def drain(self):
         """Return: PyTorch on a CPU has finished when a call returns."""
 
-    def make_allreduce(self, length):
-        """Return a function that sums `length` numbers over processes."""
-        data = self.torch.zeros(length)
-        return lambda: self.torch.distributed.all_reduce(data)
-
     def loss(self, X, y):
         """Return the mean loss."""
         with self.torch.no_grad():

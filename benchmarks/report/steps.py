@@ -1,7 +1,6 @@
 """A training step: images per second, their ratios, and the losses."""
 
 from ..peers import (
-    BARRIER,
     DDP,
     GLUON,
     MIRRORED,
@@ -111,7 +110,7 @@ def same_work(results):
         (name, devices): round_['loss']
         for (name, devices, task), rounds in results.items()
         for round_ in rounds
-        if task == 'step' and name not in (UPPER_BOUND, BARRIER)
+        if task == 'step' and name != UPPER_BOUND
     }
     low = min(losses.values(), default=0)
     high = max(losses.values(), default=0)
