@@ -42,7 +42,7 @@ PARTS = {
         60,
     ),
     'topology': (['nvidia-smi', 'topo', '-m'], 60),
-    'doctor': (['-m', 'd2lrun', 'doctor'], 900),
+    'doctor': (['-m', 'd2ldoctor'], 900),
     'test-gpu': ([*PYTEST, 'tests/gpu.py'], 900),
     'train': (['-m', 'd2lmulti', 'train', '--out', 'build/gpu.png'], 900),
     'chapters': (
@@ -74,7 +74,7 @@ def main():
     if status != 'passed':
         reason = (answer.splitlines() or ['MXNet did not answer'])[-1]
         print(f'no report without a GPU that works: {reason}')
-        print('.venv-gpu/bin/python -m d2lrun doctor says more')
+        print('.venv-gpu/bin/python -m d2ldoctor says more')
         print(WITHOUT_MXNET)
         return 1
     results = {}

@@ -7,10 +7,9 @@ import pathlib
 import re
 
 import d2lmulti
-import d2lrun
 import samestep
 
-PACKAGES = d2lmulti, d2lrun, samestep
+PACKAGES = d2lmulti, samestep
 
 PUBLIC = [(package, name) for package in PACKAGES for name in package.__all__]
 

@@ -23,8 +23,8 @@ from .whole import whole
 PARTS = (
     'CITATION.cff',
     'd2lbase',
+    'd2ldoctor',
     'd2lmulti',
-    'd2lrun',
     'deploy',
     'requirements',
     'LICENSE',

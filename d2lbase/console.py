@@ -1,4 +1,4 @@
-"""What the commands `d2lrun` and `python -m d2lmulti` have in common."""
+"""What `python -m d2ldoctor` and `python -m d2lmulti` have in common."""
 
 from __future__ import annotations
 

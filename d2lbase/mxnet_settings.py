@@ -1,7 +1,7 @@
 """MXNet's variables, and where downloaded files are.
 
-`import d2lmulti` sets the variables before MXNet starts, `d2lrun` gives them
-to every process of a job, and its doctor compares them.
+`import d2lmulti` sets the variables before MXNet starts, and the doctor
+compares them.
 """
 
 import os

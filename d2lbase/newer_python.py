@@ -13,9 +13,8 @@ From NumPy 2 on, MXNet also writes NumPy's numbers as it needs them.
 
 What is there is never replaced, so on Python 3.11 with NumPy 1.23 nothing
 changes, except that MXNet imports SciPy's statistics when it uses them, not
-before. `import mxnet` before `import d2lmulti` fails where MXNet itself does.
-The processes of a job need it before, and without, d2lmulti: they load this
-file by its path.
+before. `import mxnet` before `import d2lmulti` fails where MXNet itself does;
+a script that uses MXNet without d2lmulti calls `install` first.
 """
 
 import contextlib

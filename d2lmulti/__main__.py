@@ -1,7 +1,4 @@
-"""The command line: `train` and `causes`, with help.
-
-`d2lrun` runs jobs and examines the installation.
-"""
+"""The command line: `train` and `causes`, with help."""
 
 from __future__ import annotations
 
@@ -32,13 +29,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands; without one it shows the help."""
     examples = show_examples(RUN, 'train', 'causes --devices 2')
-    others = show_examples(
-        'python -m d2lrun', 'doctor', '--workers 2 my_training.py'
-    )
     parser = argparse.ArgumentParser(
         prog=RUN,
-        epilog=f'{examples}\n\nto examine the installation, and to run a '
-        f'script in several processes:\n{others}',
+        epilog=f'{examples}\n\n'
+        'to examine the installation:\n  python -m d2ldoctor\n\n'
+        'to run a script in several processes:\n'
+        '  python -m d2lmulti.cluster.jobs -n 2 my_training.py',
         formatter_class=Formatter,
     )
     parser.set_defaults(run=lambda options: parser.print_help())

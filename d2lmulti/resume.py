@@ -12,7 +12,7 @@ from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 import numpy as onp
 from mxnet import autograd, np
 
-from d2lbase.values import check_integer, counted
+from d2lbase.values import counted
 
 from .checkpoint import (
     Checkpoint,
@@ -49,7 +49,6 @@ class Plan:
     lr: float
     schedule: Optional[Callable[[int], float]]
     adapt: bool
-    deterministic: bool
     elastic: bool
     checkpoints: Optional[str]
     checkpoint_every: int
@@ -148,7 +147,6 @@ class Training:
             'devices': workers.num_devices,
             'speeds': workers.speeds,
             'adapt': plan.adapt,
-            'deterministic': plan.deterministic,
             **try_functions(params, batches, **plan.options),
         }
 
@@ -235,7 +233,7 @@ class Training:
             found = evaluate(replicas, batches, workers.devices, net)
             mean = as_scalar('evaluate', found)
             weight = as_weight(options.get('count', len)(y))
-        table = workers.gather('accuracy', [mean, weight]).astype('float64')
+        table = workers.gather([mean, weight]).astype('float64')
         return float(onp.average(table[:, 0], weights=table[:, 1]))
 
 
@@ -304,7 +302,7 @@ def check_same_start(workers: Any, state: Checkpoint, plan: Plan) -> None:
         'compute different things: net, loss, count and update must be the '
         'same in all': tried,
     }
-    found = workers.gather('start', sum(numbers.values(), []))
+    found = workers.gather(sum(numbers.values(), []))
     for difference, own in numbers.items():
         columns, found = found[:, : len(own)], found[:, len(own) :]
         rtol = 1e-4 if own is tried else 0
@@ -354,16 +352,3 @@ def check_init(params: Any) -> None:
             f'{params!r:.60}'
         )
 
-
-def find_num_devices(num_devices: Optional[int]) -> int:
-    """Return how many devices this worker has: as given, or else as
-    D2LMULTI_NUM_DEVICES in the environment says, or else 1."""
-    text = os.environ.get('D2LMULTI_NUM_DEVICES', '1')
-    if num_devices is None and not text.isdecimal():
-        raise ValueError(
-            'D2LMULTI_NUM_DEVICES must be the number of devices of this '
-            f'worker, not {text!r}'
-        )
-    num_devices = int(text) if num_devices is None else num_devices
-    check_integer(1, num_devices=num_devices)
-    return num_devices

@@ -8,7 +8,7 @@ from typing import Any, Dict, List
 import numpy as onp
 
 # Settings that decide only how a step is split, so how sums are rounded.
-ROUNDING = ('workers', 'devices', 'speeds', 'deterministic')
+ROUNDING = ('workers', 'devices', 'speeds')
 # What functions did with some numbers: not to the last digit on another
 # processor.
 TRIED = ('tried loss', 'tried update')

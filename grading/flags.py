@@ -39,7 +39,7 @@ MEMORY = re.compile(r'/proc/.*/(mem|root|cwd)\b|/dev/k?mem')
 # What hands a frame, or memory, to its caller: the caller counts.
 HANDS_OVER = re.compile(r'(^|/)(inspect|ctypes/\w+)\.py$')
 WALKS = ('walk_stack', 'walk_tb')
-PACKAGES = 'd2lbase|d2lmulti|d2lrun|samestep'
+PACKAGES = 'd2lbase|d2lmulti|samestep'
 # What every check relies on; compared after each call of an answer.
 OFTEN = re.compile(
     r'(builtins|math|numpy|numpy\.(core|_core)\.(numeric|fromnumeric|umath'

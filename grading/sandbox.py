@@ -562,7 +562,7 @@ def trusted_folders():
     found = [paths[name] for name in names] + [
         str(root / name)
         for root in {ROOT, installed_from()}
-        for name in ('d2lbase', 'd2lmulti', 'd2lrun', 'samestep/src')
+        for name in ('d2lbase', 'd2lmulti', 'samestep/src')
     ]
     return sorted(
         {f'{os.path.realpath(p)}/' for p in found}

@@ -394,4 +394,4 @@ settings=$venv/share/jupyter/lab/settings
 }
 END
 say "Done: $venv has $($venv/bin/python --version 2>&1)"
-[ "$build" != gpu ] || $venv/bin/python -m d2lrun doctor --quick >&3 || true
+[ "$build" != gpu ] || $venv/bin/python -m d2ldoctor --quick >&3 || true

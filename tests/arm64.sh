@@ -69,17 +69,16 @@ inside() {
 step() {
     case $1 in
         set-up) inside 'make env' ;;
-        doctor) inside "$python -m d2lrun doctor --quick" ;;
+        doctor) inside "$python -m d2ldoctor --quick" ;;
         tests)
             inside "$pytest $tests" ;;
         chapters) # with a test, or pytest finds no tests/conftest.py
             inside "$pytest --nbval --nbval-current-env \
                 --nbval-cell-timeout=7200 $chapters \
                 tests/test_imports.py::test_no_imports_run_in_a_circle" ;;
-        workers) # MXNet's package has no store between processes: a line
-            inside "$python -m d2lrun --workers 2 deploy/train.py /tmp/c 2>&1 |
-                grep -o 'this MXNet was built without .*'" ;;
-        *) fail "no step $1: set-up, doctor, tests, chapters or workers" ;;
+        job) inside "rm -rf /tmp/c && .venv/bin/mpiexec -n 2 $python \
+                -m mpi4py deploy/train.py /tmp/c 1024" ;;
+        *) fail "no step $1: set-up, doctor, tests, chapters or job" ;;
     esac
 }
 
@@ -91,7 +90,7 @@ done
 emulate || fail 'the kernel does not run programs for arm64 by qemu'
 make_root || fail "could not make a Debian for arm64 in $root"
 failed=''
-for name in ${*:-set-up doctor tests chapters workers}; do
+for name in ${*:-set-up doctor tests chapters job}; do
     echo "== $name"
     step "$name" || failed="$failed $name"
 done

@@ -28,20 +28,16 @@ SLOW = [
     'test_pdf',
     'test_site',
     'test_cluster',
-    'test_job',
     'test_determinism',
     'test_thirty',
 ]
 
 
 class ByFile(LoadFileScheduling):
-    """Files stay together, but the exercises of a chapter are a file each;
-    and files that look at what the jobs of another user leave are one."""
+    """Files stay together, but the exercises of a chapter are a file each."""
 
     def _split_scope(self, nodeid):
         file = nodeid.split('::')[0]
-        if file.endswith(('test_environments.py', 'test_agent.py')):
-            return 'jobs of another user'
         return nodeid.split('[')[-1] if 'test_exercises' in file else file
 
 

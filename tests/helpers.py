@@ -6,8 +6,8 @@ import importlib.util
 import multiprocessing
 import os
 import random
+import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -22,18 +22,20 @@ import d2lmulti
 from d2lbase import newer_python
 from d2lmulti.cluster import cluster
 from d2lmulti.prepare import runtime
-from d2lrun import Limits
-from d2lrun.job import NOTICE
 
 # Chapters 21 and 22 need PyTorch and TensorFlow, so `make test` leaves them
 # out; `make test BUILD=frameworks` runs them, in an environment that has both.
 HAS_FRAMEWORKS = importlib.util.find_spec('torch') is not None
 
 # With this before it, code for `run` can import MXNet before d2lmulti on
-# Python 3.12 and later, as a script can that the launcher starts.
+# Python 3.12 and later.
 SUPPORT_NEWER_PYTHON = (
     f'import runpy; runpy.run_path({newer_python.__file__!r})["install"]()\n'
 )
+
+
+# MXNet 2's, in each process.
+NOTICE = re.compile(r'\[[\d:]+\] \S*storage\.cc:\d+: Using .* StorageManager ')
 
 
 def without_notice(printed):
@@ -174,32 +176,6 @@ def run(code, seconds=120, **variables):
 
 # Jobs of several processes
 
-JOB_LIMITS = Limits(startup=60, progress=60, exit=3, total=80)
-JOIN = """
-import os, signal, sys, time
-import mxnet as mx
-from mxnet import np, npx
-npx.set_np()
-store = mx.kv.create('dist_sync')
-store.init('w', np.zeros(3))
-
-def step():
-    store.push('w', np.ones(3))
-    total = np.zeros(3)
-    store.pull('w', out=total)
-    return total.tolist()
-
-"""
-STEPS = (
-    JOIN
-    + """
-for i in range(250):
-    step()
-    print('x' * 1000, 'step', i, flush=True)
-    time.sleep(0.05)
-"""
-)
-
 
 def left_behind(mark, **variables):
     """Return the other processes whose environment has D2LMULTI_TEST=mark,
@@ -217,36 +193,6 @@ def left_behind(mark, **variables):
         ):
             found.append(process)
     return found
-
-
-def sockets_of(mark, **variables):
-    """Return the ports and files at which such processes listen."""
-    found = set()
-    for process in left_behind(mark, **variables):
-        try:
-            connections = process.net_connections('all')
-        except psutil.NoSuchProcess:  # it has ended meanwhile
-            continue
-        for connection in connections:
-            address = connection.laddr
-            if connection.status == psutil.CONN_LISTEN:
-                found.add(address.port)
-            elif connection.family == socket.AF_UNIX and address:
-                found.add(address)
-    return found
-
-
-GARBAGE = bytes(random.Random(1).choices(range(256), k=5000))
-
-
-def send_garbage(mark, **variables):
-    """Send it to each port at which such processes listen."""
-    for port in sockets_of(mark, **variables):
-        with contextlib.suppress(OSError), socket.socket() as client:
-            client.connect(('127.0.0.1', port))
-            client.sendall(GARBAGE)
-            client.settimeout(5)
-            client.recv(1)  # until it is taken, or the other side is gone
 
 
 def wait_until(condition, seconds=10):

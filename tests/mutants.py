@@ -213,7 +213,7 @@ def by_module(arguments):
     named = collections.defaultdict(list)
     for argument in arguments or PART_I:
         module, _, function = argument.partition('.')
-        if module in ('d2lmulti', 'd2lbase', 'd2lrun', 'samestep'):
+        if module in ('d2lmulti', 'd2lbase', 'd2ldoctor', 'samestep'):
             last, _, function = function.partition('.')
             module = f'{module}.{last}'
         named[module].append((module, function or None))

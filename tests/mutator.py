@@ -250,7 +250,7 @@ def load(name):
     """Return the module with a name such as `replicas` or `samestep.causes`;
     without the package, the first one in d2lmulti, if there is any."""
     *given, stem = name.split('.')
-    for package in given or ('d2lmulti', 'd2lbase', 'd2lrun', 'samestep'):
+    for package in given or ('d2lmulti', 'd2lbase', 'd2ldoctor', 'samestep'):
         (folder,) = importlib.util.find_spec(
             package
         ).submodule_search_locations

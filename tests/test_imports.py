@@ -13,22 +13,18 @@ ROOT = pathlib.Path(__file__).parents[1]
 MAY_IMPORT = {
     'd2lbase': set(),
     'samestep': set(),
-    'd2lrun': {'d2lbase'},
-    'd2lmulti': {'d2lbase', 'd2lrun', 'samestep'},
+    'd2ldoctor': {'d2lbase'},
+    'd2lmulti': {'d2lbase', 'samestep'},
     'chapters': set(),
-    'book': {'benchmarks', 'chapters', 'd2lmulti', 'd2lrun', 'samestep'},
+    'book': {'benchmarks', 'chapters', 'd2lmulti', 'samestep'},
     'grading': {'chapters', 'd2lmulti'},
     'img': {'chapters'},
     'lint': {'chapters'},
-    'benchmarks': {'chapters', 'd2lmulti', 'd2lrun', 'samestep'},
+    'benchmarks': {'chapters', 'd2lmulti', 'samestep'},
 }
 OURS = {*MAY_IMPORT}
-# Scripts that start workers: they hide their folder from a worker's imports.
-HIDING = {
-    'd2lmulti/cluster/rank.py',
-    'd2lrun/exit_hook/sitecustomize.py',
-    'd2lrun/serve.py',
-}
+# Runs a script as Python does, with the script's folder first on the path.
+HIDING = {'d2lmulti/cluster/rank.py'}
 BY_NAME = {'import_module', '__import__', 'run_module', 'run_path'}
 
 
@@ -166,7 +162,7 @@ def test_a_chapter_imports_earlier_ones_only(module):
 def test_no_imports_run_in_a_circle():
     """Not even one for types alone."""
     left = {name: modules_in(name, path) for name, path in MODULES.items()}
-    assert 'd2lrun.report' in left['d2lrun.watch']
+    assert 'd2lmulti.prepare.machine' in left['d2lmulti.prepare.runtime']
     while left:
         free = [module for module in left if not left[module] & {*left}]
         assert free, f'a circle among {sorted(left)}'

@@ -15,16 +15,15 @@ from chapters.one_file import CORE, taught_cells
 ROOT = pathlib.Path(d2lmulti.__file__).parents[1]
 
 
-# What is named alike on purpose: each command's own, and what a script that
-# runs without its package has to bring along.
-ALIKE = {'main', 'make_parser', 'load_own'}
+# What is named alike on purpose: each command's own.
+ALIKE = {'main', 'make_parser'}
 
 
 def test_one_name_means_one_thing_in_all_packages():
     homes = {}
-    for package in ('d2lbase', 'd2lmulti', 'd2lrun'):
+    for package in ('d2lbase', 'd2ldoctor', 'd2lmulti'):
         for path in (ROOT / package).rglob('*.py'):
-            if path.stem in ('one_file', 'records'):  # which repeat chapters
+            if path.stem == 'one_file':  # which repeats chapters
                 continue
             for node in ast.parse(path.read_text()).body:
                 if isinstance(node, (ast.FunctionDef, ast.ClassDef)):

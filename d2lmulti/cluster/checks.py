@@ -21,6 +21,20 @@ def check_worker_shares(num_rows, shares, num_workers):
     check_shares(shares, num_rows, num_workers, who='worker')
 
 
+def check_exchange(array):
+    """Raise TypeError unless MPI can sum this array in place."""
+    if not isinstance(array, onp.ndarray) or array.dtype.kind not in 'iuf':
+        kind = type(array).__name__
+        if isinstance(array, np.ndarray):
+            kind = 'one of MXNet: use array.asnumpy()'
+        raise TypeError(f'exchange needs a NumPy array of numbers, not {kind}')
+    if not (array.flags.c_contiguous and array.flags.writeable):
+        raise TypeError(
+            'exchange writes into the array, which must be contiguous and '
+            'writable: use array.copy()'
+        )
+
+
 def as_scalar(name, value) -> float:
     """Return a number, or an array with a single one, as a float; raise
     TypeError for anything else."""
@@ -48,7 +62,11 @@ def check_cluster(
     if speed is not None:
         check_positive_number(**{'speed, in float32,': onp.float32(speed)})
     needed = ['init', 'evaluate', 'net', 'loss', 'count']
-    such = {'update': 'adam', 'schedule': 'lambda step: 0.1'}
+    such = {
+        'update': 'adam',
+        'schedule': 'lambda step: 0.1',
+        'allreduce': 'functools.partial(allreduce_processes, comm=comm)',
+    }
     for name, value in functions.items():
         if name not in [*needed, *such]:
             raise TypeError(

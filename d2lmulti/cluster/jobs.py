@@ -148,10 +148,9 @@ class Job:
 
     def forward(self, process: subprocess.Popen) -> None:
         """Print what the ranks print until there is no more."""
-        # What says how a rank ended comes first: mpiexec blames another one.
         readers = [
-            Lines(process.stderr, self.err),
             Lines(process.stdout, self.out),
+            Lines(process.stderr, self.err),
         ]
         with selectors.DefaultSelector() as selector:
             for reader in readers:
@@ -170,48 +169,31 @@ class Job:
     def show(self, reader: 'Lines') -> None:
         """Print the lines that a pipe has now."""
         text = reader.read()
-        if MARK not in text and self.failed() is None:
-            reader.file.write(text)
-        else:
-            for line in re.findall('.*\n|.+', text):
-                self.show_line(line, reader.file)
+        if MARK in text:
+            text = ''.join(map(self.hear, re.findall('.*\n|.+', text)))
+        reader.file.write(text)
         reader.file.flush()
 
-    def show_line(self, line: str, file: IO[str]) -> None:
-        """Print a line, or note what a rank says of itself."""
+    def hear(self, line: str) -> str:
+        """Note what a rank says of itself; return the rest of the line."""
         found = SAID.search(line)
-        if found:
-            self.note(*found.groups())
-            line = line[: found.start()]
-            line = '' if re.fullmatch(r'\[\d+\] ', line) else f'{line}\n'
-        elif self.failed() is not None and not re.match(r'\[\d+\] ', line):
-            line = ''  # mpiexec's own words, often on a wrong rank
-        file.write(line)
-
-    def note(self, rank: str, status: str, what: str) -> None:
-        """Note where a rank is, or how it ended; after a bad end, the others
-        have little time left, since mpiexec may wait for them."""
+        if not found:
+            return line
+        rank, status, what = found.groups()
         if int(status) < 0:
             self.places[int(rank)] = what
-            return
-        self.ended.setdefault(int(rank), (int(status), what))
-        if int(status):
-            in_time = time.monotonic() + GRACE
-            self.deadline = min(self.deadline, in_time)
-
-    def failed(self) -> Optional[int]:
-        """Return the rank that failed first, or None."""
-        for rank, (status, _) in self.ended.items():
-            if status:
-                return rank
-        return None
+        else:
+            self.ended.setdefault(int(rank), (int(status), what))
+            if int(status):  # time for lines that are on their way
+                self.deadline = min(self.deadline, time.monotonic() + 0.5)
+        rest = line[: found.start()]
+        return '' if re.fullmatch(r'\[\d+\] ', rest) else f'{rest}\n'
 
     def judge(self, status: int) -> None:
         """Raise JobFailed unless all ranks have ended well."""
-        rank = self.failed()
-        if rank is not None:
-            found, how = self.ended[rank]
-            raise JobFailed(f'rank {rank} {how}', found)
+        for rank, (found, how) in self.ended.items():
+            if found:
+                raise JobFailed(f'rank {rank} {how}', found)
         if status == TIMED_OUT:
             raise JobFailed(self.explain_limit(), status)
         if status:

@@ -22,7 +22,7 @@ ENDED = b'ended'
 
 
 def end_with_parent() -> None:
-    """Let this process be killed when the one that started it is."""
+    """Let this process be killed when the one that started it ends."""
     if sys.platform == 'linux':
         death = 1  # PR_SET_PDEATHSIG
         ctypes.CDLL(None).prctl(death, signal.SIGKILL)
@@ -47,7 +47,10 @@ def run_script() -> None:
         )
     del sys.argv[0]
     sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
-    threading.Thread(target=say_where, args=sys.argv[:1], daemon=True).start()
+    if 'JOB_LIMIT' in os.environ:
+        clock = threading.Thread(target=say_where, args=sys.argv[:1])
+        clock.daemon = True
+        clock.start()
     try:
         runpy.run_path(sys.argv[0], run_name='__main__')
     except SystemExit as error:
@@ -78,7 +81,7 @@ def leave(status: int) -> None:
 
 def say_where(script: str) -> None:
     """Say in which line the script is when the time of the job is up."""
-    time.sleep(float(os.environ.get('JOB_LIMIT', threading.TIMEOUT_MAX)))
+    time.sleep(float(os.environ['JOB_LIMIT']))
     frame = sys._current_frames()[threading.main_thread().ident or 0]
     lines = [
         (frame.f_code.co_filename, line)
@@ -118,13 +121,15 @@ def describe_end(status: int, ended: bool) -> str:
 
 def main() -> None:
     """Run the script in a child; say how it ended, and end likewise."""
+    end_with_parent()
     reader, writer = os.pipe()
     crash = tempfile.TemporaryFile()
     child = os.fork()
     if child == 0:
         end_with_parent()  # mpiexec's SIGTERM does not end one that is stopped
         os.close(reader)
-        faulthandler.enable(crash)  # would write to stderr in small pieces
+        # To stderr, it would write in pieces, and get a label for each.
+        faulthandler.enable(crash, all_threads=False)
         run_script()
         os.write(writer, ENDED)
         return
@@ -140,6 +145,13 @@ def main() -> None:
     if os.WIFSIGNALED(status):
         code = 128 + os.WTERMSIG(status)  # as a shell says it
     say(code, describe_end(status, ended))
+    if code and 'HYDI_CONTROL_FD' in os.environ:
+        # `jobs.py` ends the job when it hears that. MPICH's mpiexec alone
+        # overlooks a bad status now and then, but not this request; it would
+        # drop what was said just before.
+        time.sleep(5)
+        request = f'cmd=abort exitcode={code}\n'.encode()
+        os.write(int(os.environ['PMI_FD']), request)
     os._exit(code)
 
 

@@ -69,17 +69,9 @@ def openmp_threads() -> Optional[int]:
 
 
 def unprepared_env() -> Dict[str, str]:
-    """Return the environment for a process that uses MXNet without d2lmulti.
-
-    None of our settings is in it. With the launcher's hook on the path,
-    `import mxnet` works there on newer Pythons too (see `newer_python`).
-    """
-    from d2lrun.roles import path_with_hook  # which few processes need
-
-    return {
-        **{k: v for k, v in os.environ.items() if k not in SETTINGS},
-        'PYTHONPATH': path_with_hook(),
-    }
+    """Return the environment for a process that uses MXNet without d2lmulti:
+    none of our settings is in it."""
+    return {k: v for k, v in os.environ.items() if k not in SETTINGS}
 
 
 def limit_threads(library: Any, check_call: Callable) -> None:

@@ -3,7 +3,7 @@
 `import d2lmulti` calls `prepare` once, before anything imports MXNet. By
 default MXNet runs two logical CPU devices no faster than one; each setting,
 below, in `machine` and in `d2lbase.mxnet_settings`, removes one reason.
-Chapter 1 shows the effect. What the launcher and its doctor need, too, is in
+Chapter 1 shows the effect. What the doctor needs, too, is in
 `d2lbase`: the variables, what finds CUDA's libraries and arm64's BLAS, and
 what lets MXNet run on newer Pythons.
 """
@@ -62,7 +62,7 @@ def import_mxnet() -> types.ModuleType:
     except (ImportError, OSError, AttributeError) as error:
         raise ImportError(
             f'MXNet cannot be imported: {error}. To see what to do, run '
-            f'{sys.executable} -m d2lrun doctor'
+            f'{sys.executable} -m d2ldoctor'
         ) from error
     return mxnet
 

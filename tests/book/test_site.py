@@ -849,7 +849,7 @@ def test_a_link_to_a_page_has_a_title_a_text_and_a_picture(book):
 def test_the_api_page_follows_the_chapters(book):
     sections = parsed(book, 'api').select('section section')
     assert all(
-        re.fullmatch(r'(d2lmulti\.[\w.]+|d2lrun|samestep)#', section.h2.text)
+        re.fullmatch(r'(d2lmulti\.[\w.]+|samestep)#', section.h2.text)
         and len(section.p.text.split()) > 2
         for section in sections
     )

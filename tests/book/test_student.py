@@ -169,8 +169,7 @@ def test_it_has_what_its_readme_needs(edition):
         'requirements/cpu.txt',
         'd2lmulti/datasets/fashion_mnist',
         'd2lmulti/prepare/runtime.py',
-        'd2lrun/exit_hook/sitecustomize.py',
-        'd2lrun/doctor.py',
+        'd2ldoctor/__main__.py',
         'img/allreduce_ring.svg',
     ):
         assert (edition / part).exists(), part
@@ -187,7 +186,7 @@ def test_it_has_every_package_that_the_project_names(edition):
     project = tomllib.loads((edition / 'pyproject.toml').read_text())
     include = project['tool']['setuptools']['packages']['find']['include']
     packages = find_packages(ROOT, include=include)
-    assert {'d2lbase', 'd2lmulti', 'd2lrun'} <= {*packages}
+    assert {'d2lbase', 'd2ldoctor', 'd2lmulti'} <= {*packages}
     assert {*find_packages(edition, include=include)} == {*packages}
     for package in [*packages, 'samestep']:
         above = 'samestep/src/' if package == 'samestep' else ''
@@ -215,10 +214,10 @@ def test_samestep_can_be_installed_and_brings_no_tests(edition):
 def test_its_packages_import_nothing_that_is_not_there(edition):
     """From its folder alone, without this repository."""
     code = (
-        'import pathlib, d2lmulti, d2lrun, samestep\n'
+        'import pathlib, d2ldoctor, d2lmulti, samestep\n'
         'import d2lmulti.judgment.game\n'
         'from chapters import check, run_answer, scores\n'
-        'for package in d2lmulti, d2lrun, samestep:\n'
+        'for package in d2ldoctor, d2lmulti, samestep:\n'
         '    print(pathlib.Path(package.__file__).resolve())'
     )
     done = subprocess.run(

@@ -84,8 +84,7 @@ def test_each_call_can_be_imported(column):
     for name in calls(column):
         first, _, rest = name.partition('.')
         if column == 0:
-            ours = name if first == 'd2lrun' else f'd2lmulti.{name}'
-            resolve(ours)  # noqa: F821
+            resolve(f'd2lmulti.{name}')  # noqa: F821
         else:
             resolve(f'{NAMES.get(first, first)}.{rest}')  # noqa: F821
 

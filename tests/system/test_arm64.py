@@ -7,8 +7,9 @@ import pathlib
 import pytest
 
 from d2lbase import arm64
+from d2ldoctor import __main__ as doctor
+from d2ldoctor import mxnet_checks
 from d2lmulti.prepare import runtime
-from d2lrun import doctor, doctor_mxnet
 
 SCIPY = 'scipy.libs/libopenblasp-r0-dff490c2.3.18.so'
 FORTRAN = 'scipy.libs/libgfortran-daac5196.so.5.0.0'
@@ -135,14 +136,14 @@ def test_the_import_and_the_doctor_say_what_is_missing(
     with pytest.raises(ImportError) as error:
         runtime.import_mxnet()
     assert found in str(error.value) and fix in str(error.value)
-    check = doctor_mxnet.diagnose_blas(packages / 'mxnet')
+    check = mxnet_checks.diagnose_blas(packages / 'mxnet')
     assert check.status == doctor.RED
     assert found in check.found and fix in check.fix
 
 
 def test_the_doctor_lets_mxnet_find_it_and_says_which(packages):
     add(packages, SCIPY)
-    check = doctor_mxnet.diagnose_blas(packages / 'mxnet')
+    check = mxnet_checks.diagnose_blas(packages / 'mxnet')
     assert check.status == doctor.GREEN and check.found.endswith(SCIPY)
     names = [check.name for check in doctor.examine()]
     assert 'BLAS' in names

@@ -13,7 +13,8 @@ import pytest
 from helpers import without_notice
 
 from d2lbase import cuda
-from d2lrun import doctor, doctor_checks, doctor_mxnet
+from d2ldoctor import __main__ as doctor
+from d2ldoctor import machine_checks, mxnet_checks
 
 try:
     import tomllib
@@ -44,7 +45,7 @@ def machine(monkeypatch):
 
     version_of = cuda.version_of
     change(
-        doctor_mxnet,
+        mxnet_checks,
         find_builds=lambda: {'mxnet-cu112': '1.9.1'},
         ask_mxnet=lambda: FOUND,
     )
@@ -91,7 +92,7 @@ def test_libcudnn_is_missing(machine):
 def test_the_driver_is_missing(machine):
     machine(cuda, ask_driver=returning(None))
     machine(
-        doctor_mxnet, ask_mxnet=returning({'error': 'libcuda.so.1: cannot'})
+        mxnet_checks, ask_mxnet=returning({'error': 'libcuda.so.1: cannot'})
     )
     fault = the_only_fault()
     assert fault.status == doctor.RED and 'libcuda.so.1' in fault.found
@@ -137,7 +138,7 @@ def test_numpy_is_not_installed(machine):
         cuda,
         version_of=lambda name: None if name == 'numpy' else version_of(name),
     )
-    machine(doctor_mxnet, ask_mxnet=returning({'error': 'No module numpy'}))
+    machine(mxnet_checks, ask_mxnet=returning({'error': 'No module numpy'}))
     fault = the_only_fault()
     assert fault.status == doctor.RED and fault.name == 'NumPy'
     assert 'pip install numpy' in fault.fix
@@ -145,7 +146,7 @@ def test_numpy_is_not_installed(machine):
 
 def test_both_builds_of_mxnet_are_installed(machine):
     machine(
-        doctor_mxnet,
+        mxnet_checks,
         find_builds=returning({'mxnet': '1.9.1', 'mxnet-cu112': '1.9.1'}),
     )
     fault = the_only_fault()
@@ -164,7 +165,7 @@ def test_both_builds_of_mxnet_are_installed(machine):
 
 def test_mxnet_is_not_installed(machine):
     machine(
-        doctor_mxnet,
+        mxnet_checks,
         find_builds=returning({}),
         ask_mxnet=returning({'error': 'No module named mxnet'}),
     )
@@ -173,7 +174,7 @@ def test_mxnet_is_not_installed(machine):
     assert 'pip install mxnet==1.9.1' in the_only_fault().fix
 
 
-@pytest.mark.parametrize('name', doctor_checks.PACKAGES)
+@pytest.mark.parametrize('name', machine_checks.PACKAGES)
 def test_a_package_is_missing(name, machine):
     version_of = cuda.version_of
     machine(
@@ -182,7 +183,7 @@ def test_a_package_is_missing(name, machine):
             None if package == name else version_of(package)
         ),
     )
-    machine(doctor_mxnet, ask_mxnet=returning({'error': f'No module {name}'}))
+    machine(mxnet_checks, ask_mxnet=returning({'error': f'No module {name}'}))
     fault = the_only_fault()
     assert fault.status == doctor.RED and fault.name == name
     assert re.search(rf'pip install .*\b{name}\b', fault.fix)
@@ -190,9 +191,9 @@ def test_a_package_is_missing(name, machine):
 
 @pytest.mark.parametrize('version', [(3, 15, 0), (3, 7, 9)])
 def test_python_is_too_new_or_too_old(version, machine, monkeypatch):
-    monkeypatch.setattr(doctor_checks.sys, 'version_info', version)
+    monkeypatch.setattr(machine_checks.sys, 'version_info', version)
     machine(
-        doctor_mxnet, ask_mxnet=returning({'error': 'No module named mxnet'})
+        mxnet_checks, ask_mxnet=returning({'error': 'No module named mxnet'})
     )
     (fault,) = doctor.examine()  # all else is for another environment
     assert fault.status == doctor.RED and '3.8 to 3.14' in fault.found
@@ -228,7 +229,7 @@ def test_the_build_has_no_code_for_a_gpu(capability, has_code, machine):
 def test_the_first_operation_on_a_gpu_fails(why, machine):
     said = f'gpu(0): {why}: using CPU devices'
     machine(
-        doctor_mxnet,
+        mxnet_checks,
         ask_mxnet=returning({**FOUND, 'devices': ['cpu(0)'], 'said': [said]}),
     )
     fault = the_only_fault()
@@ -237,9 +238,9 @@ def test_the_first_operation_on_a_gpu_fails(why, machine):
 
 def test_cpu_devices_wait_for_each_other(machine):
     cpus = {**FOUND, 'devices': ['cpu(0)', 'cpu(1)']}
-    machine(doctor_mxnet, ask_mxnet=returning(cpus))
+    machine(mxnet_checks, ask_mxnet=returning(cpus))
     assert all(check.status == doctor.GREEN for check in doctor.examine())
-    machine(doctor_mxnet, ask_mxnet=returning({**cpus, 'in_parallel': False}))
+    machine(mxnet_checks, ask_mxnet=returning({**cpus, 'in_parallel': False}))
     fault = the_only_fault()
     assert fault.status == doctor.RED
     assert fault.fix == 'unset MXNET_CPU_TEMP_COPY'
@@ -249,13 +250,13 @@ def test_cpu_devices_wait_for_each_other(machine):
 def test_whether_cpu_devices_wait_is_measured(count, parallel, monkeypatch):
     monkeypatch.setenv('MXNET_CPU_TEMP_COPY', count)
     monkeypatch.setenv('D2LMULTI_DEVICES', 'cpu')
-    found = doctor_mxnet.ask_mxnet()
+    found = mxnet_checks.ask_mxnet()
     assert found['in_parallel'] == parallel
 
 
 @pytest.mark.parametrize('free, status', [(0.2, 'red'), (1, 'yellow')])
 def test_there_is_no_memory(free, status, machine):
-    machine(doctor_checks, free_memory=returning(free * 2**30))
+    machine(machine_checks, free_memory=returning(free * 2**30))
     fault = the_only_fault()
     assert fault.status == status and 'GiB free' in fault.found
     assert 'ps aux' in fault.fix
@@ -263,28 +264,28 @@ def test_there_is_no_memory(free, status, machine):
 
 @pytest.mark.parametrize('path', ['/usr/bin/bwrap', None])
 def test_bubblewrap_is_named_where_the_grader_is(path, monkeypatch, tmp_path):
-    monkeypatch.setattr(doctor_checks.shutil, 'which', returning(path))
+    monkeypatch.setattr(machine_checks.shutil, 'which', returning(path))
     monkeypatch.chdir(tmp_path)
-    assert not [*doctor_checks.diagnose_grading()]  # the student edition
+    assert not [*machine_checks.diagnose_grading()]  # the student edition
     (tmp_path / 'grading').mkdir()
     (tmp_path / 'grading' / 'sandbox.py').touch()
-    (found,) = doctor_checks.diagnose_grading()
+    (found,) = machine_checks.diagnose_grading()
     assert (path or 'apt-get install bubblewrap') in found.found
 
 
 def test_the_cache_folder_cannot_be_written(monkeypatch, tmp_path):
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
     monkeypatch.setattr(
-        doctor_checks.os, 'access', returning(False)
+        machine_checks.os, 'access', returning(False)
     )  # even for root
-    fault = doctor_checks.diagnose_cache()
+    fault = machine_checks.diagnose_cache()
     assert fault.status == doctor.YELLOW and str(tmp_path) in fault.found
     assert 'export XDG_CACHE_HOME=' in fault.fix
 
 
 def test_the_data_set_is_broken(machine):
     machine(
-        doctor_mxnet, ask_mxnet=returning({**FOUND, 'data': 'not as it was'})
+        mxnet_checks, ask_mxnet=returning({**FOUND, 'data': 'not as it was'})
     )
     fault = the_only_fault()
     assert fault.status == doctor.RED and fault.found == 'not as it was'
@@ -325,7 +326,7 @@ def test_old_libraries_of_the_user_do_not_fit(versions, fit, machine):
 def run_doctor(*arguments, **environment):
     """Run the doctor in a process; return what came out."""
     return subprocess.run(
-        [sys.executable, '-m', 'd2lrun', 'doctor', *arguments],
+        [sys.executable, '-m', 'd2ldoctor', *arguments],
         cwd=ROOT,
         env={**os.environ, **environment},
         text=True,
@@ -336,7 +337,7 @@ def run_doctor(*arguments, **environment):
 
 @pytest.mark.parametrize('free, can_train', [(4, True), (0.1, False)])
 def test_a_program_can_read_the_checks(free, can_train, machine, capsys):
-    machine(doctor_checks, free_memory=returning(free * 2**30))
+    machine(machine_checks, free_memory=returning(free * 2**30))
     assert doctor.main(['--json']) == (not can_train)
     answer = json.loads(capsys.readouterr().out)
     assert answer['can_train'] is can_train
@@ -348,6 +349,28 @@ def test_a_program_can_read_the_checks(free, can_train, machine, capsys):
         'fix': memory['fix'],
     }
     assert bool(memory['fix']) is not can_train
+
+
+def test_every_example_of_its_help_can_be_run(machine, capsys, monkeypatch):
+    with pytest.raises(SystemExit):
+        doctor.main(['--help'])
+    shown = capsys.readouterr().out
+    ended, run = subprocess.CompletedProcess([], 0), []
+    monkeypatch.setattr(
+        doctor.subprocess, 'run', lambda command: run.append(command) or ended
+    )
+    examples = re.findall('^  python -m d2ldoctor(.*)', shown, re.MULTILINE)
+    for example in examples:
+        assert doctor.main(example.split()) == 0
+    assert len(examples) == 2 and '4' in run[0]
+
+
+def test_without_linux_the_memory_is_unknown(monkeypatch):
+    assert machine_checks.free_memory() > 2**26
+    monkeypatch.setattr(
+        machine_checks.pathlib.Path, 'exists', lambda path: False
+    )
+    assert [*machine_checks.diagnose_memory()] == []
 
 
 def test_the_doctor_approves_this_installation_and_measures_its_speed():
@@ -386,7 +409,7 @@ def test_the_doctor_works_where_mxnet_cannot_be_imported(tmp_path):
         stderr=subprocess.PIPE,
     )
     assert 'libgomp' in broken.stderr.splitlines()[-1]
-    assert '-m d2lrun doctor' in broken.stderr.splitlines()[-1]
+    assert '-m d2ldoctor' in broken.stderr.splitlines()[-1]
 
 
 def test_nothing_of_cuda_is_loaded_in_the_cpu_environment(monkeypatch):
@@ -423,7 +446,7 @@ def imports_of(path):
 
 
 def test_all_that_the_package_imports_is_declared():
-    files = [*ROOT.glob('d2lmulti/**/*.py'), *ROOT.glob('d2lrun/**/*.py')]
+    files = [*ROOT.glob('d2lmulti/**/*.py'), *ROOT.glob('d2ldoctor/*.py')]
     imported = set().union(*map(imports_of, files))
     installed = {
         name
@@ -435,8 +458,9 @@ def test_all_that_the_package_imports_is_declared():
         re.match(r'[\w-]+', requirement)[0]
         for requirement in project['dependencies']
     }
-    assert {'numpy', 'psutil', 'tqdm'} <= installed
-    optional = {'mxnet', 'IPython'}  # an extra; used if a notebook runs
+    assert {'numpy', 'tqdm'} <= installed
+    # Extras; used if a notebook runs.
+    optional = {'mxnet', 'mpi4py', 'IPython'}
     assert installed - optional <= declared
 
 
@@ -444,4 +468,4 @@ def test_a_file_in_place_of_the_cache_folder(tmp_path, monkeypatch):
     folder = tmp_path / 'file'
     folder.write_text('')
     monkeypatch.setenv('XDG_CACHE_HOME', str(folder))
-    assert doctor_checks.diagnose_cache().status == doctor.YELLOW
+    assert machine_checks.diagnose_cache().status == doctor.YELLOW

@@ -56,7 +56,7 @@ def test_without_a_command_it_shows_help_and_examples(capsys):
     shown = capsys.readouterr().out
     examples = re.findall(r'^  python -m d2lmulti (\w+)', shown, re.MULTILINE)
     assert 2 <= len(examples) <= 3 and {*examples} == COMMANDS
-    assert '\n  python -m d2lrun doctor\n' in shown
+    assert '\n  python -m d2ldoctor\n' in shown
     assert all(f'\n    {name}' in shown for name in COMMANDS)
 
 

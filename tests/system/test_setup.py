@@ -121,6 +121,8 @@ def test_the_conda_files_take_all_versions_from_the_extras(name, extra, mxnet):
         'matplotlib',
         'jupyter',
         'nbval',
+        'mpi4py',
+        'mpich',
     ]
     assert set(packages[2:]) <= set(locked(extra))
 

@@ -11,8 +11,8 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 PACKAGES = {  # of which folder of the repository, in which distribution
     'd2lbase/': ('', 'd2lmulti'),
+    'd2ldoctor/': ('', 'd2lmulti'),
     'd2lmulti/': ('', 'd2lmulti'),
-    'd2lrun/': ('', 'd2lmulti'),
     'samestep/': ('samestep/src/', 'samestep'),
 }
 TRAIN = """
@@ -121,8 +121,6 @@ def test_its_metadata_name_the_builds_of_mxnet(installed):
     assert f'Requires-Dist: {mxnet}' in metadata
     assert 'Requires-Python: <3.15,>=3.8' in metadata
     assert len([*installed.glob('*.dist-info/**/LICENSE')]) == 2
-    (path,) = installed.glob('*.dist-info/entry_points.txt')
-    assert 'd2lrun = d2lrun.__main__:main' in path.read_text()
 
 
 def test_samestep_needs_numpy_alone_on_any_python(installed):
@@ -139,7 +137,7 @@ def test_samestep_needs_numpy_alone_on_any_python(installed):
 @pytest.mark.timeout(240)
 def test_the_wheel_trains_in_a_job_of_several_processes(installed, tmp_path):
     (tmp_path / 'train.py').write_text(TRAIN.format(folder=str(installed)))
-    command = '-m d2lrun --workers 2 train.py'.split()
+    command = '-m d2lmulti.cluster.jobs -n 2 train.py'.split()
     result = run(installed, tmp_path, *command)
     assert result.returncode == 0, result.stdout
     assert result.stdout.count('1 epoch') == 2
@@ -150,7 +148,7 @@ def test_the_wheel_trains_in_a_job_of_several_processes(installed, tmp_path):
 def test_the_wheel_has_the_doctor_and_trains_compares_and_draws(
     installed, tmp_path
 ):
-    result = run(installed, tmp_path, '-m', 'd2lrun', 'doctor', '--quick')
+    result = run(installed, tmp_path, '-m', 'd2ldoctor', '--quick')
     assert result.returncode == 0, result.stdout
     command = 'train --epochs 1 --batch-size 512 --out new/curves.png'.split()
     result = run(installed, tmp_path, '-c', TRAIN_ON_FEW, *command)

@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import os
+import pathlib
 import re
 import shlex
 import shutil
@@ -15,7 +16,7 @@ from d2lbase.mxnet_settings import cache_folder, slowing_settings
 
 GREEN, YELLOW, RED = 'green', 'yellow', 'red'
 PYTHON = sys.executable
-PACKAGES = ['d2l', 'matplotlib', 'psutil', 'tqdm']  # beside NumPy and MXNet
+PACKAGES = ['d2l', 'matplotlib', 'tqdm']  # beside NumPy and MXNet
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,11 +156,10 @@ def diagnose_threads() -> Check:
 
 def free_memory() -> Optional[int]:
     """Return how many bytes of memory are free, or None if unknown."""
-    try:
-        import psutil
-    except ImportError:  # which `diagnose_packages` says
-        return None
-    return psutil.virtual_memory().available
+    path = pathlib.Path('/proc/meminfo')  # of Linux
+    text = path.read_text() if path.exists() else ''
+    found = re.search(r'^MemAvailable: +(\d+) kB', text, re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
 
 
 def diagnose_memory() -> Iterator[Check]:

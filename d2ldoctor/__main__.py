@@ -1,6 +1,6 @@
 """Look at the installation, say what is wrong, and print what fixes it.
 
-    d2lrun doctor [--quick] [--json]
+    python -m d2ldoctor [--quick] [--json]
 
 It works without MXNet, because it is needed when MXNet cannot be imported:
 what needs MXNet runs in a separate process.
@@ -16,8 +16,8 @@ from typing import Iterator, List, Optional, Sequence
 from d2lbase import arm64, cuda
 from d2lbase.console import Formatter, show_examples
 
-from . import doctor_checks, doctor_mxnet
-from .doctor_checks import GREEN, PYTHON, RED, YELLOW, Check
+from . import machine_checks, mxnet_checks
+from .machine_checks import GREEN, PYTHON, RED, YELLOW, Check
 
 COLORS = {GREEN: '\033[32m', YELLOW: '\033[33m', RED: '\033[31m'}
 
@@ -43,12 +43,11 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = argparse.ArgumentParser(
-        prog='d2lrun doctor',
+        prog='python -m d2ldoctor',
         description='Look at the installation and print what fixes it. If '
         'training can run, also measure what keeps several devices from '
-        'being faster (python -m d2lmulti causes). `python -m d2lrun doctor` '
-        'is the same.',
-        epilog=show_examples('d2lrun doctor', '--quick', '--devices 4'),
+        'being faster (python -m d2lmulti causes).',
+        epilog=show_examples('python -m d2ldoctor', '--quick', '--devices 4'),
         formatter_class=Formatter,
     )
     parser.add_argument(
@@ -91,22 +90,22 @@ def print_table(checks: Sequence[Check]) -> None:
 
 def examine() -> List[Check]:
     """Return all checks, in the order in which faults should be fixed."""
-    python = doctor_checks.diagnose_python()
+    python = machine_checks.diagnose_python()
     if python.status == RED:
         return [python]  # another environment is needed, whatever else
     packages = [
         python,
-        doctor_checks.diagnose_numpy(),
-        *doctor_checks.diagnose_packages(),
+        machine_checks.diagnose_numpy(),
+        *machine_checks.diagnose_packages(),
     ]
     return [
         *packages,
         *examine_mxnet(all(check.status != RED for check in packages)),
-        doctor_checks.diagnose_threads(),
-        *doctor_checks.diagnose_memory(),
-        doctor_checks.diagnose_cache(),
-        doctor_checks.diagnose_kernel(),
-        *doctor_checks.diagnose_grading(),
+        machine_checks.diagnose_threads(),
+        *machine_checks.diagnose_memory(),
+        machine_checks.diagnose_cache(),
+        machine_checks.diagnose_kernel(),
+        *machine_checks.diagnose_grading(),
     ]
 
 
@@ -115,21 +114,25 @@ def examine_mxnet(packages_fit: bool) -> Iterator[Check]:
 
     `packages_fit`: otherwise MXNet need not be blamed for not starting.
     """
-    builds = doctor_mxnet.find_builds()
-    checks = [doctor_mxnet.diagnose_builds(builds)]
+    builds = mxnet_checks.find_builds()
+    checks = [mxnet_checks.diagnose_builds(builds)]
     if cuda.GPU_BUILD in builds:
         driver = cuda.ask_driver()
-        checks += doctor_mxnet.diagnose_libraries()
-        checks += [doctor_mxnet.diagnose_driver(driver)]
-        checks += doctor_mxnet.diagnose_gpus(driver)
+        checks += mxnet_checks.diagnose_libraries()
+        checks += [mxnet_checks.diagnose_driver(driver)]
+        checks += mxnet_checks.diagnose_gpus(driver)
     folder = arm64.mxnet_folder()
     if folder:
-        checks += [doctor_mxnet.diagnose_blas(folder)]
+        checks += [mxnet_checks.diagnose_blas(folder)]
     yield from checks
-    found = doctor_mxnet.ask_mxnet()
+    found = mxnet_checks.ask_mxnet()
     if 'error' not in found:
-        yield doctor_mxnet.diagnose_mxnet(found, builds)
-        yield doctor_mxnet.diagnose_devices(found)
-        yield doctor_mxnet.diagnose_data_set(found)
+        yield mxnet_checks.diagnose_mxnet(found, builds)
+        yield mxnet_checks.diagnose_devices(found)
+        yield mxnet_checks.diagnose_data_set(found)
     elif packages_fit and all(check.status != RED for check in checks):
-        yield doctor_mxnet.diagnose_mxnet(found, builds)
+        yield mxnet_checks.diagnose_mxnet(found, builds)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterator, Optional
 from d2lbase import arm64, cuda
 from d2lbase.mxnet_settings import SETTINGS
 
-from .doctor_checks import GREEN, PYTHON, RED, YELLOW, Check, pinned, pip
+from .machine_checks import GREEN, PYTHON, RED, YELLOW, Check, pinned, pip
 
 WORKSPACES = 'MXNET_CPU_TEMP_COPY'
 MXNET2_FORK = 'https://github.com/smolix/mxnet'

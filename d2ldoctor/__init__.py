@@ -1,0 +1,1 @@
+"""Examine the installation: `python -m d2ldoctor`."""
