@@ -169,7 +169,8 @@ def waiting_times(records):
 def library_folders():
     """Return the folders whose lines are not the script's."""
     files = os.__file__, check_values.__file__, os.path.dirname(onp.__file__)
-    return (*(f'{os.path.dirname(file)}/' for file in files), '<')
+    folders = [f'{os.path.dirname(file)}/' for file in files]
+    return (*folders, '<')  # <frozen ...>: Python's own modules
 
 def find_place(word, own, limit):
     """Return the script's line where a process is, or 'ended'. `word`: what
@@ -231,7 +232,7 @@ class WatchedAllreduce:
 
     def give_up(self, why):
         """Print who is out of step, and end the job."""
-        time.sleep(self.comm.rank)  # only the first one prints
+        time.sleep(self.comm.rank)  # the first one ends the others
         try:
             records = read_records(self.folder, self.comm.size)
             places = {rank: find_place(
