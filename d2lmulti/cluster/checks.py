@@ -21,7 +21,7 @@ def check_worker_shares(num_rows, shares, num_workers):
     check_shares(shares, num_rows, num_workers, who='worker')
 
 
-def check_exchange(array):
+def check_exchange_array(array):
     """Raise TypeError unless MPI can sum this array in place."""
     if not isinstance(array, onp.ndarray) or array.dtype.kind not in 'iuf':
         kind = type(array).__name__

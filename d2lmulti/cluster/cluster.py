@@ -9,7 +9,8 @@ import functools
 import time
 from mxnet import np, npx
 from .checks import (as_weight, check_cluster,
-                                     check_exchange, check_worker_shares)
+                                     check_exchange_array,
+                                     check_worker_shares)
 from ..learning.checks import check_rule
 from ..communication.collectives import bucket_allreduce
 from ..data import Minibatches, read_fashion_mnist, split_batch
@@ -29,7 +30,7 @@ def exchange(array, comm):
     All processes of `comm`, of mpi4py, call it, with arrays of one shape and
     dtype. Raises TypeError for what is no contiguous array of numbers.
     """
-    check_exchange(array)
+    check_exchange_array(array)
     wait(comm.Iallreduce(array.copy(), array))
 
 # %% ../../notebooks/19_cluster.ipynb #wait
