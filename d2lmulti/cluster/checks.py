@@ -28,7 +28,7 @@ def check_exchange_array(array):
         if isinstance(array, np.ndarray):
             kind = 'one of MXNet: use array.asnumpy()'
         raise TypeError(f'exchange needs a NumPy array of numbers, not {kind}')
-    if not (array.flags.c_contiguous and array.flags.writeable):
+    if not array.flags.carray:
         raise TypeError(
             'exchange writes into the array, which must be contiguous and '
             'writable: use array.copy()'
