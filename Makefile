@@ -39,7 +39,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help env train doctor lab lint check test test-all test-ci test-long test-mutants test-processors \
 	test-arm64 test-as-gpus test-gpu test-gpu-build bench readme export execute sphinx book pdf slides poster \
-	student grade figures lock dist gpu-report clean
+	student check-answers grading release instructor figures lock dist gpu-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-11s%s\n", $$1, $$2}' \
@@ -97,7 +97,7 @@ test-processors: env
 	    $(pytest) $(side_by_side) 3 $(chapters) $(ALSO)
 
 test-ci: export D2LMULTI_SMALL = 1
-test-ci: env  # all else that CI runs: grading, site, set-up
+test-ci: grading  # all else that CI runs: grading, site, set-up
 	$(if $(around),$(pytest) $(side_by_side) 4 --durations=5 $(around))
 	$(pytest) $(side_by_side) 4 --durations=5 -m 'ci and not long' $(tests)
 
@@ -197,12 +197,26 @@ student: env  ## the edition without solutions: build/student and a zip
 	@$(python) -m book.make_student build/student
 	@echo 'The edition is in build/student and build/student.zip'
 
-# Folder and file may have spaces in their names.
-grade: export SUBMISSIONS := $(SUBMISSIONS)
-grade: export SECRET_FILE := $(SECRET_FILE)
-grade: env  ## grade the notebooks in SUBMISSIONS=folder into build/grades
-	@$(python) -m grading "$$SUBMISSIONS" \
-	    $${SECRET_FILE:+--secret-file "$$SECRET_FILE"} $(ARGS)
+check-answers: env  ## what the checks say of the answers in notebooks/
+	@$(python) -m chapters.check notebooks $(ARGS)
+
+grading: env  # nbgrader, which only instructors need, beside the rest
+	@$(python) -c 'import nbgrader' 2>/dev/null || { \
+	    $(python) -m pip --version >/dev/null 2>&1 || \
+	        $(python) -m ensurepip >/dev/null; \
+	    $(python) -m pip install -q --disable-pip-version-check \
+	        --no-build-isolation -e '.[grading]'; }
+
+release: export COURSE := $(COURSE)
+release: grading  ## write a course for nbgrader into COURSE=folder
+	@[ "$$COURSE" ] || { echo 'name a folder outside of this one, such as' \
+	    'make release COURSE=../course' >&2; exit 1; }
+	@$(python) -m grading.release "$$COURSE"
+
+instructor: export COURSE := $(COURSE)
+instructor: env  ## solutions, hidden checks and exam of COURSE=folder, in a zip
+	@$(python) -m grading.instructor build/instructor "$$COURSE"
+	@echo 'The archive is build/instructor.zip'
 
 figures: env  ## draw the figures in img/
 	@for figure in $(filter-out style __init__,$(basename $(notdir \

@@ -173,7 +173,7 @@ def github_links(name):
     and Codespaces (.devcontainer)."""
     colab = 'https://colab.research.google.com/github'
     return [
-        ('Colab', f'{colab}/{name}/blob/main/binder/colab.ipynb'),
+        ('Colab', f'{colab}/{name}/blob/student/binder/colab.ipynb'),
         ('Codespaces', f'https://codespaces.new/{name}'),
     ]
 

@@ -13,7 +13,6 @@ import sys
 import nbformat
 
 from chapters import NOTEBOOKS, ROOT
-from chapters.cells import is_machinery, without_marks
 from chapters.check import EXERCISES
 from chapters.exercises import read_chapters, write_chapters
 from chapters.without_solutions import for_students
@@ -42,26 +41,17 @@ MEASURED = [
         *('GPU_OR_CPU.md', 'FALSE_ALARMS.md'),
     )
 ]
+# What Colab opens, in the branch of the student edition.
+COLAB = ('binder/colab.ipynb', 'binder/colab.sh')
 # Of what reads notebooks: what a student runs, and what that needs.
 CHECKS = (
     '__init__',
-    'answers',
     'cells',
     'check',
     'exercises',
     'names',
-    'run_answer',
     'scores',
 )
-# With it, Jupyter starts the kernel without asking which one.
-KERNEL = {
-    'kernelspec': {
-        'display_name': 'Python 3 (ipykernel)',
-        'language': 'python',
-        'name': 'python3',
-    },
-    'language_info': {'name': 'python', 'pygments_lexer': 'ipython3'},
-}
 
 
 def make_student(folder):
@@ -82,15 +72,13 @@ def make_student(folder):
     shutil.copy(ROOT / 'notebooks' / 'README.md', folder / 'notebooks')
     for path in NOTEBOOKS:
         notebook = for_students(nbformat.read(path, 4), path.stem)
-        fold_machinery(notebook)
-        notebook.metadata.update(KERNEL)
         nbformat.write(notebook, folder / 'notebooks' / path.name)
         for page in re.findall(r'\]\(\.\./(book/\w+\.md)', path.read_text()):
             (folder / 'book').mkdir(exist_ok=True)
             shutil.copy(ROOT / page, folder / page)
-    for result in MEASURED:
-        (folder / result).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / result, folder / result)
+    for file in (*MEASURED, *COLAB):
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, folder / file)
     (folder / 'chapters').mkdir()
     for name in CHECKS:
         shutil.copy(ROOT / 'chapters' / f'{name}.py', folder / 'chapters')
@@ -98,15 +86,6 @@ def make_student(folder):
         read_chapters(ROOT / 'notebooks'), folder / 'chapters' / EXERCISES.name
     )
     return shutil.make_archive(folder, 'zip', folder.parent, folder.name)
-
-
-def fold_machinery(notebook):
-    """Fold what need not be read in JupyterLab, and remove nbdev's marks."""
-    for cell in notebook.cells:
-        if cell.cell_type == 'code':
-            if is_machinery(cell):
-                cell.metadata.setdefault('jupyter', {})['source_hidden'] = True
-            cell.source = without_marks(cell.source)
 
 
 if __name__ == '__main__':

@@ -10,17 +10,14 @@ import dataclasses
 import importlib.util
 import json
 import pathlib
-import re
 import symtable
 
 import nbformat
 
-from . import name_of
-from .cells import code_cells, is_python, plain, tags, without_marks
+from .cells import code_cells, is_python, plain, without_marks
 from .names import first_line, names_in, needed_for
 
 KINDS = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
-THINK = re.compile(r'^\*\*(\d+)\. To think about.*', re.MULTILINE | re.DOTALL)
 
 
 @dataclasses.dataclass
@@ -39,24 +36,13 @@ class Exercise:
 class Chapter:
     """A chapter's exercises, and the cells that they need.
 
-    `ours`: the sources of its other code cells, to tell what a student added;
-    `words`: of those with text. `question`: the one to think about, `number`
-    its number, `our_answer` ours.
+    `ours`: the sources of its code cells, to tell what a student added.
     """
 
     stem: str
     before: list
     exercises: list
     ours: list
-    words: list = dataclasses.field(default_factory=list)
-    question: str = ''
-    number: str = ''
-    our_answer: str = ''
-
-    @property
-    def question_id(self):
-        """The id of the question, as that of an exercise."""
-        return f'{name_of(self.stem)}-exercise-{self.number}'
 
 
 def chapter_of(path):
@@ -82,9 +68,7 @@ def chapter_of(path):
         if cell not in solutions
         for source in sorted({cell.source, without_marks(cell.source)})
     ]
-    return Chapter(
-        path.stem, code_before(notebook), exercises, ours, **words_of(notebook)
-    )
+    return Chapter(path.stem, code_before(notebook), exercises, ours)
 
 
 def is_quick(source):
@@ -185,25 +169,6 @@ def is_constant(node):
     )
 
 
-def words_of(notebook):
-    """Return what a `Chapter` has of a notebook's text."""
-    cells = [c for c in notebook.cells if c.cell_type == 'markdown']
-    answers = [cell.source for cell in cells if 'solution' in tags(cell)]
-    words = [cell.source for cell in cells if 'solution' not in tags(cell)]
-    found = [THINK.search(source) for source in words if THINK.search(source)]
-    if not found:
-        return {'words': words}
-    answer = re.sub(
-        r'(?s)<summary>.*?</summary>|<[^>]*>', '', ''.join(answers[-1:])
-    )
-    return {
-        'words': words,
-        'question': found[-1][0].strip(),
-        'number': found[-1][1],
-        'our_answer': answer.strip(),
-    }
-
-
 def read_chapters(source):
     """Return the chapters in a folder of notebooks, or in a JSON file that
     `write_chapters` wrote."""
@@ -225,7 +190,7 @@ def write_chapters(chapters, path):
     """Save what a student needs to run the checks: no solution."""
     found = [dataclasses.asdict(chapter) for chapter in chapters]
     for chapter in found:
-        chapter.update(words=[], question='', our_answer='')
+        chapter['before'] = []
         for exercise in chapter['exercises']:
             exercise['solution'] = ''
     path.write_text(json.dumps(found, indent=1))

@@ -1,11 +1,10 @@
-"""The names that the code of a cell defines, uses and changes, and the lines
-of its statements."""
+"""The names that the code of a cell defines and uses, and the lines of its
+statements."""
 
-import ast
 import functools
 import symtable
 
-from .cells import is_python, runnable
+from .cells import plain
 
 
 @functools.lru_cache(maxsize=1000)
@@ -15,7 +14,7 @@ def names_in(source):
     A cell that is not Python leaves and uses none.
     """
     try:
-        tables = [symtable.symtable(runnable(source), 'cell', 'exec')]
+        tables = [symtable.symtable(plain(source), 'cell', 'exec')]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset(), frozenset()
     left = frozenset(
@@ -32,31 +31,6 @@ def names_in(source):
             if symbol.is_global() and symbol.is_referenced()
         }
     return left, frozenset(used - left)
-
-
-def changed_in(source):
-    """Return the names whose objects a cell changes: tables that it fills."""
-    if not is_python(runnable(source)):
-        return set()
-    found = set()
-    for node in outside_functions(ast.parse(runnable(source))):
-        stored = isinstance(getattr(node, 'ctx', None), (ast.Store, ast.Del))
-        call = isinstance(node, ast.Call) and node.func
-        for target in (stored and node, call):
-            while isinstance(target, (ast.Subscript, ast.Attribute)):
-                target = target.value
-                if isinstance(target, ast.Name):
-                    found.add(target.id)
-    return found
-
-
-def outside_functions(tree):
-    """Yield the nodes that run when the cell does."""
-    for node in ast.iter_child_nodes(tree):
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-        if not isinstance(node, kinds):
-            yield node
-            yield from outside_functions(node)
 
 
 def needed_for(sources, others, given=frozenset()):

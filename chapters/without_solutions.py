@@ -5,7 +5,7 @@ import re
 import nbformat
 
 from . import name_of
-from .cells import tags
+from .cells import is_machinery, tags, without_marks
 
 OF_SOLUTIONS = ' Our solution is in the folded cell after the check.'
 # Nothing is exported in a class, and the cells have no marks.
@@ -15,11 +15,22 @@ FOR_STUDENTS = (
     'if you change a function, the change holds in this notebook only.'
 )
 
+# With it, Jupyter starts the kernel without asking which one.
+KERNEL = {
+    'kernelspec': {
+        'display_name': 'Python 3 (ipykernel)',
+        'language': 'python',
+        'name': 'python3',
+    },
+    'language_info': {'name': 'python', 'pygments_lexer': 'ipython3'},
+}
+
 
 def for_students(notebook, stem):
     """Return a chapter without solutions, and what tells of them.
 
-    A question to think about has a cell for the answer instead.
+    A question to think about has a cell for the answer instead. What need not
+    be read is folded in JupyterLab.
     """
     cells, question = [], ''
     for cell in notebook.cells:
@@ -36,7 +47,18 @@ def for_students(notebook, stem):
         elif 'check' in tags(cell):
             cell.outputs, cell.execution_count = [], None
     notebook.cells = cells
+    fold_machinery(notebook)
+    notebook.metadata.update(KERNEL)
     return notebook
+
+
+def fold_machinery(notebook):
+    """Fold what need not be read in JupyterLab, and remove nbdev's marks."""
+    for cell in notebook.cells:
+        if cell.cell_type == 'code':
+            if is_machinery(cell):
+                cell.metadata.setdefault('jupyter', {})['source_hidden'] = True
+            cell.source = without_marks(cell.source)
 
 
 def answer_cell(stem, question):

@@ -1,23 +1,28 @@
 """Calls of an answer from a process that has never run it.
 
 That process, the judge, has the hidden check, our solution and what comes
-back; the answer's process has none of them. Arguments and results pass
-through a socket as numbers, texts, lists and arrays in JSON: never as
-pickles, which can run code. The runner executes this file, as it does
-`flags.py`.
+back; the student's kernel has none of them. Arguments and results pass through
+a socket as numbers, texts, lists and arrays in JSON: never as pickles, which
+can run code. The kernel has this file alone, and nbgrader's hidden tests are
+calls of `hidden_check`.
 """
 
 import base64
 import builtins
 import json
+import linecache
 import numbers
+import os
+import socket
 import sys
+import traceback
 
 import numpy
 
 MAX_BYTES = 200_000_000  # of one message
 HEAD = 8  # bytes: the length of a message
-ENDED = 'it ended the process before its check'
+ADDRESS = 'D2LMULTI_JUDGE'  # the variable that names the judge's socket
+ENDED = 'the kernel ended before the hidden check'
 
 
 class Ended(EOFError):
@@ -143,31 +148,63 @@ def unpack_array(dtype, shape, data):
     return flat.reshape([int(n) for n in shape]).copy()
 
 
-def answer_calls(channel, answer, names, explain):
-    """Call an answer for the judge, until it has asked enough.
+def hidden_check(exercise, answer):
+    """Raise AssertionError if the judge does not accept an answer.
 
-    `names`: of the answer, in which its named tuples are. `explain`: returns
-    what an error says.
+    `exercise`: its id. Raises RuntimeError where there is no judge, as outside
+    of `nbgrader autograde`.
     """
+    __tracebackhide__ = True
+    if ADDRESS not in os.environ:
+        raise RuntimeError('hidden checks run in `nbgrader autograde` only')
+    with socket.socket(socket.AF_UNIX) as channel:
+        channel.connect(os.environ[ADDRESS])
+        send(channel, exercise)
+        verdict, message = answer_calls(channel, answer)
+    if verdict != 'passed':
+        raise AssertionError(message)
+
+
+def answer_calls(channel, answer):
+    """Call an answer for the judge; return (verdict, message) of the judge."""
+    names = vars(sys.modules['__main__'])
 
     def named(module, name):
         known = names if module == '__main__' else vars(sys.modules[module])
         return known[name]
 
-    send(channel, 'ready')
     while True:
+        kind, *content = receive(channel)
+        if kind == 'verdict':
+            return content
         try:
-            arguments, watched = receive(channel)
-        except (Ended, OSError):
-            return
-        try:
+            if kind == 'run':  # a check that watches the answer work
+                name, source = content
+                code = compile(source, '<hidden check>', 'exec')
+                exec(code, {**names, name: answer})
+                send(channel, ['value', None])
+                continue
+            arguments, watched = content
             arguments = unpack(arguments, named)
+            later = held(arguments)
             value, copies = call(answer, arguments, watched)
-            send(channel, ['value', pack([value, arguments, copies])])
-        except BaseException as error:  # also of what JSON cannot hold
-            kinds = [kind.__name__ for kind in type(error).__mro__]
-            said = [kinds, text_of(error), explain(error)]
-            send(channel, ['error', said])
+            reply = [value, later(), copies, arguments]
+            send(channel, ['value', pack(reply)])
+        except Exception as error:  # also of what JSON cannot hold
+            kinds = [one.__name__ for one in type(error).__mro__]
+            send(channel, ['error', [kinds, text_of(error), explain(error)]])
+
+
+def explain(error):
+    """Return what a student reads of an error, and in which line it was."""
+    text, kind = ' '.join(text_of(error).split()), type(error).__name__
+    if kind in ('AssertionError', 'NotImplementedError') and text:
+        return text
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        line = linecache.getline(frame.filename, frame.lineno).strip()
+        if 'ipykernel' in frame.filename and line:
+            return f'{kind}: {text} (in the line `{line}`)'
+    return f'{kind}: {text}'
 
 
 def call(function, arguments, watched):
@@ -182,6 +219,18 @@ def call(function, arguments, watched):
     return found[0], copies
 
 
+def held(value):
+    """Return a function that gives a value as its caller sees it later: the
+    arrays that it had, also if a list got others in their place, and behind
+    them what was appended."""
+    if type(value) not in (list, tuple):
+        return lambda: value
+    items = [held(item) for item in value]
+    return lambda: type(value)(
+        [*(item() for item in items), *value[len(items) :]]
+    )
+
+
 def text_of(error):
     """Return the text of an error, whatever its class does."""
     try:
@@ -190,27 +239,33 @@ def text_of(error):
         return ''
 
 
+def ask(channel, *message):
+    """Return what the answer's process replies; raise the error that it
+    tells."""
+    send(channel, message)
+    kind, reply = receive(channel)
+    if kind != 'error':
+        return unpack(reply)
+    kinds, text, said = reply
+    raise as_error(kinds, str(text), str(said))
+
+
 def asker(channel, name):
     """Return a function that calls the answer in the other process, with
     copies of its arguments."""
 
-    def ask(arguments, watched=False):
+    def outcome(arguments, watched):
         try:
             packed = pack(list(arguments))
         except (TypeError, ValueError) as error:
             raise CallError(f'the hidden check of {name}: {error}') from error
-        send(channel, [packed, watched])
-        kind, reply = receive(channel)
-        if kind != 'error':
-            return unpack(reply)
-        kinds, text, said = reply
-        raise as_error(kinds, str(text), str(said))
+        return ask(channel, 'call', packed, watched)
 
     def answer(*arguments):
-        return ask(arguments)[0]
+        return outcome(arguments, False)[0]
 
     # See `outcome` in hidden/compare.py.
-    answer.outcome = lambda *arguments: ask(arguments, True)
+    answer.outcome = lambda *arguments: outcome(arguments, True)
     answer.__name__ = name
     return answer
 
@@ -233,22 +288,23 @@ def is_error(kind):
     return isinstance(kind, type) and issubclass(kind, Exception)
 
 
-def judge(channel, name, checks, names, run, explain):
-    """Return (verdict, what the checks say) of the answer at the other end.
+def judge(channel, name, hidden, watched, names):
+    """Return (verdict, message) of the answer at the other end.
 
-    `names`: of the book's cells, which no answer has seen. `run`: executes a
-    source.
+    `hidden`, `watched`: sources of checks, which run here and there. `names`:
+    of the book's cells, which no answer has seen.
     """
+    names = dict(names)
+    names[name] = asker(channel, name)
     try:
-        if receive(channel) != 'ready':
-            raise ValueError('the answer writes where only the grader writes')
-        names[name] = asker(channel, name)
-        for check in checks:
-            run(check, names)
+        for source in hidden:
+            exec(compile(source, '<hidden check>', 'exec'), names)
+        for source in watched:
+            ask(channel, 'run', name, source)
     except Ended:
         return 'stopped', ENDED
     except CallError as error:
-        return 'failed', explain(error)
-    except BaseException as error:
+        return 'failed', str(error)
+    except Exception as error:
         return 'wrong', getattr(error, 'said', '') or explain(error)
     return 'passed', ''

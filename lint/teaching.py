@@ -156,5 +156,6 @@ def check():
         *check_lab(text, exercises),
     ):
         yield f'book/teaching.md: {finding}'
-    for finding in check_exam(text_of('book/exam.md')):
-        yield f'book/exam.md: {finding}'
+    exam = re.sub('<!-- .*? --> ', '', text_of('grading/exam.md'))
+    for finding in check_exam(exam):
+        yield f'grading/exam.md: {finding}'

@@ -12,7 +12,7 @@ def hidden_ring_reduce_scatter(rng, answer, solution):
         values = rng.randn(k, int(rng.randint(k, 25))).astype('float32')
         devices = [mx.cpu(int(i)) for i in rng.permutation(9)[:k]]
         data = [mx.np.array(v, ctx=d) for v, d in zip(values, devices)]
-        parts, _, copies = outcome(answer, data)
+        parts, _, copies, _ = outcome(answer, data)
         assert len(parts) == k and is_close(
             onp.concatenate([part.asnumpy().ravel() for part in parts]),
             values.sum(axis=0),
@@ -46,7 +46,7 @@ def hidden_train_batch_bucketed(rng, answer, solution):
     params = [10 * param for param in d2lmulti.init_params(1)]
     replicas = [d2lmulti.get_params(params, d) for d in devices]
     for step in (answer, solution):
-        _, after, copies = outcome(step, X, y, replicas, devices, lr)
+        _, after, copies, _ = outcome(step, X, y, replicas, devices, lr)
         results.append(after[2])
         sent.append(sum(num_bytes for _, _, num_bytes in copies))
     assert is_close(*results), f'hidden check: {n} images on 3 devices'

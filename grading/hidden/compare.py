@@ -62,15 +62,17 @@ def fresh(value):
 
 
 def outcome(function, *arguments):
-    """Return (what a function returns, its arguments after that, its copies
-    between devices) of a call with copies of its arguments."""
+    """Return (what a function returns, its arguments after that, as a caller
+    sees them who holds the arrays, its copies between devices, its arguments
+    with lists as they are then) of a call with copies of its arguments."""
     if hasattr(function, 'outcome'):  # an answer, in another process
         return function.outcome(*arguments)
     from d2lmulti.devices import record_copies
 
     found, arguments = [], fresh(arguments)
+    # Our solution writes into the arrays.
     copies = record_copies(lambda: found.append(function(*arguments)))
-    return found[0], list(arguments), copies
+    return found[0], list(arguments), copies, list(arguments)
 
 
 def assert_same(answer, solution, *arguments):
@@ -86,7 +88,7 @@ def assert_same(answer, solution, *arguments):
 
 def assert_unchanged(answer, *arguments):
     """Assert that an answer leaves its arguments, and what they hold."""
-    _, after, _ = outcome(answer, *arguments)
+    _, after, *_ = outcome(answer, *arguments)
     assert is_close(after, list(arguments)), (
         f'hidden check: {answer.__name__} changes its arguments'
     )

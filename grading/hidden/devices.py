@@ -1,5 +1,6 @@
 """Hidden checks of chapter 1."""
 
+import time
 from unittest import mock
 
 import mxnet as mx
@@ -7,12 +8,14 @@ from compare import assert_same, is_close
 
 
 def watched_layers_seconds(rng, answer, solution):
-    """It measures: here is what does not depend on the time."""
+    """It measures: here is what hardly depends on the time."""
     book = solution.__globals__
     for k in (1, *rng.choice([2, 4, 5], 2, replace=False).tolist()):
         calls, waits, marked = [], [], mx.cpu(int(rng.randint(k)))
+        times = []
 
         def watched(x, W, b):
+            times.append(time.perf_counter())  # noqa: B023
             calls.append([x, W, b])  # noqa: B023
             nan = float('nan')
             factor = nan if x.ctx == marked else 1  # noqa: B023
@@ -21,7 +24,16 @@ def watched_layers_seconds(rng, answer, solution):
         noted = book['noted_waits'](lambda: waits.append(len(calls)))  # noqa: B023
         with mock.patch('__main__.twenty_layers', watched), noted:
             seconds = answer(k)
+        times.append(time.perf_counter())
         assert_measured(seconds, calls, waits, k, marked)
+        marks = sorted({0, *waits})  # from one wait to the next
+        rounds = [
+            (times[end] - times[start]) * k / (end - start)
+            for start, end in zip(marks, marks[1:])
+        ]
+        assert 0.3 * min(rounds) < seconds < 3 * max(rounds), (
+            f'hidden check: layers_seconds({k}) is not the time of a round'
+        )
         book['expect_inputs'](calls, k)
 
 

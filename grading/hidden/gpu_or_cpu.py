@@ -34,3 +34,8 @@ def hidden_choose(rng, answer, solution):
         }
         images = int(10 ** rng.uniform(3, 8.5))
         assert_same(answer, solution, images, rng.uniform(0, 1), machines)
+    images = int(rng.randint(2_000, 9_000))
+    for limit in (2.1, 1.5, 0.9):  # in parts of the time between two images
+        machine = {'machine': (1, {2: 0.01})}
+        seconds = limit * 86_400 / images
+        assert_same(answer, solution, images, seconds, machine)

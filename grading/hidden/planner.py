@@ -21,6 +21,9 @@ def hidden_split_groups(rng, answer, solution):
         group, node = int(rng.randint(1, 20)), int(rng.randint(1, 20))
         k = group * int(rng.randint(1, 30))
         assert_same(answer, solution, k, group, node)
+    node = int(rng.randint(2, 5))  # groups on three nodes and more
+    assert_same(answer, solution, 9 * node, 3 * node, node)
+    assert_same(answer, solution, 33 * node, 11, node)
 
 
 def hidden_score_bytes(rng, answer, solution):

@@ -40,7 +40,8 @@ def hidden_zero1_step(rng, answer, solution):
                     mx.np.array(g, ctx=p.ctx) for g, p in zip(grads, params)
                 ]
                 arguments = (params, arrays, states, lrs[i], n + i)
-                _, (params, _, states, *_), copies = outcome(step, *arguments)
+                _, held_now, copies, now = outcome(step, *arguments)
+                params, states = held_now[0], now[2]
                 sent.append(sum(number for _, _, number in copies))
             results.append((params, [*map(held, states, params)]))
         assert is_close(*results), (

@@ -73,7 +73,7 @@ def links_of(source, folder):
 
 
 GITHUB = 'https://github.com/someone/'
-LINK = 'https://colab.research.google.com/github/someone/book/blob/main/'
+LINK = 'https://colab.research.google.com/github/someone/book/blob/student/'
 
 
 def assert_all_chapters_have_links(source, folder):
@@ -125,7 +125,7 @@ def test_the_site_offers_colab_if_the_book_is_on_github(
     links = {button['text']: button['url'] for button in group['buttons']}
     assert ('Colab' in links) == offered
     if offered:
-        page, path = links['Colab'].split('/blob/main/')
+        page, path = links['Colab'].split('/blob/student/')
         assert page.endswith('/github/someone/book') and 'colab' in page
         assert (ROOT / path).exists()
 
@@ -141,6 +141,7 @@ def colab(tmp_path_factory):
     run(sys.executable, '-m', 'venv', folder / 'env')
     run(folder / 'env/bin/python', '-m', 'pip', 'install', '-q', *PREINSTALLED)
     run('git', 'clone', '-q', ROOT, folder / 'book')
+    run('git', '-C', folder / 'book', 'branch', '-q', 'student')
     return folder
 
 

@@ -10,8 +10,11 @@ import subprocess
 import sys
 import zipfile
 
+import check_jsonschema
+import jsonschema
 import nbformat
 import pytest
+import yaml
 from setuptools import find_packages
 
 try:  # from Python 3.11 on
@@ -22,7 +25,7 @@ except ImportError:
 from book import make_student
 from chapters import check, name_of
 from chapters.cells import code_cells, is_machinery, without_marks
-from chapters.exercises import chapter_of
+from chapters.exercises import chapter_of, read_chapters
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [path.name for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))]
@@ -216,7 +219,7 @@ def test_its_packages_import_nothing_that_is_not_there(edition):
     code = (
         'import pathlib, d2ldoctor, d2lmulti, samestep\n'
         'import d2lmulti.judgment.game\n'
-        'from chapters import check, run_answer, scores\n'
+        'from chapters import check, scores\n'
         'for package in d2ldoctor, d2lmulti, samestep:\n'
         '    print(pathlib.Path(package.__file__).resolve())'
     )
@@ -244,7 +247,7 @@ def imported_by(module):
 
 
 def test_of_the_machinery_it_has_what_a_students_commands_need(edition):
-    commands = ('check', 'run_answer', 'scores')
+    commands = ('check', 'scores')
     needed = set().union(*map(imported_by, commands))
     shipped = {path.name for path in (edition / 'chapters').iterdir()}
     shipped -= {'__pycache__'}  # another test may have run the command
@@ -257,7 +260,7 @@ def test_it_has_nothing_of_the_instructors(edition):
     assert {path.name for path in edition.iterdir()} == {
         *make_student.PARTS,
         *(path.name for path in (ROOT / 'book' / 'student').iterdir()),
-        *('benchmarks', 'book', 'chapters', 'img', 'notebooks'),
+        *('benchmarks', 'binder', 'book', 'chapters', 'img', 'notebooks'),
     }
     linked = set()
     for name in NAMES:
@@ -291,80 +294,103 @@ def unzipped(edition, tmp_path):
     return folder
 
 
-def make_grade(folder, *arguments):
-    """Return the lines that the student's command prints."""
+def check_answers(folder, *arguments):
+    """Return (the exit status of the student's command, its lines)."""
     done = subprocess.run(
-        ['make', '-s', 'grade', *arguments],
+        [sys.executable, '-m', 'chapters.check', 'notebooks', *arguments],
         cwd=folder,
         text=True,
         capture_output=True,
         timeout=300,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return done.returncode, done.stdout.splitlines()
 
 
 def answer(path, *sources):
-    """Write answers over the first stubs of a notebook; None leaves one."""
+    """Write answers over the first stubs of a notebook; None leaves one.
+    Edit the first check, and delete the last one."""
     notebook = nbformat.read(path, 4)
     for cell, source in zip(code_cells(notebook, 'exercise'), sources):
         cell.source = source or cell.source
-    for cell in code_cells(notebook, 'check'):
-        cell.source = "print('Exercise 1: passed')"
+    checks = code_cells(notebook, 'check')
+    checks[0].source = "print('Exercise 1: passed')"
+    notebook.cells.remove(checks[-1])
     nbformat.write(notebook, path)
 
 
-def test_its_command_judges_each_answer_by_the_check_of_the_book(unzipped):
-    name = '03_replicas.ipynb'
-    first, second, *_ = code_cells(
-        nbformat.read(ROOT / 'notebooks' / name, 4), 'solution'
-    )
-    wrong = re.sub(r'(?m)^    .*\n?', '', second.source.split('\ncheck_')[0])
-    answer(
-        unzipped / 'notebooks' / name,
-        '%time\n' + first.source.split('\ncheck_')[0],
-        wrong + '\n    return None',
-    )
-    lines = make_grade(unzipped, 'ARGS=--only replicas')
-    assert lines[0] == 'replicas-exercise-1: passed'
-    assert lines[1].startswith('replicas-exercise-2: wrong: ')
-    assert set(lines[2:-1]) == {'replicas-exercise-3: not answered'}
-    assert lines[-1] == '1 passed, 1 wrong, 1 not answered'
+def ours(name):
+    """Return our solutions, without the calls of the checks."""
+    cells = code_cells(nbformat.read(ROOT / 'notebooks' / name, 4), 'solution')
+    return [cell.source.split('\ncheck_')[0] for cell in cells]
 
 
-@pytest.mark.ci
-def test_its_command_ends_what_does_not_end(unzipped):
-    path = unzipped / 'notebooks' / '01_devices.ipynb'
-    heads = [
-        stub.source[: stub.source.index(':\n') + 1]
-        for stub in cells(path, 'exercise')
+def test_its_command_runs_the_notebook_with_the_checks_of_the_book(unzipped):
+    name = '25_claims.ipynb'
+    first, second, third = ours(name)
+    wrong = re.sub(r'(?m)^    .*\n?', '', first) + '\n    return 1.0'
+    path = unzipped / 'notebooks' / name
+    answer(path, wrong, None, third)
+    status, lines = check_answers(unzipped, '--only', 'claims')
+    assert status == 1
+    assert lines[0].startswith('claims-exercise-1: wrong: ')
+    assert lines[1].startswith('claims-exercise-2: not answered')
+    assert lines[2:] == [
+        'claims-exercise-3: passed',
+        '1 wrong, 1 not answered, 1 passed',
     ]
-    endless, ended = '\n    while True: pass', '\n    import os; os._exit(0)'
-    answer(path, heads[0] + endless, heads[1] + ended)
-    lines = make_grade(unzipped, 'ARGS=--only devices --seconds 5')
-    assert lines[:2] == [
-        'devices-exercise-1: stopped: it took longer than 5 s (--seconds): '
-        'look for a loop that does not end',
-        'devices-exercise-2: stopped: it ended the process before its check',
-    ]
+    # What a right answer needs may stand in other cells.
+    notebook = nbformat.read(path, 4)
+    stub, *_ = code_cells(notebook, 'exercise')
+    stub.source = f'%time\nfrom math import *\n{first}'
+    notebook.cells.insert(
+        1, nbformat.v4.new_code_cell('def implied_price():\n    global N')
+    )
+    nbformat.write(notebook, path)
+    status, lines = check_answers(
+        unzipped, '--only', 'claims-exercise-1', '--json'
+    )
+    assert status == 0
+    (row,) = json.loads('\n'.join(lines))
+    assert (row['exercise'], row['verdict']) == ('claims-exercise-1', 'passed')
+
+
+def test_its_command_says_what_ended_the_kernel(unzipped):
+    name = '25_claims.ipynb'
+    ended = 'import os; os._exit(0)'
+    answer(unzipped / 'notebooks' / name, *ours(name)[:2], ended)
+    status, lines = check_answers(unzipped, '--only', 'claims')
+    assert (status, lines[:3]) == (
+        1,
+        [
+            'claims-exercise-1: passed',
+            'claims-exercise-2: passed',
+            'claims-exercise-3: wrong: the kernel ended before this check',
+        ],
+    )
+
+
+def test_a_notebook_without_an_answer_is_not_run(unzipped, monkeypatch):
+    def run(*arguments):
+        raise AssertionError('it has nothing to check')
+
+    monkeypatch.setattr(check, 'run', run)
+    with pytest.raises(SystemExit) as ended:
+        check.main([str(unzipped / 'notebooks' / '02_network.ipynb')])
+    assert ended.value.code == 1
 
 
 @pytest.mark.parametrize(
     'content, said',
     [
         ('', 'not a notebook'),
-        (
-            json.dumps(nbformat.v4.new_notebook()),
-            'no exercise of the book',
-        ),
+        (json.dumps(nbformat.v4.new_notebook()), ''),
     ],
 )
-def test_its_command_says_what_is_no_chapter(
-    content, said, unzipped, monkeypatch, capsys
-):
-    (unzipped / 'notes.ipynb').write_text(content)
-    with pytest.raises(SystemExit, match='no exercise was found'):
-        check.main([str(unzipped / 'notes.ipynb')])
+def test_its_command_says_what_is_no_chapter(content, said, tmp_path, capsys):
+    (tmp_path / 'notes.ipynb').write_text(content)
+    with pytest.raises(SystemExit) as ended:
+        check.main([str(tmp_path / 'notes.ipynb')])
+    assert ended.value.code
     assert said in capsys.readouterr().out
 
 
@@ -372,13 +398,31 @@ def test_its_command_says_what_is_no_chapter(
     'arguments, said',
     [
         (['nowhere'], 'nowhere does not exist'),
-        (['.', '--only', 'x-ray'], 'no chapter is called x-ray'),
+        (['.', '--only', 'x-ray'], 'no exercise is called x-ray'),
     ],
 )
 def test_its_command_refuses(arguments, said, capsys):
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit) as ended:
         check.main(arguments)
-    assert said in capsys.readouterr().err
+    assert said in f'{ended.value.code}{capsys.readouterr().err}'
+
+
+def test_its_workflow_for_classrooms_is_valid(edition):
+    path = edition / '.github' / 'workflows' / 'classroom.yml'
+    folder = pathlib.Path(check_jsonschema.__file__).parent
+    schema = folder / 'builtin_schemas/vendor/github-workflows.json'
+    workflow = yaml.safe_load(path.read_text())
+    workflow['on'] = workflow.pop(True)  # YAML reads it so
+    jsonschema.validate(workflow, json.loads(schema.read_text()))
+    ids = {
+        exercise.id
+        for chapter in read_chapters(ROOT / 'notebooks')
+        for exercise in chapter.exercises
+    }
+    steps = workflow['jobs']['check']['steps']
+    commands = [step.get('with', {}).get('command', '') for step in steps]
+    asked = re.findall(r"--only ([\w-]+)'", ' '.join(commands))
+    assert asked and {*asked} <= ids
 
 
 @each_chapter

@@ -143,6 +143,12 @@ RIGHT = [
         + '    n = onp.arange(1, 10**5)\n'
         + '    speedups = (fixed + n * per_image) / (fixed + n * per_image / k)\n'
         + '    return n[speedups >= wanted][0]',
+        BATCH  # exactly
+        + '    import math\n'
+        + '    from fractions import Fraction\n'
+        + '    fixed, each, wanted = map(Fraction, (fixed, per_image, wanted))\n'
+        + '    exact = fixed * (wanted - 1) / each / (1 - wanted / k)\n'
+        + '    return max(1, math.ceil(exact))',
         BATCH
         + '    return min(n for n in range(1, 10**5) if fixed + n * per_image\n'
         + '               >= wanted * (fixed + n * per_image / k))',

@@ -32,6 +32,16 @@ WRONG = [
             + '    return (time.perf_counter() - start) / 9',
             'before you read the clock',
         ),
+        (  # five rounds, and no part of them
+            HEAD
+            + INPUTS
+            + CLOCK
+            + '    for _ in range(5):\n'
+            + '        [twenty_layers(*arg) for arg in args]\n'
+            + '    npx.waitall()\n'
+            + '    return time.perf_counter() - start',
+            'but a round took',
+        ),
         (MEASURED, f'str({MEASURED})', 'return a number of seconds'),
         (MEASURED, f'{MEASURED} / k', 'but a round took'),
         (SERIAL, 'result of another|make the inputs once'),
@@ -194,6 +204,15 @@ WRONG = [
 
 RIGHT = [
     [
+        (
+            HEAD
+            + INPUTS
+            + CLOCK
+            + '    for _ in range(5):\n'
+            + '        [twenty_layers(*arg) for arg in args]\n'
+            + '    npx.waitall()\n'
+            + '    return (time.perf_counter() - start) / 5',
+        ),
         (MEASURED, f'onp.float32({MEASURED})'),
         ('ctx=mx.cpu(i)', 'ctx=mx.cpu(i + 1)'),
         HEAD

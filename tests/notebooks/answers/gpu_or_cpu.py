@@ -43,6 +43,11 @@ WRONG = [
         (GOOD, 'work <= day', 'too late|in time'),
         (GOOD, 'seconds <= limit and work <= day', 'to fill a minibatch'),
         (GOOD, 'fills <= limit and work <= day', 'too late|in time'),
+        (  # as if the first image were there already
+            'day * size / images_per_day if size > 1 else 0',
+            'day * (size - 1) / images_per_day',
+            'to fill a minibatch of 2 takes 34.56 s',
+        ),
         (' if size > 1 else 0', '', ''),
         ('images_per_day / size * seconds', 'images_per_day * seconds', 'can'),
         ('images_per_day / size * seconds', 'seconds', ''),

@@ -33,6 +33,18 @@ WRONG = [
         ('range(0, k, group)', 'range(0, k, node)', 'is not right'),
         ('range(0, k, group)', 'range(0, group)', 'is not right'),
         ('return sum(', 'return k // group - sum(', 'is not right'),
+        (  # counts nodes' borders, also two in one group
+            'def split_groups(k, group, node):\n'
+            '    return sum(1 for b in range(node, k, node) if b % group)\n',
+            'is not right',
+        ),
+        (  # as if whole patterns repeated
+            'def split_groups(k, group, node):\n'
+            '    both = group * node // math.gcd(group, node)\n'
+            '    crossed = both // node - 1 if both > group else 0\n'
+            '    return crossed * k / both\n',
+            'is not right',
+        ),
         ('return sum(', 'return str(k) or sum(', 'return a number'),
         ('return sum(', 'return None and sum(', 'return a number'),
     ],

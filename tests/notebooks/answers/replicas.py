@@ -69,6 +69,16 @@ WRONG = [
             SUM + '    for array in data:\n        array[:] = array.mean()\n',
             'not the mean',
         ),
+        (  # reads arrays of other devices
+            SUM,
+            'total = data[0]\n'
+            '    for x in data[1:]:\n'
+            '        total += x\n'
+            '    total /= len(data)\n'
+            '    for x in data[1:]:\n'
+            '        x[:] = total\n',
+            'bytes were copied, at least',
+        ),
         (REFUSAL, '', 'raise a TypeError for int32'),
         (REFUSAL, REFUSAL.replace('TypeError', 'ValueError'), 'gave ValueE'),
         (REFUSAL + '    ' + SUM, '    ' + SUM[:16] + REFUSAL + SUM[15:], ''),
@@ -222,6 +232,14 @@ WRONG = [
             'expected False, got -1',
         ),
         (TRIED, SENTINEL, 'and itself: expected True'),
+        (  # a sentinel by chance
+            TRIED,
+            'kept, before = a.copy(), b.asnumpy().tobytes()\n'
+            '    a[()] = onp.random.uniform(-1e6, 1e6)\n'
+            '    changed = b.asnumpy().tobytes() != before\n'
+            '    a[()] = kept\n',
+            'and itself: expected True',
+        ),
         (
             TRIED,
             'kept = a.copy()\n'

@@ -162,6 +162,11 @@ WRONG = [
             '    return params\n',
             'nothing moved',
         ),
+        (  # new arrays in the list
+            '    parts = [',
+            '    params[:] = [param.copy() for param in params]\n    parts = [',
+            'write into the arrays, not into the list',
+        ),
         (', state, lr)', ', [], lr)', 'states'),
         (', state, lr)', ', state, 0.1)', 'step 3.*wrong parameters'),
         (  # the rate and the number of the first step

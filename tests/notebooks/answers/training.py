@@ -138,6 +138,11 @@ WRONG = [
         ('onp.max(', 'onp.nanmax(', 'NaN in replica 1|NaN in replica 0'),
         ('onp.max(', 'max(', 'NaN in replica'),
         (DIFFERENCE + '    return 0.0', 'every number'),
+        (  # no NaN in a single replica
+            '    first = [',
+            '    if len(device_params) == 1:\n        return 0.0\n    first = [',
+            'NaN in replica 0 of 1',
+        ),
         (
             'abs(param.asnumpy() - right).max()',
             'abs(param.asnumpy() - right).ravel()[0]',
