@@ -1,25 +1,52 @@
 """Answers to the exercises of 19_cluster, right and wrong, in order."""
 
-BOTH = 'return B, m * B / n'
 SERVER = 'max(B, m * B / n)'
 RING = '2 * (m - 1) / m * B * beta'
 
+INSIDE = '    allreduce(data)\n'
+EXCHANGE = '    exchange(total, comm)\n'
+BACK = """    for array in data:
+        np.array(total, dtype=total.dtype).copyto(array)
+"""
+BODY = f"""{INSIDE}    total = data[0].asnumpy()
+{EXCHANGE}{BACK}"""
+
 WRONG = [
     [
-        (BOTH, 'return d * B, m * B / n', 'what is left'),
-        (BOTH, 'return B / n, m * B / n', 'what is left'),
-        (BOTH, 'return 2 * B, 2 * m * B / n', 'what is left'),
-        (BOTH, 'return m * B / n, B', 'what is left'),
-        (BOTH, 'return 8, 8', 'a server receives'),
-        ('m * B / n', 'm * B', 'who pushes'),
-        ('m * B / n', 'B / n', 'who pushes'),
-        ('m * B / n', 'm * d * B / n', 'who pushes'),
-        ('m * B / n', 'm * B // n', 'who pushes'),
-        (BOTH, 'return B', 'two numbers'),
-        (BOTH, 'return B, None', 'two numbers'),
-        (BOTH, 'return str(B), str(m * B / n)', 'two numbers'),
-        ('m * B / n', 'B * max(m / n, 0.5)', 'who pushes'),
-        ('B, m * B / n', '(size for size in (B, m * B / n))', 'two numbers'),
+        (INSIDE, '', 'device 0 has 11, not 13'),
+        (EXCHANGE, '', 'nothing was exchanged'),
+        (BACK, '    return total\n', 'in the arrays of the caller'),
+        (BACK, '    data[:] = [np.array(total)] * len(data)\n', 'caller'),
+        (
+            BACK,
+            '    np.array(total, dtype=total.dtype).copyto(data[0])\n',
+            'device 1 has 3, not 13',
+        ),
+        (
+            BODY,
+            """    for array in data:
+        total = array.asnumpy()
+        exchange(total, comm)
+        np.array(total, dtype=total.dtype).copyto(array)
+    allreduce(data)
+""",
+            '2 exchanges: what can be summed before',
+        ),
+        (
+            BODY,
+            """    total = data[0].asnumpy()
+    exchange(total, comm)
+    np.array(total, dtype=total.dtype).copyto(data[0])
+    for array in data[1:]:
+        data[0].copyto(array)
+""",
+            'device 0 has 11, not 13',
+        ),
+        (
+            EXCHANGE,
+            '    exchange(total, comm)\n    total *= len(data)\n',
+            'each number count once',
+        ),
     ],
     [
         ('sorted(arrivals)', 'arrivals', 'in which order'),
@@ -88,11 +115,27 @@ MXNET = 'from mxnet import np\n    return '
 
 RIGHT = [
     [
-        (BOTH, 'return [B, B * (m / n)]'),
-        (BOTH, 'return (B, m * B / n) if m > 1 else (0, 0)'),
-        (BOTH, NUMPY + 'onp.array([B, m * B / n])'),
-        (BOTH, MXNET + 'np.array([B, m * B / n])'),
-        (BOTH, NUMPY + '(onp.float32(B), onp.float32(m * B / n))'),
+        (
+            BACK,
+            """    for array in data:
+        array[:] = np.array(total, dtype=total.dtype, ctx=array.ctx)
+""",
+        ),
+        (
+            BACK,
+            """    np.array(total, dtype=total.dtype).copyto(data[0])
+    for array in data[1:]:
+        data[0].copyto(array)
+""",
+        ),
+        (
+            BODY,
+            """    total = sum(array.asnumpy() for array in data)
+    exchange(total, comm)
+    for array in data:
+        np.array(total, dtype=total.dtype).copyto(array)
+""",
+        ),
     ],
     [
         ('return total', 'return float(total)'),
