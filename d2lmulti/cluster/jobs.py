@@ -2,8 +2,8 @@
 
 `python -m d2lmulti.cluster.jobs -n 3 --restarts 3 train.py checkpoints` is
 `mpiexec -n 3 python train.py checkpoints`, and what that lacks: a time limit
-that holds, the name and the status of the rank that failed, whole lines
-behind each label, and nothing that is left behind.
+that holds, the name and the status of the rank that failed, whole lines of up
+to 4 KB behind each label, and nothing that is left behind.
 """
 
 import argparse
@@ -65,16 +65,7 @@ def run_job(
     Raises JobFailed, FileNotFoundError without the script or mpiexec, and
     TypeError or ValueError.
     """
-    check_positive_int(processes=processes)
-    check_positive_number(limit=limit)
-    check_integer(0, restarts=restarts)
-    if isinstance(command, str) or not command:
-        raise TypeError(
-            "command must be a list, such as ['train.py', 'checkpoints'], "
-            f'not {command!r:.60}'
-        )
-    if not os.path.isfile(command[0]):
-        raise FileNotFoundError(f'there is no script {command[0]}')
+    check_job(command, processes, limit, restarts)
     full = [find_mpiexec(), '-prepend-rank', '-n', str(processes), *mpiexec]
     full += [sys.executable, str(RANK), *map(str, command)]
     job = Job(full, processes, limit, out or sys.stdout, err or sys.stderr)
@@ -87,6 +78,24 @@ def run_job(
             print(
                 f'{error}: start {start + 2} of {restarts + 1}', file=job.err
             )
+
+
+def check_job(
+    command: Sequence[str], processes: int, limit: float, restarts: int
+) -> None:
+    """Raise TypeError, ValueError or FileNotFoundError unless it can run."""
+    check_positive_int(processes=processes)
+    check_positive_number(limit=limit)
+    check_integer(0, restarts=restarts)
+    if isinstance(command, str) or not command:
+        raise TypeError(
+            "command must be a list, such as ['train.py', 'checkpoints'], "
+            f'not {command!r:.60}'
+        )
+    if not os.path.isfile(command[0]):
+        raise FileNotFoundError(f'there is no script {command[0]}')
+    if ':' in command:
+        raise ValueError("mpiexec takes ':' for its own: leave it out")
 
 
 def find_mpiexec() -> str:
@@ -127,6 +136,7 @@ class Job:
             'JOB_LIMIT': str(self.limit),
             **variables,
         }
+        environment.pop('PYTHONUNBUFFERED', None)  # it cuts lines
         process = subprocess.Popen(
             self.command,
             stdin=subprocess.DEVNULL,
@@ -159,7 +169,7 @@ class Job:
                 left = self.deadline - time.monotonic()
                 if left <= 0:
                     raise subprocess.TimeoutExpired(self.command, self.limit)
-                selector.select(left)
+                selector.select(min(left, 3600))
                 for reader in readers:
                     if not reader.closed:
                         self.show(reader)
@@ -204,7 +214,9 @@ class Job:
 
     def explain_limit(self) -> str:
         """Return where each rank was when the time was up."""
-        silent = 'does not answer: it is stopped, or was never there'
+        silent = (
+            'does not answer: it is stopped, in C code, or was never there'
+        )
         ends = {i: how for i, (_, how) in self.ended.items()}
         whole = {**self.places, **ends}
         return f'no end after {self.limit:g} s: ' + '; '.join(
@@ -259,19 +271,19 @@ def main() -> int:
         raise SystemExit(128 + number)
 
     signal.signal(signal.SIGTERM, leave)  # so that the job ends, too
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors='replace')  # type: ignore
+    job = options.command, options.n, options.limit, options.restarts
     try:
-        run_job(
-            options.command,
-            options.n,
-            options.limit,
-            options.restarts,
-            mpiexec=shlex.split(options.mpiexec),
-        )
+        check_job(*job)
+        find_mpiexec()
+    except (OSError, TypeError, ValueError) as error:
+        parser.error(str(error))
+    try:
+        run_job(*job, mpiexec=shlex.split(options.mpiexec))
     except JobFailed as error:
         print(error, file=sys.stderr)
         return error.status
-    except (OSError, TypeError, ValueError) as error:
-        parser.error(str(error))
     return 0
 
 

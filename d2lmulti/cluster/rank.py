@@ -6,19 +6,21 @@ So a rank that was killed is named, and one that left without a word, by
 that needs MPI alone does not have to wait for an import of MXNet.
 """
 
+import contextlib
 import ctypes
 import faulthandler
 import os
 import runpy
 import signal
 import sys
-import tempfile
 import threading
 import time
 import traceback
 
 MARK = '\x1e'  # begins what `say` says; terminals show nothing for it
 ENDED = b'ended'
+# The script may close or redirect its own.
+STDERR = os.dup(2) if __name__ == '__main__' else 2
 
 
 def end_with_parent() -> None:
@@ -31,7 +33,7 @@ def end_with_parent() -> None:
 def say(status: int, what: str) -> None:
     """Tell `jobs.py` of this rank. `status`: its exit status, or -1."""
     rank = os.environ.get('PMI_RANK', '?')
-    os.write(2, f'{MARK}rank {rank} [{status}] {what}\n'.encode())
+    os.write(STDERR, f'{MARK}rank {rank} [{status}] {what}\n'.encode())
 
 
 def run_script() -> None:
@@ -40,49 +42,59 @@ def run_script() -> None:
     from mpi4py import MPI
 
     remove_shared_memory(MPI.COMM_WORLD)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # mpiexec's never ends
     # A line is written at once: else mpiexec's labels fall inside of lines.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(  # type: ignore
             line_buffering=True, write_through=False
         )
     del sys.argv[0]
-    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
+    script = sys.argv[0]
+    sys.path[0] = os.path.dirname(os.path.abspath(script))
     if 'JOB_LIMIT' in os.environ:
-        clock = threading.Thread(target=say_where, args=sys.argv[:1])
+        clock = threading.Thread(target=say_where, args=[script])
         clock.daemon = True
         clock.start()
     try:
-        runpy.run_path(sys.argv[0], run_name='__main__')
-    except SystemExit as error:
-        if error.code not in (None, 0):
-            if not isinstance(error.code, int):
-                print(error.code, file=sys.stderr)
-            leave(error.code if isinstance(error.code, int) else 1)
+        runpy.run_path(script, run_name='__main__')
     except BaseException as error:
-        print_error(error, sys.argv[0])
-        leave(1)
+        status = status_of(error)
+        if status:
+            try:
+                print_error(error, script)
+            finally:
+                os._exit(status)
     say(-1, 'has left its script')
 
 
+def status_of(error: BaseException) -> int:
+    """Return the exit status of a script that ends with an error."""
+    if not isinstance(error, SystemExit):
+        return 1
+    if isinstance(error.code, int):
+        return error.code & 0xFF
+    return int(error.code is not None)
+
+
 def print_error(error: BaseException, script: str) -> None:
-    """Print an error as Python does: from the script on."""
+    """Print an error as Python does, from the script on; flush all."""
     where = error.__traceback__
     while where and where.tb_frame.f_code.co_filename != script:
         where = where.tb_next
-    traceback.print_exception(type(error), error, where)
-
-
-def leave(status: int) -> None:
-    """End this process now."""
-    sys.stdout.flush()
+    if not isinstance(error, SystemExit):
+        traceback.print_exception(type(error), error, where)
+    elif not isinstance(error.code, int):
+        print(error.code, file=sys.stderr)
     sys.stderr.flush()
-    os._exit(status)
+    sys.stdout.flush()
 
 
 def say_where(script: str) -> None:
     """Say in which line the script is when the time of the job is up."""
     time.sleep(float(os.environ['JOB_LIMIT']))
-    frame = sys._current_frames()[threading.main_thread().ident or 0]
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    if frame is None:  # Python is ending
+        return
     lines = [
         (frame.f_code.co_filename, line)
         for frame, line in traceback.walk_stack(frame)
@@ -111,7 +123,9 @@ def remove_shared_memory(comm) -> None:
 def describe_end(status: int, ended: bool) -> str:
     """Return how a process ended, in words."""
     if os.WIFSIGNALED(status):
-        name = signal.Signals(os.WTERMSIG(status)).name
+        number = os.WTERMSIG(status)
+        known = number in set(signal.Signals)
+        name = signal.Signals(number).name if known else f'signal {number}'
         memory = ' (by the OOM killer, if memory ran out)'
         return f'was killed by {name}{memory if name == "SIGKILL" else ""}'
     if os.WEXITSTATUS(status):
@@ -123,24 +137,25 @@ def main() -> None:
     """Run the script in a child; say how it ended, and end likewise."""
     end_with_parent()
     reader, writer = os.pipe()
-    crash = tempfile.TemporaryFile()
     child = os.fork()
     if child == 0:
         end_with_parent()  # mpiexec's SIGTERM does not end one that is stopped
         os.close(reader)
         # To stderr, it would write in pieces, and get a label for each.
-        faulthandler.enable(crash, all_threads=False)
+        faulthandler.enable(writer, all_threads=False)
         run_script()
         os.write(writer, ENDED)
         return
     _, status = os.waitpid(child, 0)
-    os.set_blocking(reader, False)  # a process of the script may still live
-    try:
-        ended = os.read(reader, len(ENDED)) == ENDED
-    except BlockingIOError:
-        ended = False
-    crash.seek(0)
-    os.write(2, crash.read())
+    if os.getpgrp() == os.getpid():  # what the script started ends with it
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.killpg(0, signal.SIGTERM)
+    os.set_blocking(reader, False)  # one of these may still have the pipe
+    crash = b''
+    with contextlib.suppress(BlockingIOError):
+        crash = os.read(reader, 2**16)
+    ended = crash.startswith(ENDED)
+    os.write(STDERR, crash.replace(ENDED, b''))
     code = os.WEXITSTATUS(status) or int(not ended)
     if os.WIFSIGNALED(status):
         code = 128 + os.WTERMSIG(status)  # as a shell says it
