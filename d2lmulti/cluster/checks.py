@@ -25,6 +25,8 @@ def check_exchange_array(array):
     """Raise TypeError unless MPI can sum this array in place."""
     if not isinstance(array, onp.ndarray) or array.dtype.kind not in 'iuf':
         kind = type(array).__name__
+        if isinstance(array, onp.ndarray):
+            kind = f'of {array.dtype}'
         if isinstance(array, np.ndarray):
             kind = 'one of MXNet: use array.asnumpy()'
         raise TypeError(f'exchange needs a NumPy array of numbers, not {kind}')

@@ -173,10 +173,11 @@ def library_folders():
     return (*folders, '<')  # <frozen ...>: Python's own modules
 
 def find_place(word, own, limit):
-    """Return the script's line where a process is, or 'ended'. `word`: what
-    it wrote after `limit` seconds; `own`: its records."""
-    if word.endswith('ended'):
-        return 'ended'
+    """Return the script's line where a process is, 'ended' or 'died'.
+    `word`: what it wrote after `limit` seconds; `own`: its records."""
+    for end in ('ended', 'died'):
+        if word.endswith(end):
+            return end
     if own and not own[-1].ended and time.time() - own[-1].begun < limit:
         return own[-1].line  # it has just come: its time is not over
     main_thread = word.rpartition('Thread 0x')[2]  # is written last
@@ -189,7 +190,8 @@ def find_place(word, own, limit):
 class WatchedAllreduce:
     """An `allreduce` over the devices of all processes of `comm`, an MPI
     communicator. If they differ in what they sum, or one does not come for
-    `limit` seconds, one of them prints who is out of step, and the job ends.
+    `limit` seconds, one of them prints, within a few seconds more, who is out
+    of step, and the job ends.
 
     `limit`: more than a process ever needs between two sums. `folder`: one
     that all see; each job has a new one in it. Make one in each process.
@@ -212,7 +214,7 @@ class WatchedAllreduce:
         self.word.truncate(0)
         faulthandler.dump_traceback_later(self.limit, file=self.word)
         timer = threading.Timer(self.limit + 2, self.give_up, [
-            f'no sum in {self.limit} s'])
+            f'no sum in {self.limit} s'])  # when all have left word
         timer.start()
         try:
             record = self.recorder.begin(name, data[0].shape, data[0].dtype)
@@ -245,7 +247,8 @@ class WatchedAllreduce:
             self.comm.Abort(1)
 
     def leave(self):
-        """Leave word that this process has ended."""
+        """Leave word how this process ends."""
         faulthandler.cancel_dump_traceback_later()
-        self.word.write('ended')
+        died = hasattr(sys, 'last_type')  # an error that nobody caught
+        self.word.write('died' if died else 'ended')
         self.word.flush()

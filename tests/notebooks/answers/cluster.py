@@ -13,14 +13,14 @@ BODY = f"""{INSIDE}    total = data[0].asnumpy()
 
 WRONG = [
     [
-        (INSIDE, '', 'device 0 has 11, not 13'),
-        (EXCHANGE, '', 'nothing was exchanged'),
+        (INSIDE, '', 'sum inside first'),
+        (EXCHANGE, '', 'rank 0 exchanged nothing'),
         (BACK, '    return total\n', 'in the arrays of the caller'),
         (BACK, '    data[:] = [np.array(total)] * len(data)\n', 'caller'),
         (
             BACK,
             '    np.array(total, dtype=total.dtype).copyto(data[0])\n',
-            'device 1 has 3, not 13',
+            'device 1 has 3.0',
         ),
         (
             BODY,
@@ -40,8 +40,35 @@ WRONG = [
     for array in data[1:]:
         data[0].copyto(array)
 """,
-            'device 0 has 11, not 13',
+            'sum inside first',
         ),
+        (
+            BODY,
+            """    total = data[0].asnumpy()
+    exchange(total, comm)
+    np.array(total, dtype=total.dtype).copyto(data[0])
+    allreduce(data)
+""",
+            'sum inside first',
+        ),
+        (
+            EXCHANGE,
+            '    comm.Iallreduce(total.copy(), total)\n',
+            'device 0 has',
+        ),
+        (
+            EXCHANGE,
+            '    if comm.rank == 0:\n        exchange(total, comm)\n',
+            'rank 1 exchanged nothing',
+        ),
+        (
+            EXCHANGE + BACK,
+            '    exchange(total, comm)\n    for array in data:\n'
+            '        array += 10\n',
+            'device 0 has 11, not 21',
+        ),
+        ('dtype=total.dtype', "dtype='float32'", 'in their dtype'),
+        (EXCHANGE, '    comm.Allreduce(total)\n', 'let `exchange` call MPI'),
         (
             EXCHANGE,
             '    exchange(total, comm)\n    total *= len(data)\n',
