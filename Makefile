@@ -42,7 +42,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	student check-answers grading release instructor figures lock dist gpu-report clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-11s%s\n", $$1, $$2}' \
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s%s\n", $$1, $$2}' \
 	    Makefile
 
 env:  ## set up .venv; PYTHON=/path/to/python3.12 chooses the interpreter
@@ -101,7 +101,7 @@ test-ci: grading  # all else that CI runs: grading, site, set-up
 	$(if $(around),$(pytest) $(side_by_side) 4 --durations=5 $(around))
 	$(pytest) $(side_by_side) 4 --durations=5 -m 'ci and not long' $(tests)
 
-test-long: env  # with the stress and kill tests, and many steps
+test-long: grading  # with the stress and kill tests, and many steps
 	D2LMULTI_STEPS=2000 D2LMULTI_KILLS=30 $(pytest) $(side_by_side) 2 \
 	    -m 'long or not long' $(tests) $(around)
 
