@@ -37,7 +37,7 @@ compile = pip compile -q --config-file requirements/uv.toml --universal \
 # Else every process of the tests would compile MXNet's Python code again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help env train doctor lab lint check test test-all test-ci test-long test-mutants test-processors \
+.PHONY: help env train doctor lab lint check test test-all test-ci test-long test-processors \
 	test-arm64 test-as-gpus test-gpu test-gpu-build bench readme export execute sphinx book pdf slides poster \
 	student check-answers grading release instructor figures lock dist gpu-report clean
 
@@ -77,7 +77,7 @@ check: lint  ## lint, and the taught functions: a minute
 	$(pytest) $(side_by_side) 2 -m 'not long and not slow' tests/taught \
 	    tests/lint tests/test_names.py
 
-test: test-$(or $(SUITE),all)  ## what the book teaches, five minutes; SUITE=ci, long, mutants, processors, arm64, as-gpus, gpu or gpu-build
+test: test-$(or $(SUITE),all)  ## what the book teaches, five minutes; SUITE=ci, long, processors, arm64, as-gpus, gpu or gpu-build
 
 # Tests and chapters in one pool, the longest first. Many tests wait for
 # processes, so there is one more of them than cores. Some cells run few rounds
@@ -104,11 +104,6 @@ test-ci: grading  # all else that CI runs: grading, site, set-up
 test-long: env  # with the stress and kill tests, and many steps
 	D2LMULTI_STEPS=2000 D2LMULTI_KILLS=30 $(pytest) $(side_by_side) 2 \
 	    -m 'long or not long' $(tests) $(around)
-
-# Of part I; others in MUTANTS='collectives hangs.find_caller'.
-test-mutants: export PYTHONPATH = .
-test-mutants: env  # errors put into functions by a machine, hours; nightly
-	$(python) tests/mutants.py $(MUTANTS) $(ARGS)
 
 test-arm64:  # chapters 1 to 5 on an emulated processor; root, hours
 	@sh tests/arm64.sh
