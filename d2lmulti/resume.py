@@ -12,8 +12,7 @@ from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 import numpy as onp
 from mxnet import autograd, np
 
-from d2lbase.values import counted
-
+from .check_values import counted
 from .checkpoint import (
     Checkpoint,
     load_checkpoint,

@@ -5,16 +5,16 @@ import functools
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
 # Which of our packages each may import: those below it.
 MAY_IMPORT = {
-    'd2lbase': set(),
     'samestep': set(),
-    'd2ldoctor': {'d2lbase'},
-    'd2lmulti': {'d2lbase', 'samestep'},
+    'd2ldoctor': set(),
+    'd2lmulti': {'samestep'},
     'chapters': set(),
     'book': {'benchmarks', 'chapters', 'd2lmulti', 'samestep'},
     'grading': {'chapters', 'd2lmulti'},
@@ -118,6 +118,19 @@ def test_no_package_changes_where_python_looks(package):
         if changes_path(path.read_text())
     }
     assert not found - HIDING, 'run it as a module: python -m PACKAGE.MODULE'
+
+
+def test_the_doctor_loads_neither_mxnet_nor_d2lmulti():
+    """Also not with what it takes from d2lmulti/prepare."""
+    code = (
+        'import sys, d2ldoctor.__main__, d2ldoctor.newer_python\n'
+        'print({"d2lmulti", "mxnet"} & {*sys.modules})'
+    )
+    command = [sys.executable, '-c', code]
+    shown = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert shown.stdout == 'set()\n'
 
 
 def modules():

@@ -2,13 +2,12 @@
 
 from mxnet import np
 
-from d2lbase.values import counted
-
 from ..check_data import is_pair, kind_of
 from ..check_values import (
     check_count,
     check_fraction,
     check_positive_number,
+    counted,
     has_twice,
     is_list_of,
 )

@@ -12,20 +12,21 @@ from typing import Any, List, Tuple
 import numpy as onp
 from mxnet import np
 
-from d2lbase.values import check_integer, counted, is_number
-
 from ..check_values import (
     as_limits,
     check_count,
     check_divides,
     check_fraction,
+    check_integer,
     check_learning_rate,
     check_not_negative,
     check_number,
     check_positive_int,
     check_positive_number,
+    counted,
     has_twice,
     is_list_of,
+    is_number,
     numbered,
 )
 from ..checks import (

@@ -6,8 +6,6 @@ from typing import Any, Dict, List
 import numpy as onp
 from mxnet import np
 
-from d2lbase.values import counted, is_integer
-
 from ..check_values import (
     check_count,
     check_divides,
@@ -16,7 +14,9 @@ from ..check_values import (
     check_not_negative,
     check_positive_int,
     check_positive_number,
+    counted,
     given,
+    is_integer,
     is_list_of,
     numbered,
 )

@@ -17,7 +17,6 @@ import pytest
 import test_raw_data
 from mxnet import np, npx
 
-import d2lbase.values
 import d2lmulti
 from d2lmulti import (
     check_data,
@@ -1409,7 +1408,7 @@ def test_numbers_of_numpy_are_numbers(line):
 
 MODULES = [
     *(check_data, check_values, checkpoint, checkpoint_files, checks),
-    *(d2lbase.values, resume, same_training, check_schedules),
+    *(resume, same_training, check_schedules),
     *(communication_checks, learning_checks, model_parallelism_checks),
     *(cluster_checks, judgment_checks),
 ]
