@@ -14,8 +14,8 @@ from .peers import load_trainer
 from .peers.processes import slowest
 
 # Some peers use MXNet without d2lmulti. This alone changes no setting.
-D2LBASE = pathlib.Path(__file__).parents[1] / 'd2lbase'
-runpy.run_path(str(D2LBASE / 'newer_python.py'))['install']()
+PREPARE = pathlib.Path(__file__).parents[1] / 'd2lmulti' / 'prepare'
+runpy.run_path(str(PREPARE / 'newer_python.py'))['install']()
 
 
 def run(trial):

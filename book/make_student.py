@@ -21,7 +21,6 @@ from .whole import whole
 
 PARTS = (
     'CITATION.cff',
-    'd2lbase',
     'd2ldoctor',
     'd2lmulti',
     'deploy',

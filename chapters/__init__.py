@@ -2,10 +2,10 @@
 
 A chapter's notebook is called after its number and its name, such as
 08_collectives.ipynb; the name is that of the module that it exports. The
-number stands in the notebook's name and heading only; a text says "chapter 8",
-which `python -m chapters.renumber` rewrites when a chapter moves.
+number stands in the notebook's name and heading only; a text says "chapter 8".
 """
 
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -21,6 +21,11 @@ PARTS = {
     'VI. Other frameworks': range(21, 23),
     'VII. Judgment': range(23, 28),
 }
+
+# "chapter 8" and lists of chapters; a line may end inside, in a comment, too.
+GAP = r'(?:[ ]|\n[ ]*(?:#[ ])?)'
+BETWEEN = rf'(?:,{GAP}(?:and{GAP})?|{GAP}(?:and|or|to){GAP})'
+REFERENCE = rf'\b([Cc]hapters?{GAP})(\d+(?:{BETWEEN}\d+)*)\b'
 
 
 def number_of(stem):
@@ -42,6 +47,17 @@ def path_of(name):
 def stems():
     """Return {number: stem} of the chapters, in order."""
     return {number_of(path.stem): path.stem for path in NOTEBOOKS}
+
+
+def numbers_in(text, chapters):
+    """Return the numbers that '4, 5 and 9' or '3 to 5' means.
+
+    `chapters`: all that there are, for those between two others.
+    """
+    numbers = [int(number) for number in re.findall(r'\d+', text)]
+    for first, last in re.findall(rf'(\d+){GAP}to{GAP}(\d+)', text):
+        numbers += [n for n in chapters if int(first) < n < int(last)]
+    return numbers
 
 
 def by_part(chapters):

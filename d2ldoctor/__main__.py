@@ -13,10 +13,7 @@ import subprocess
 import sys
 from typing import Iterator, List, Optional, Sequence
 
-from d2lbase import arm64, cuda
-from d2lbase.console import Formatter, show_examples
-
-from . import machine_checks, mxnet_checks
+from . import arm64, cuda, machine_checks, mxnet_checks, nvidia
 from .machine_checks import GREEN, PYTHON, RED, YELLOW, Check
 
 COLORS = {GREEN: '\033[32m', YELLOW: '\033[33m', RED: '\033[31m'}
@@ -47,8 +44,9 @@ def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
         description='Look at the installation and print what fixes it. If '
         'training can run, also measure what keeps several devices from '
         'being faster (python -m d2lmulti causes).',
-        epilog=show_examples('python -m d2ldoctor', '--quick', '--devices 4'),
-        formatter_class=Formatter,
+        epilog='examples:\n  python -m d2ldoctor --quick\n'
+        '  python -m d2ldoctor --devices 4',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         '--quick', action='store_true', help='do not measure the speed'
@@ -60,12 +58,13 @@ def parse(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
         '--devices',
         default='2',
         metavar='K',
-        help='number of devices to compare with one',
+        help='number of devices to compare with one (default: %(default)s)',
     )
     parser.add_argument(
         '--batch-size',
         default='256',
-        help='examples in a minibatch, over all devices',
+        help='examples in a minibatch, over all devices (default: '
+        '%(default)s)',
     )
     return parser.parse_args(arguments)
 
@@ -117,7 +116,7 @@ def examine_mxnet(packages_fit: bool) -> Iterator[Check]:
     builds = mxnet_checks.find_builds()
     checks = [mxnet_checks.diagnose_builds(builds)]
     if cuda.GPU_BUILD in builds:
-        driver = cuda.ask_driver()
+        driver = nvidia.ask_driver()
         checks += mxnet_checks.diagnose_libraries()
         checks += [mxnet_checks.diagnose_driver(driver)]
         checks += mxnet_checks.diagnose_gpus(driver)

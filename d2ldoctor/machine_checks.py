@@ -11,8 +11,8 @@ import sys
 from importlib import metadata
 from typing import Iterator, Optional
 
-from d2lbase import cuda
-from d2lbase.mxnet_settings import cache_folder, slowing_settings
+from . import cuda
+from .mxnet_settings import cache_folder, slowing_settings
 
 GREEN, YELLOW, RED = 'green', 'yellow', 'red'
 PYTHON = sys.executable

@@ -10,10 +10,9 @@ import subprocess
 from importlib import metadata
 from typing import Any, Dict, Iterator, Optional
 
-from d2lbase import arm64, cuda
-from d2lbase.mxnet_settings import SETTINGS
-
+from . import arm64, cuda, nvidia
 from .machine_checks import GREEN, PYTHON, RED, YELLOW, Check, pinned, pip
+from .mxnet_settings import SETTINGS
 
 WORKSPACES = 'MXNET_CPU_TEMP_COPY'
 MXNET2_FORK = 'https://github.com/smolix/mxnet'
@@ -60,7 +59,7 @@ def wanted_build() -> str:
         all(map(cuda.find_library, cuda.MXNET_LIBRARIES))
         or cuda.user_libraries_fit()
     )
-    return cuda.GPU_BUILD if libraries and cuda.ask_driver() else 'mxnet'
+    return cuda.GPU_BUILD if libraries and nvidia.ask_driver() else 'mxnet'
 
 
 # What the GPU build needs
@@ -98,7 +97,7 @@ def cuda_version(number: int) -> str:
     return f'{number // 1000}.{number % 1000 // 10}'
 
 
-def diagnose_driver(driver: Optional[cuda.Driver]) -> Check:
+def diagnose_driver(driver: Optional[nvidia.Driver]) -> Check:
     """The driver's library must be there, even for CPU devices."""
     newer = 'sudo ubuntu-drivers install   # or otherwise driver 520 or newer'
     if driver is None:
@@ -124,7 +123,7 @@ def diagnose_driver(driver: Optional[cuda.Driver]) -> Check:
     return Check('NVIDIA driver', GREEN, found)
 
 
-def diagnose_gpus(driver: Optional[cuda.Driver]) -> Iterator[Check]:
+def diagnose_gpus(driver: Optional[nvidia.Driver]) -> Iterator[Check]:
     """Yield a check for each GPU: does MXNet have machine code for it?"""
     if driver and not driver.gpus and driver.error in (0, 100):
         yield Check(

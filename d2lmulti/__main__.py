@@ -7,8 +7,6 @@ import pathlib
 import sys
 from typing import Any, Callable, Sequence
 
-from d2lbase.console import Formatter, report_errors, show_examples
-
 from .causes import find_causes
 from .checks import check_training
 from .data import Minibatches
@@ -123,6 +121,44 @@ def print_differences(results: Sequence[Any]) -> None:
             f'those on {first.devices}: float32 sums in another order, '
             'amplified step by step'
         )
+
+
+class Formatter(
+    argparse.ArgumentDefaultsHelpFormatter,
+    argparse.RawDescriptionHelpFormatter,
+):
+    """Leaves examples as they are, and shows the defaults that say something.
+
+    None and False do not: they mean that an option was not given.
+    """
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default is None or action.default is False:
+            return action.help
+        return super()._get_help_string(action)
+
+
+def show_examples(command: str, *examples: str) -> str:
+    """Return the end of a help text: commands to copy."""
+    title = 'examples:' if len(examples) > 1 else 'example:'
+    return '\n'.join([title, *(f'  {command} {text}' for text in examples)])
+
+
+def report_errors(
+    run: Callable[[Any], object], options: Any, *errors: type[Exception]
+) -> int:
+    """Call `run(options)`; return the exit status. What a user can do
+    something about is one line."""
+    expected: tuple[type[Exception], ...] = ValueError, TypeError, OSError
+    try:
+        run(options)
+    except (*expected, *errors) as error:
+        print(f'error: {error}', file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print('interrupted', file=sys.stderr)
+        return 130
+    return 0
 
 
 if __name__ == '__main__':

@@ -9,7 +9,7 @@ import mxnet as mx
 import numpy as onp
 from mxnet import np
 
-from d2lbase.values import is_integer
+from .check_values import is_integer
 
 Device = type(mx.cpu())
 

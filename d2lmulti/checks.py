@@ -17,9 +17,6 @@ import mxnet as mx
 import numpy as onp
 from mxnet import np
 
-from d2lbase.mxnet_settings import MAX_CPU_DEVICES
-from d2lbase.values import check_integer, counted
-
 from .check_data import (
     Device,
     classes_line,
@@ -38,14 +35,17 @@ from .check_data import (
 from .check_values import (
     check_count,
     check_enough,
+    check_integer,
     check_learning_rate,
     check_not_negative,
     check_positive_int,
+    counted,
     given,
     has_twice,
     is_list_of,
     numbered,
 )
+from .prepare.mxnet_settings import MAX_CPU_DEVICES
 
 DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
 
@@ -644,8 +644,8 @@ def is_from_check(error) -> bool:
     what to do."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     module = frame.f_globals.get('__name__', '')
-    own = module.startswith(('d2lmulti.', 'd2lbase.'))
-    return own and module.rpartition('.')[2].startswith(('check', 'values'))
+    own = module.startswith('d2lmulti.')
+    return own and module.rpartition('.')[2].startswith('check')
 
 
 def check_alike(what: str, kinds: Collection[Any]) -> None:

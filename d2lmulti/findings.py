@@ -6,7 +6,7 @@ import os
 import statistics
 from typing import Any, Optional, Sequence, Union
 
-from d2lbase.mxnet_settings import SETTINGS, slowing_settings
+from .prepare.mxnet_settings import SETTINGS, slowing_settings
 
 
 def confront(

@@ -9,8 +9,7 @@ from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from tqdm import tqdm
 
-from d2lbase.values import counted
-
+from .check_values import counted
 from .prepare.jupyter import jupyter_shell
 
 __all__ = ['plot_results']

@@ -3,10 +3,15 @@
 import functools
 import re
 
-from chapters import NOTEBOOKS, number_of, stems
+from chapters import (
+    NOTEBOOKS,
+    REFERENCE,
+    number_of,
+    numbers_in,
+    stems,
+)
 from chapters.cells import code_cells, tags
 from chapters.imports import needed_by
-from chapters.renumber import REFERENCE, numbers_in
 from lint.files import ROOT, notebook_at
 
 FOREIGN = r'/(?:root|tmp|home|Users|work)/|site-packages'

@@ -3,8 +3,13 @@
 import functools
 import re
 
-from chapters import NOTEBOOKS, number_of, stems
-from chapters.renumber import REFERENCE, numbers_in
+from chapters import (
+    NOTEBOOKS,
+    REFERENCE,
+    number_of,
+    numbers_in,
+    stems,
+)
 from lint.files import ROOT, at, file_names, notebook_at, pages, text_of
 
 LINK = r'\]\((?!\w+:|#)([^)#\s]+)'

@@ -23,7 +23,7 @@ case $build in
     *) echo "there is no build $build: cpu, gpu, mxnet2 or frameworks" >&2
         exit 1 ;;
 esac
-# There MXNet takes BLAS from SciPy: see d2lbase/arm64.py.
+# There MXNet takes BLAS from SciPy: see d2lmulti/prepare/arm64.py.
 [ "$(uname -m)" != aarch64 ] || [ $newest -lt 12 ] || newest=12
 log=.venv-setup.log again='make env'
 [ "$build" = cpu ] || again="make env BUILD=$build"

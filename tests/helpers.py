@@ -19,9 +19,8 @@ import pytest
 from mxnet import autograd, np, npx
 
 import d2lmulti
-from d2lbase import newer_python
 from d2lmulti.cluster import cluster
-from d2lmulti.prepare import runtime
+from d2lmulti.prepare import newer_python, runtime
 
 # Chapters 21 and 22 need PyTorch and TensorFlow, so `make test` leaves them
 # out; `make test BUILD=frameworks` runs them, in an environment that has both.

@@ -5,16 +5,16 @@ import functools
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
 # Which of our packages each may import: those below it.
 MAY_IMPORT = {
-    'd2lbase': set(),
     'samestep': set(),
-    'd2ldoctor': {'d2lbase'},
-    'd2lmulti': {'d2lbase', 'samestep'},
+    'd2ldoctor': set(),
+    'd2lmulti': {'samestep'},
     'chapters': set(),
     'book': {'benchmarks', 'chapters', 'd2lmulti', 'samestep'},
     'grading': {'chapters', 'd2lmulti'},
@@ -120,6 +120,19 @@ def test_no_package_changes_where_python_looks(package):
     assert not found - HIDING, 'run it as a module: python -m PACKAGE.MODULE'
 
 
+def test_the_doctor_loads_neither_mxnet_nor_d2lmulti():
+    """Also not with what it takes from d2lmulti/prepare."""
+    code = (
+        'import sys, d2ldoctor.__main__, d2ldoctor.newer_python\n'
+        'print({"d2lmulti", "mxnet"} & {*sys.modules})'
+    )
+    command = [sys.executable, '-c', code]
+    shown = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert shown.stdout == 'set()\n'
+
+
 def modules():
     """Return {name of a module: its file}, of all packages."""
     found = {}
@@ -157,6 +170,34 @@ def modules_in(module, path):
 def test_a_chapter_imports_earlier_ones_only(module):
     for other in modules_in(module, MODULES[module]) & {*TAUGHT}:
         assert TAUGHT.index(other) < TAUGHT.index(module), other
+
+
+# The folders of d2lmulti; '' are the modules beside them, part I's included.
+ORDER = [
+    *('prepare', 'datasets', ''),
+    *('communication', 'learning', 'model_parallelism', 'cluster', 'judgment'),
+]
+# They bring all parts together.
+ABOVE = {'d2lmulti', 'd2lmulti.__main__'}
+
+
+def floor_of(module):
+    """Return how high a module of d2lmulti lies: 0 is the lowest."""
+    path = module.split('.')[1:]
+    inside = path and (ROOT / 'd2lmulti' / path[0]).is_dir()
+    return ORDER.index(path[0] if inside else '')
+
+
+@pytest.mark.parametrize(
+    'module', [name for name in MODULES if name.startswith('d2lmulti.')]
+)
+def test_a_part_imports_nothing_of_a_later_one(module):
+    others = modules_in(module, MODULES[module]) & {
+        name for name in MODULES if name.startswith('d2lmulti.')
+    }
+    if module not in ABOVE:
+        for other in others:
+            assert floor_of(other) <= floor_of(module), other
 
 
 def test_no_imports_run_in_a_circle():

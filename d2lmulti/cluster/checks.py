@@ -3,13 +3,12 @@
 import numpy as onp
 from mxnet import np
 
-from d2lbase.values import is_number
-
 from ..check_values import (
     check_not_negative,
     check_positive_int,
     check_positive_number,
     given,
+    is_number,
 )
 from ..learning.checks import check_shares
 

@@ -20,9 +20,11 @@ import sys
 import time
 from typing import IO, Dict, Mapping, Optional, Sequence, Tuple
 
-from d2lbase.values import check_integer
-
-from ..check_values import check_positive_int, check_positive_number
+from ..check_values import (
+    check_integer,
+    check_positive_int,
+    check_positive_number,
+)
 from .rank import MARK, end_with_parent
 
 __all__ = ['JobFailed', 'run_job']

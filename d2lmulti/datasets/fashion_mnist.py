@@ -14,8 +14,7 @@ from typing import Optional, Tuple, Union
 
 import numpy as onp
 
-from d2lbase.mxnet_settings import cache_folder
-
+from ..prepare.mxnet_settings import cache_folder
 from .download import download
 
 __all__ = ['read_fashion_mnist']

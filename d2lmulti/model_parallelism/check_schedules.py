@@ -3,9 +3,11 @@
 import itertools
 from typing import Set, Tuple
 
-from d2lbase.values import counted
-
-from ..check_values import check_count, check_positive_int
+from ..check_values import (
+    check_count,
+    check_positive_int,
+    counted,
+)
 
 
 def check_schedule(orders, num_stages, m, num_devices=None):

@@ -6,8 +6,7 @@ from typing import Any, Dict, List
 import numpy as onp
 from mxnet import np
 
-from d2lbase.values import counted, is_integer
-
+from ..check_rules import check_elementwise, check_rule, check_states
 from ..check_values import (
     check_count,
     check_divides,
@@ -16,7 +15,9 @@ from ..check_values import (
     check_not_negative,
     check_positive_int,
     check_positive_number,
+    counted,
     given,
+    is_integer,
     is_list_of,
     numbered,
 )
@@ -28,13 +29,7 @@ from ..checks import (
     shapes_of,
     sizes_of_slices,
 )
-from ..learning.checks import (
-    check_elementwise,
-    check_rule,
-    check_states,
-    check_tokens,
-    check_transformer,
-)
+from ..learning.checks import check_tokens, check_transformer
 
 # Chapter 15: pipelines and tensor parallelism
 

@@ -12,7 +12,12 @@ from typing import List, Optional, Tuple
 import mxnet as mx
 from mxnet import np, npx
 
-from d2lbase.cuda import explain_error
+GPU_FAULTS = {  # what MXNet says, and what it means
+    'no kernel image': 'MXNet has no machine code for this kind of GPU',
+    'out of memory': 'its memory is taken, perhaps by another program',
+    'driver version is insufficient': 'the NVIDIA driver is too old',
+    'not supported in the installed': 'the NVIDIA driver is too old',
+}
 
 
 def find_gpus() -> Tuple[List[mx.Context], List[str]]:
@@ -77,3 +82,12 @@ def warn_once(line: str) -> None:
     It points at the line that called `try_devices`.
     """
     warnings.warn(line, stacklevel=4)
+
+
+def explain_error(error: Exception) -> str:
+    """Return in a line what an error of MXNet means for GPUs."""
+    lines = str(error).strip().splitlines() or ['unknown']
+    return next(
+        (fault for text, fault in GPU_FAULTS.items() if text in str(error)),
+        lines[-1],
+    )

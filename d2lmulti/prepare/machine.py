@@ -8,7 +8,7 @@ import threading
 import warnings
 from typing import Any, Callable, Dict, Optional
 
-from d2lbase.mxnet_settings import MAX_CPU_DEVICES, SETTINGS
+from .mxnet_settings import MAX_CPU_DEVICES, SETTINGS
 
 # glibc's malloc: (number of the option, value, environment variable).
 # Otherwise every activation goes back to the system when it is freed, and

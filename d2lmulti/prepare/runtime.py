@@ -2,10 +2,8 @@
 
 `import d2lmulti` calls `prepare` once, before anything imports MXNet. By
 default MXNet runs two logical CPU devices no faster than one; each setting,
-below, in `machine` and in `d2lbase.mxnet_settings`, removes one reason.
-Chapter 1 shows the effect. What the doctor needs, too, is in
-`d2lbase`: the variables, what finds CUDA's libraries and arm64's BLAS, and
-what lets MXNet run on newer Pythons.
+below, in `machine` and in `mxnet_settings`, removes one reason. Chapter 1
+shows the effect.
 """
 
 import contextlib
@@ -15,10 +13,8 @@ import types
 import warnings
 from typing import Iterator, List
 
-from d2lbase import arm64, cuda, newer_python
-from d2lbase.mxnet_settings import SETTINGS
-
-from . import machine
+from . import arm64, cuda, machine, newer_python
+from .mxnet_settings import SETTINGS
 
 
 def prepare() -> None:

@@ -189,7 +189,7 @@ def test_it_has_every_package_that_the_project_names(edition):
     project = tomllib.loads((edition / 'pyproject.toml').read_text())
     include = project['tool']['setuptools']['packages']['find']['include']
     packages = find_packages(ROOT, include=include)
-    assert {'d2lbase', 'd2ldoctor', 'd2lmulti'} <= {*packages}
+    assert {'d2ldoctor', 'd2lmulti'} <= {*packages}
     assert {*find_packages(edition, include=include)} == {*packages}
     for package in [*packages, 'samestep']:
         above = 'samestep/src/' if package == 'samestep' else ''

@@ -6,9 +6,8 @@ import pathlib
 
 import pytest
 
-from d2lbase import arm64
 from d2ldoctor import __main__ as doctor
-from d2ldoctor import mxnet_checks
+from d2ldoctor import arm64, mxnet_checks
 from d2lmulti.prepare import runtime
 
 SCIPY = 'scipy.libs/libopenblasp-r0-dff490c2.3.18.so'
@@ -27,7 +26,8 @@ def packages(tmp_path, monkeypatch):
                 raise OSError(f'{name}: cannot open shared object file')
 
     monkeypatch.setattr(ctypes, 'CDLL', load)
-    monkeypatch.setattr(arm64, 'mxnet_folder', lambda: tmp_path / 'mxnet')
+    for module in (arm64, runtime.arm64):  # the doctor's, and d2lmulti's
+        monkeypatch.setattr(module, 'mxnet_folder', lambda: tmp_path / 'mxnet')
     add(tmp_path, 'mxnet/libmxnet.so')
     return tmp_path
 

@@ -12,9 +12,8 @@ import sys
 import pytest
 from helpers import without_notice
 
-from d2lbase import cuda
 from d2ldoctor import __main__ as doctor
-from d2ldoctor import machine_checks, mxnet_checks
+from d2ldoctor import cuda, machine_checks, mxnet_checks, nvidia
 
 try:
     import tomllib
@@ -22,7 +21,7 @@ except ImportError:  # before Python 3.11; pytest needs it, too
     import tomli as tomllib
 
 ROOT = pathlib.Path(__file__).parents[2]
-GTX = cuda.Gpu('GeForce RTX 3090', (8, 6), 24 * 2**30)
+GTX = nvidia.Gpu('GeForce RTX 3090', (8, 6), 24 * 2**30)
 FOUND = {
     'version': '1.9.1',
     'devices': ['gpu(0)'],
@@ -49,9 +48,9 @@ def machine(monkeypatch):
         find_builds=lambda: {'mxnet-cu112': '1.9.1'},
         ask_mxnet=lambda: FOUND,
     )
+    change(nvidia, ask_driver=lambda: nvidia.Driver(11040, (GTX,), 0))
     change(
         cuda,
-        ask_driver=lambda: cuda.Driver(11040, (GTX,), 0),
         user_versions=lambda: None,
         loads=lambda name: False,
         find_library=lambda name: f'/nvidia/{name}',
@@ -90,7 +89,7 @@ def test_libcudnn_is_missing(machine):
 
 
 def test_the_driver_is_missing(machine):
-    machine(cuda, ask_driver=returning(None))
+    machine(nvidia, ask_driver=returning(None))
     machine(
         mxnet_checks, ask_mxnet=returning({'error': 'libcuda.so.1: cannot'})
     )
@@ -102,7 +101,7 @@ def test_the_driver_is_missing(machine):
 
 
 def test_the_driver_is_too_old(machine):
-    machine(cuda, ask_driver=returning(cuda.Driver(10010, (GTX,), 0)))
+    machine(nvidia, ask_driver=returning(nvidia.Driver(10010, (GTX,), 0)))
     fault = the_only_fault()
     assert fault.status == doctor.YELLOW  # training can run on CPU devices
     assert 'CUDA up to 10.1, too old' in fault.found
@@ -110,13 +109,13 @@ def test_the_driver_is_too_old(machine):
 
 
 def test_a_driver_that_does_not_start(machine):
-    machine(cuda, ask_driver=returning(cuda.Driver(11040, (), 999)))
+    machine(nvidia, ask_driver=returning(nvidia.Driver(11040, (), 999)))
     fault = the_only_fault()
     assert 'CUDA error 999' in fault.found and 'nvidia-smi' in fault.fix
 
 
 def test_a_driver_without_a_gpu(machine):
-    machine(cuda, ask_driver=returning(cuda.Driver(11040, (), 100)))
+    machine(nvidia, ask_driver=returning(nvidia.Driver(11040, (), 100)))
     assert 'sees none' in the_only_fault().found
 
 
@@ -154,7 +153,7 @@ def test_both_builds_of_mxnet_are_installed(machine):
     assert 'mxnet and mxnet-cu112' in fault.found
     assert 'uninstall -y mxnet mxnet-cu112' in fault.fix
     assert fault.fix.endswith('mxnet-cu112==1.9.1')  # there is a driver
-    machine(cuda, ask_driver=returning(None))
+    machine(nvidia, ask_driver=returning(None))
     fixes = [
         check.fix
         for check in doctor.examine()
@@ -212,8 +211,8 @@ def test_python_is_too_new_or_too_old(version, machine, monkeypatch):
     ],
 )
 def test_the_build_has_no_code_for_a_gpu(capability, has_code, machine):
-    gpu = cuda.Gpu('Made up', capability, 80 * 2**30)
-    machine(cuda, ask_driver=returning(cuda.Driver(12040, (gpu,), 0)))
+    gpu = nvidia.Gpu('Made up', capability, 80 * 2**30)
+    machine(nvidia, ask_driver=returning(nvidia.Driver(12040, (gpu,), 0)))
     if has_code:
         assert all(c.status == doctor.GREEN for c in doctor.examine())
         return

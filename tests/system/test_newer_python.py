@@ -12,7 +12,7 @@ import pytest
 from helpers import run
 from mxnet import gluon, np
 
-from d2lbase import newer_python
+from d2lmulti.prepare import newer_python
 
 pytestmark = pytest.mark.skipif(
     not mx.__version__.startswith('1.9'),
@@ -104,7 +104,7 @@ for name in {sorted(set(WHERE) - {'bool'})}:  # NumPy 2 uses its new bool
     vars(numpy).pop(name, None)
 numpy.__getattr__ = lacks
 before = dict(vars(numpy))
-from d2lbase import newer_python
+from d2ldoctor import newer_python
 """
 IMPORT = """
 newer_python.install()

@@ -137,7 +137,7 @@ def test_an_unprepared_process_has_none_of_our_settings(monkeypatch):
     env = machine.unprepared_env()
     assert not set(runtime.SETTINGS) & set(env)
     assert env['PYTHONPATH'] == '/elsewhere'
-    newer = 'from d2lbase import newer_python; newer_python.install()'
+    newer = 'from d2ldoctor import newer_python; newer_python.install()'
     command = [sys.executable, '-c', newer + '\nimport mxnet']
     result = subprocess.run(command, env=env)
     assert result.returncode == 0

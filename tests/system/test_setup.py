@@ -13,7 +13,7 @@ import tempfile
 import pytest
 from packaging.requirements import Requirement
 
-from d2lbase import cuda
+from d2lmulti.prepare import cuda
 
 try:
     import tomllib

@@ -10,7 +10,6 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 PACKAGES = {  # of which folder of the repository, in which distribution
-    'd2lbase/': ('', 'd2lmulti'),
     'd2ldoctor/': ('', 'd2lmulti'),
     'd2lmulti/': ('', 'd2lmulti'),
     'samestep/': ('samestep/src/', 'samestep'),
