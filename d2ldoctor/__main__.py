@@ -104,7 +104,6 @@ def examine() -> List[Check]:
         *machine_checks.diagnose_memory(),
         machine_checks.diagnose_cache(),
         machine_checks.diagnose_kernel(),
-        *machine_checks.diagnose_grading(),
     ]
 
 

@@ -181,17 +181,6 @@ def diagnose_memory() -> Iterator[Check]:
         yield Check('memory', GREEN, found)
 
 
-def diagnose_grading() -> Iterator[Check]:
-    """What `make grade` runs answers in, which only instructors need; yield
-    nothing where the grader is not, as in the student edition."""
-    if os.path.exists(os.path.join('grading', 'sandbox.py')):
-        path = shutil.which('bwrap')
-        found = f'bubblewrap runs answers: {path}'
-        if not path:
-            found = 'to run answers in bubblewrap: apt-get install bubblewrap'
-        yield Check('grading', GREEN, found)
-
-
 def diagnose_cache() -> Check:
     """The cache is needed for the full data set only."""
     folder = cache_folder()

@@ -261,17 +261,6 @@ def test_there_is_no_memory(free, status, machine):
     assert 'ps aux' in fault.fix
 
 
-@pytest.mark.parametrize('path', ['/usr/bin/bwrap', None])
-def test_bubblewrap_is_named_where_the_grader_is(path, monkeypatch, tmp_path):
-    monkeypatch.setattr(machine_checks.shutil, 'which', returning(path))
-    monkeypatch.chdir(tmp_path)
-    assert not [*machine_checks.diagnose_grading()]  # the student edition
-    (tmp_path / 'grading').mkdir()
-    (tmp_path / 'grading' / 'sandbox.py').touch()
-    (found,) = machine_checks.diagnose_grading()
-    assert (path or 'apt-get install bubblewrap') in found.found
-
-
 def test_the_cache_folder_cannot_be_written(monkeypatch, tmp_path):
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
     monkeypatch.setattr(
