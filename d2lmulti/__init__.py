@@ -35,7 +35,7 @@ from .model_parallelism.sequences_experts import *
 from .model_parallelism.mesh import *
 
 # V. Many machines
-from .checkpoint import *
+from .cluster.checkpoint import *
 from .cluster.cluster import *
 from .cluster.hangs import *
 
@@ -61,7 +61,7 @@ MODULES = (
     'model_parallelism.sharding',
     'model_parallelism.sequences_experts',
     'model_parallelism.mesh',
-    *('cluster.cluster', 'cluster.hangs', 'checkpoint'),
+    *('cluster.cluster', 'cluster.hangs', 'cluster.checkpoint'),
     *('judgment.scaling', 'judgment.planner', 'judgment.bugs'),
 )
 __all__ = [

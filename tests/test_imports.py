@@ -172,6 +172,34 @@ def test_a_chapter_imports_earlier_ones_only(module):
         assert TAUGHT.index(other) < TAUGHT.index(module), other
 
 
+# The folders of d2lmulti; '' are the modules beside them, part I's included.
+ORDER = [
+    *('prepare', 'datasets', ''),
+    *('communication', 'learning', 'model_parallelism', 'cluster', 'judgment'),
+]
+# They bring all parts together.
+ABOVE = {'d2lmulti', 'd2lmulti.__main__'}
+
+
+def floor_of(module):
+    """Return how high a module of d2lmulti lies: 0 is the lowest."""
+    path = module.split('.')[1:]
+    inside = path and (ROOT / 'd2lmulti' / path[0]).is_dir()
+    return ORDER.index(path[0] if inside else '')
+
+
+@pytest.mark.parametrize(
+    'module', [name for name in MODULES if name.startswith('d2lmulti.')]
+)
+def test_a_part_imports_nothing_of_a_later_one(module):
+    others = modules_in(module, MODULES[module]) & {
+        name for name in MODULES if name.startswith('d2lmulti.')
+    }
+    if module not in ABOVE:
+        for other in others:
+            assert floor_of(other) <= floor_of(module), other
+
+
 def test_no_imports_run_in_a_circle():
     """Not even one for types alone."""
     left = {name: modules_in(name, path) for name, path in MODULES.items()}

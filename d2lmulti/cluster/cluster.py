@@ -11,7 +11,7 @@ from mxnet import np, npx
 from .checks import (as_weight, check_cluster,
                                      check_exchange_array,
                                      check_worker_shares)
-from ..learning.checks import check_rule
+from ..check_rules import check_rule
 from ..communication.collectives import bucket_allreduce
 from ..data import Minibatches, read_fashion_mnist, split_batch
 from ..devices import split_slices, try_devices
@@ -19,7 +19,7 @@ from ..learning.heterogeneous import shard_sizes
 from ..learning.large_batch import accumulate_gradients
 from ..network import init_params, lenet, loss
 from ..replicas import allreduce, get_params
-from ..resume import Plan, Training
+from .resume import Plan, Training
 from ..prepare.interrupts import uninterrupted
 from ..training import TrainResult, evaluate_accuracy, sgd
 

@@ -3,6 +3,7 @@
 from mxnet import np
 
 from ..check_data import is_pair, kind_of
+from ..check_rules import check_rule, check_states
 from ..check_values import (
     check_count,
     check_fraction,
@@ -19,7 +20,6 @@ from ..checks import (
     shapes_of,
     sizes_of_slices,
 )
-from ..learning.checks import check_rule, check_states
 
 # Chapter 8: collectives
 

@@ -6,11 +6,10 @@ __all__ = ['gradient_descent', 'sgd_momentum', 'adam', 'decay_weights', 'lars', 
 # %% ../../notebooks/11_large_batch.ipynb #2
 import numpy as onp
 from mxnet import np
-from .checks import (check_accumulation, check_adam,
-                                      check_momentum, check_rate, check_rule,
-                                      check_update, check_warmup,
-                                      check_warmup_and_decay,
-                                      check_weight_decay)
+from .checks import (check_accumulation, check_rate,
+                                      check_warmup, check_warmup_and_decay)
+from ..check_rules import (check_adam, check_momentum, check_rule,
+                                  check_update, check_weight_decay)
 from ..check_values import check_positive_number
 from ..data import split_batch
 from ..devices import split_slices

@@ -6,6 +6,7 @@ from typing import Any, Dict, List
 import numpy as onp
 from mxnet import np
 
+from ..check_rules import check_elementwise, check_rule, check_states
 from ..check_values import (
     check_count,
     check_divides,
@@ -28,13 +29,7 @@ from ..checks import (
     shapes_of,
     sizes_of_slices,
 )
-from ..learning.checks import (
-    check_elementwise,
-    check_rule,
-    check_states,
-    check_tokens,
-    check_transformer,
-)
+from ..learning.checks import check_tokens, check_transformer
 
 # Chapter 15: pipelines and tensor parallelism
 

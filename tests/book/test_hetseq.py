@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from d2lmulti.checkpoint import load_checkpoint
+from d2lmulti.cluster.checkpoint import load_checkpoint
 from d2lmulti.network import init_params
 
 PAGE = (pathlib.Path(__file__).parents[2] / 'book/hetseq.md').read_text()

@@ -30,10 +30,13 @@ from hypothesis import strategies as st
 from mxnet import autograd, np, npx
 
 import d2lmulti
-from d2lmulti import checkpoint as module
-from d2lmulti import checkpoint_files
-from d2lmulti.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from d2lmulti.cluster import files
+from d2lmulti.cluster import checkpoint as module
+from d2lmulti.cluster import checkpoint_files, files
+from d2lmulti.cluster.checkpoint import (
+    Checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+)
 
 
 def some(step=0, value=1.0, **more):

@@ -20,7 +20,8 @@ import functools, sys, time
 import numpy as onp
 import d2lmulti
 from mxnet import np
-from d2lmulti.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from d2lmulti.cluster.checkpoint import (
+    Checkpoint, load_checkpoint, save_checkpoint)
 from d2lmulti.learning.large_batch import adam
 from d2lmulti.model_parallelism.model_parallel import LENET
 from d2lmulti import find_places, reshard, scatter_params, train_batch_zero2

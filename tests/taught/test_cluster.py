@@ -30,13 +30,12 @@ from hypothesis import strategies as st
 from mxnet import autograd, np, npx
 
 import d2lmulti
-from d2lmulti import checkpoint_files, resume
-from d2lmulti.checkpoint import (
+from d2lmulti.cluster import checkpoint_files, cluster, resume
+from d2lmulti.cluster.checkpoint import (
     Checkpoint,
     load_checkpoint,
     save_checkpoint,
 )
-from d2lmulti.cluster import cluster
 from d2lmulti.cluster.jobs import JobFailed, run_job
 
 TESTS = str(pathlib.Path(__file__).parents[1])  # for helpers
@@ -98,9 +97,9 @@ import functools
 import d2lmulti
 import numpy as onp
 from d2lmulti import (Minibatches, get_params, init_params,
-                      read_fashion_mnist, resume, try_devices)
-from d2lmulti.checkpoint import Checkpoint
-from d2lmulti.cluster import cluster
+                      read_fashion_mnist, try_devices)
+from d2lmulti.cluster.checkpoint import Checkpoint
+from d2lmulti.cluster import cluster, resume
 from mpi4py import MPI
 from helpers import (small_training, smooth_lenet, tiny_init, tiny_net,
                      tiny_training)
@@ -533,7 +532,7 @@ TRAIN = f"""
 import os, sys
 sys.path.insert(0, {TESTS!r})
 from mpi4py import MPI
-from d2lmulti import resume
+from d2lmulti.cluster import resume
 from helpers import small_training, tiny_init, tiny_net, tiny_training
 rank = MPI.COMM_WORLD.rank
 folder, fail_at, who = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])

@@ -18,17 +18,15 @@ import test_raw_data
 from mxnet import np, npx
 
 import d2lmulti
-from d2lmulti import (
-    check_data,
-    check_values,
+from d2lmulti import check_data, check_rules, check_values, checks
+from d2lmulti.cluster import (
     checkpoint,
     checkpoint_files,
-    checks,
+    cluster,
     resume,
     same_training,
 )
 from d2lmulti.cluster import checks as cluster_checks
-from d2lmulti.cluster import cluster
 from d2lmulti.communication import checks as communication_checks
 from d2lmulti.communication import compression
 from d2lmulti.judgment import checks as judgment_checks
@@ -1407,8 +1405,8 @@ def test_numbers_of_numpy_are_numbers(line):
 
 
 MODULES = [
-    *(check_data, check_values, checkpoint, checkpoint_files, checks),
-    *(resume, same_training, check_schedules),
+    *(check_data, check_rules, check_values, checks, check_schedules),
+    *(checkpoint, checkpoint_files, resume, same_training),
     *(communication_checks, learning_checks, model_parallelism_checks),
     *(cluster_checks, judgment_checks),
 ]

@@ -12,7 +12,7 @@ from helpers import as_type, assert_ctrl_c_waits, roundings
 from mxnet import autograd, np
 
 import d2lmulti
-from d2lmulti.checkpoint import (
+from d2lmulti.cluster.checkpoint import (
     Checkpoint,
     load_checkpoint,
     save_checkpoint,

@@ -12,7 +12,15 @@ from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 import numpy as onp
 from mxnet import autograd, np
 
-from .check_values import counted
+from ..check_rules import try_rule
+from ..check_values import counted
+from ..checks import check_training
+from ..data import Minibatches
+from ..devices import split_slices
+from ..learning.heterogeneous import adapt_shares, balanced_shares
+from ..learning.large_batch import norm
+from ..network import lenet, loss
+from ..replicas import get_params
 from .checkpoint import (
     Checkpoint,
     load_checkpoint,
@@ -20,15 +28,7 @@ from .checkpoint import (
     seed_random,
 )
 from .checkpoint_files import claim_checkpoints
-from .checks import check_training
-from .cluster.checks import as_scalar, as_weight
-from .data import Minibatches
-from .devices import split_slices
-from .learning.checks import try_rule
-from .learning.heterogeneous import adapt_shares, balanced_shares
-from .learning.large_batch import norm
-from .network import lenet, loss
-from .replicas import get_params
+from .checks import as_scalar, as_weight
 from .same_training import (
     ROUNDING,
     TRIED,

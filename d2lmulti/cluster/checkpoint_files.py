@@ -11,7 +11,7 @@ import re
 import struct
 from typing import List, Union
 
-from .cluster.files import answer_within, claim_folder, write_whole
+from .files import answer_within, claim_folder, write_whole
 
 KIND = b'd2lmulti checkpoint 3, SHA-256 '  # begins the comment
 NAME = re.compile(r'checkpoint-(\d{6,})-(\d{8,})\.npz')  # epoch and step
