@@ -6,7 +6,6 @@ import os
 import pathlib
 import re
 import shlex
-import shutil
 import sys
 from importlib import metadata
 from typing import Iterator, Optional

@@ -43,6 +43,33 @@ def test_the_public_names_are_those_that_chapters_export():
             assert name in names, module
 
 
+# Without samestep, which chapter 26 alone needs.
+LOADED = """
+import sys
+sys.modules['samestep'] = None
+import d2lmulti
+parts = 'communication', 'learning', 'model_parallelism', 'cluster', 'judgment'
+print([part for part in parts if f'd2lmulti.{part}' in sys.modules])
+from d2lmulti import ring_attention
+print(ring_attention.__module__, hasattr(d2lmulti, 'no_such_name'))
+print({*d2lmulti.__all__} <= {*dir(d2lmulti)})
+"""
+
+
+def test_a_later_part_is_loaded_when_it_is_asked_for():
+    shown = subprocess.run(
+        [sys.executable, '-c', LOADED],
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+    ).stdout
+    assert shown.splitlines() == [
+        '[]',
+        'd2lmulti.model_parallelism.sequences_experts False',
+        'True',
+    ]
+
+
 def retyped():
     """Return what a student types who goes from chapter to chapter.
 

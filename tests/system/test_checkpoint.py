@@ -31,7 +31,7 @@ from mxnet import autograd, np, npx
 
 import d2lmulti
 from d2lmulti.cluster import checkpoint as module
-from d2lmulti.cluster import checkpoint_files
+from d2lmulti.cluster import checkpoint_files, files
 from d2lmulti.cluster.checkpoint import (
     Checkpoint,
     load_checkpoint,
@@ -583,7 +583,7 @@ def test_an_error_of_the_disk_is_told_as_it_is(tmp_path, monkeypatch):
     def full(*args):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(checkpoint_files.os, 'fsync', full)
+    monkeypatch.setattr(files.os, 'fsync', full)
     with pytest.raises(OSError, match='No space left') as caught:
         save_checkpoint(tmp_path, some())
     assert caught.value.errno == errno.ENOSPC
