@@ -123,13 +123,13 @@ def examine_mxnet(packages_fit: bool) -> Iterator[Check]:
     if folder:
         checks += [mxnet_checks.diagnose_blas(folder)]
     yield from checks
-    found = mxnet_checks.ask_mxnet()
-    if 'error' not in found:
-        yield mxnet_checks.diagnose_mxnet(found, builds)
-        yield mxnet_checks.diagnose_devices(found)
-        yield mxnet_checks.diagnose_data_set(found)
+    answer = mxnet_checks.ask_mxnet()
+    if 'error' not in answer:
+        yield mxnet_checks.diagnose_mxnet(answer, builds)
+        yield mxnet_checks.diagnose_devices(answer)
+        yield mxnet_checks.diagnose_data_set(answer)
     elif packages_fit and all(check.status != RED for check in checks):
-        yield mxnet_checks.diagnose_mxnet(found, builds)
+        yield mxnet_checks.diagnose_mxnet(answer, builds)
 
 
 if __name__ == '__main__':

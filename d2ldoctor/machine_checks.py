@@ -40,11 +40,11 @@ def pinned(package: str) -> str:
         except metadata.PackageNotFoundError:
             continue
         for requirement in requirements:
-            found = re.match(
+            pin = re.match(
                 rf'{re.escape(package)} ?\(?==([\w.]+)', requirement
             )
-            if found:
-                return f'{package}=={found[1]}'
+            if pin:
+                return f'{package}=={pin[1]}'
     return package
 
 
@@ -157,8 +157,8 @@ def free_memory() -> Optional[int]:
     """Return how many bytes of memory are free, or None if unknown."""
     path = pathlib.Path('/proc/meminfo')  # of Linux
     text = path.read_text() if path.exists() else ''
-    found = re.search(r'^MemAvailable: +(\d+) kB', text, re.MULTILINE)
-    return int(found[1]) * 1024 if found else None
+    line = re.search(r'^MemAvailable: +(\d+) kB', text, re.MULTILINE)
+    return int(line[1]) * 1024 if line else None
 
 
 def diagnose_memory() -> Iterator[Check]:

@@ -166,15 +166,15 @@ def try_rule(update, params, parts=None, num_steps=1) -> List[onp.ndarray]:
 def small_values(params, parts) -> List[onp.ndarray]:
     """Return numbers in arrays of at most two rows, columns, ..., for the
     memory; or the numbers of one of two parts, a slice."""
-    found = []
+    arrays = []
     for param in params:
         shape = [min(length, 2) for length in param.shape]
         values = onp.linspace(1, 2, math.prod(shape), dtype='float32')
         if parts is None:
-            found.append(values.reshape(shape))
+            arrays.append(values.reshape(shape))
         else:
-            found.append(onp.concatenate(onp.array_split(values, 2)[parts]))
-    return found
+            arrays.append(onp.concatenate(onp.array_split(values, 2)[parts]))
+    return arrays
 
 
 def take_steps(update, params, num_steps) -> None:

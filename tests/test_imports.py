@@ -30,8 +30,8 @@ BY_NAME = {'import_module', '__import__', 'run_module', 'run_path'}
 
 def exported(path):
     """Return the name of the module that a notebook exports, or None."""
-    found = re.search(r'#\| default_exp ([\w.]+)', path.read_text())
-    return found and f'd2lmulti.{found[1]}'
+    export = re.search(r'#\| default_exp ([\w.]+)', path.read_text())
+    return export and f'd2lmulti.{export[1]}'
 
 
 NOTEBOOKS = sorted((ROOT / 'notebooks').glob('*.ipynb'))
@@ -67,16 +67,16 @@ def texts_in(node):
 def imports_in(source):
     """Return the top-level packages of ours that a source imports: also those
     that it names to what imports, or runs, by a name or a path."""
-    found = set()
+    packages = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found |= {alias.name.split('.')[0] for alias in node.names}
+            packages |= {alias.name.split('.')[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            found.add(node.module.split('.')[0])
+            packages.add(node.module.split('.')[0])
         elif isinstance(node, ast.Call) and name_called(node) in BY_NAME:
             for text in texts_in(node):
-                found |= {*text.replace('/', '.').split('.')}
-    return found & OURS
+                packages |= {*text.replace('/', '.').split('.')}
+    return packages & OURS
 
 
 def changes_path(source):
@@ -96,8 +96,8 @@ def changes_path(source):
 @functools.lru_cache(maxsize=None)
 def imports_of(package):
     """Return the other packages of ours that a package imports."""
-    found = [imports_in(path.read_text()) for path in files_of(package)]
-    return set().union(*found) - {package}
+    imported = [imports_in(path.read_text()) for path in files_of(package)]
+    return set().union(*imported) - {package}
 
 
 def test_the_rules_are_for_every_package():
@@ -135,12 +135,12 @@ def test_the_doctor_loads_neither_mxnet_nor_d2lmulti():
 
 def modules():
     """Return {name of a module: its file}, of all packages."""
-    found = {}
+    paths = {}
     for path in [path for package in OURS for path in files_of(package)]:
         parts = path.relative_to(ROOT).with_suffix('').parts
         parts = parts[2:] if parts[0] == 'samestep' else parts
-        found['.'.join(parts).replace('.__init__', '')] = path
-    return found
+        paths['.'.join(parts).replace('.__init__', '')] = path
+    return paths
 
 
 MODULES = modules()

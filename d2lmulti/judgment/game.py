@@ -142,7 +142,10 @@ class Game:
         reference = self.in_numpy(reference)
         try:
             wrong = same_step(  # every bug is far beyond this bound
-                *(step, reference, params, batches),
+                step,
+                reference,
+                params,
+                batches,
                 num_devices=k,
                 factor=16,
                 num_orders=3,

@@ -41,8 +41,8 @@ def link_blas(folder: Optional[pathlib.Path]) -> None:
     """
     if folder is None or not lacks_blas(folder):
         return
-    found = find_openblas(folder)
-    if found is None:
+    openblas = find_openblas(folder)
+    if openblas is None:
         raise ImportError(
             'its package for arm64 needs OpenBLAS, and there is none. '
             f'Install one, with Python 3.9 to 3.12: {sys.executable} -m pip '
@@ -50,12 +50,12 @@ def link_blas(folder: Optional[pathlib.Path]) -> None:
         )
     try:
         for name in NEEDED:
-            put_link(found, folder / name)
-        for other in found.parent.glob('libgfortran-*'):  # which it needs
+            put_link(openblas, folder / name)
+        for other in openblas.parent.glob('libgfortran-*'):  # which it needs
             put_link(other, folder / other.name)
     except OSError as error:
         raise ImportError(
-            f'its package for arm64 needs links to {found.name}: {error}. '
+            f'its package for arm64 needs links to {openblas.name}: {error}. '
             'Do this once as the user who installed it: '
             f"{sys.executable} -c 'import d2lmulti'"
         ) from error

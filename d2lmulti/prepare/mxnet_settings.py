@@ -40,13 +40,13 @@ SETTINGS = {
 def slowing_settings() -> List[str]:
     """Return the names of those that the user has set so that CPU devices
     may wait for each other: to other values, but not to more workspaces."""
-    found = []
+    slowing = []
     for name, value in SETTINGS.items():
         theirs = os.environ.get(name, value)
         more = theirs.isdecimal() and int(theirs) > int(value)
         if theirs != value and not (more and name == 'MXNET_CPU_TEMP_COPY'):
-            found.append(name)
-    return found
+            slowing.append(name)
+    return slowing
 
 
 def cache_folder() -> pathlib.Path:

@@ -149,9 +149,9 @@ def write_plain_numbers() -> None:
     numpy: Any = importlib.import_module('numpy')
 
     def text(value: Any) -> str:
-        found = str(value)
-        if 'np.' not in found:
-            return found
+        written = str(value)
+        if 'np.' not in written:
+            return written
         with numpy.printoptions(legacy='1.25'):
             return str(value)
 

@@ -23,8 +23,15 @@ CAUSES = {  # for two devices
     'many_ticks': 'times the 2 devices',
 }
 IN_TYPES = {
-    *('local_count', 'rebound', 'stage_norm', 'counted_again', 'own_count'),
-    *('row_bias', 'bias_share', 'first_synced', 'own_start'),
+    'local_count',
+    'rebound',
+    'stage_norm',
+    'counted_again',
+    'own_count',
+    'row_bias',
+    'bias_share',
+    'first_synced',
+    'own_start',
 }
 
 

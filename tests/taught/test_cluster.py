@@ -592,7 +592,11 @@ def test_kills_at_random_moments_change_nothing(
             os.remove('failed')
         errors = io.StringIO()
         lines_of(
-            *(tmp_path, SAME, f'killed{i}', step, who),
+            tmp_path,
+            SAME,
+            f'killed{i}',
+            step,
+            who,
             processes=3,
             restarts=1,
             err=errors,

@@ -8,8 +8,16 @@ from chapters import ROOT, path_of
 from chapters.cells import code_cells, plain, read_chapter
 
 CELLS = (
-    *('imports', 'data', 'products', 'prices', 'formula', 'crossing'),
-    *('work', 'model', 'fit', 'predict'),
+    'imports',
+    'data',
+    'products',
+    'prices',
+    'formula',
+    'crossing',
+    'work',
+    'model',
+    'fit',
+    'predict',
 )
 
 

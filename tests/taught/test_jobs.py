@@ -152,7 +152,10 @@ def faults(tmp_path_factory):
                 limit = {'limit': 60 if how == 'watched' else LIMIT}
                 jobs[kind, how] = pool.submit(
                     run,
-                    *(folder / 'fault.py', kind, f'{own}', how),
+                    folder / 'fault.py',
+                    kind,
+                    f'{own}',
+                    how,
                     **limit,
                     processes=3
                     if how == 'watched' and kind in ('skip', 'exit 0')
@@ -180,7 +183,8 @@ def test_a_fault_ends_the_job_in_time_and_is_named(faults, kind, how):
         assert (error.status, err.count('out of step')) == (1, 1)
     else:
         assert (HELPER[kind][0] in str(error), error.status) == (
-            *(True, HELPER[kind][1]),
+            True,
+            HELPER[kind][1],
         ), str(error)
     assert ('done' in out) == (kind == 'print')
     assert ('this worker is wrong' in err) == (kind == 'raise')

@@ -374,7 +374,13 @@ def assert_steps_equal_one_device(
         assert not max_norm or 0.1 < factor < 1 or max_norm > 100
         rule(params, [factor * grad for grad in grads], state, 0.1)
         loss = train_batch_mesh(
-            *(X, y, device_params, mesh, 0.1, states, HEADS),
+            X,
+            y,
+            device_params,
+            mesh,
+            0.1,
+            states,
+            HEADS,
             update=update or rule,
             max_norm=max_norm,
         )
@@ -428,7 +434,7 @@ def test_norms_cost_one_number_each_on_every_axis(
         X, y = minibatch(7, 5)
         copies = record_copies(
             lambda: train_batch_mesh(
-                *(X, y, device_params, mesh, 0.1, states, HEADS), **options
+                X, y, device_params, mesh, 0.1, states, HEADS, **options
             )
         )
         return sum(size for *_, size in copies)

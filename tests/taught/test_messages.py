@@ -1214,16 +1214,20 @@ def log_of_0(y_hat, y):
 
 
 CHAPTERS = [
-    *(check_schedules, checkpoint_files, checks, resume),
-    *(d2lmulti.data, d2lmulti.devices, compression, large_batch),
-    *(
-        sync_batch_norm,
-        heterogeneous,
-        model_parallel,
-        cluster,
-        planner,
-        scaling,
-    ),
+    check_schedules,
+    checkpoint_files,
+    checks,
+    resume,
+    d2lmulti.data,
+    d2lmulti.devices,
+    compression,
+    large_batch,
+    sync_batch_norm,
+    heterogeneous,
+    model_parallel,
+    cluster,
+    planner,
+    scaling,
 ]
 DEVICES = [mx.cpu(0), mx.cpu(1)]
 IMAGES, LABELS = onp.ones((4, 1, 28, 28), 'float32'), onp.arange(4)
@@ -1405,10 +1409,20 @@ def test_numbers_of_numpy_are_numbers(line):
 
 
 MODULES = [
-    *(check_data, check_rules, check_values, checks, check_schedules),
-    *(checkpoint, checkpoint_files, resume, same_training),
-    *(communication_checks, learning_checks, model_parallelism_checks),
-    *(cluster_checks, judgment_checks),
+    check_data,
+    check_rules,
+    check_values,
+    checks,
+    check_schedules,
+    checkpoint,
+    checkpoint_files,
+    resume,
+    same_training,
+    communication_checks,
+    learning_checks,
+    model_parallelism_checks,
+    cluster_checks,
+    judgment_checks,
 ]
 
 

@@ -406,7 +406,10 @@ def test_heads_on_devices_equal_one_device(
     for length in lengths:
         assert_heads_equal_one_device(
             heads_names()['attend_heads'],
-            *(k, length, causal, split),
+            k,
+            length,
+            causal,
+            split,
             num_heads=num_heads,
         )
 

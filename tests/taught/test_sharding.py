@@ -508,7 +508,12 @@ def continued(update, stages, ks, dtype='float64'):
         states = reshard([state], one, layouts[1], devices)
         for X, y in batches(13)[step : 2 if step < 2 else 5]:
             STEPS[stage](
-                *(X.astype(dtype), y, arrays, devices, rate, states),
+                X.astype(dtype),
+                y,
+                arrays,
+                devices,
+                rate,
+                states,
                 *([SHAPES] if stage == 3 else []),
                 update=update,
                 **({'net': net} if stage < 2 else {'layers': LAYERS}),

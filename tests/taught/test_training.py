@@ -356,7 +356,9 @@ def test_a_training_that_diverges_ends_after_the_epoch():
     X, y = (array.asnumpy() for array in minibatch(8))
     with pytest.raises(FloatingPointError, match='lr=1e.30 is too large'):
         d2lmulti.train(
-            *(2, 4, 1e30),
+            2,
+            4,
+            1e30,
             num_epochs=2,
             data=(1e30 * X, y, X, y),
             net=linear,

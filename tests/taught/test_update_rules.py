@@ -119,8 +119,7 @@ def zero3(update, k):
     shards = d2lmulti.scatter_params(problem()[0], devices)
     for X, y in batches:
         d2lmulti.train_batch_zero3(
-            *(X, y, shards, devices, LR, states, SHAPES),
-            *(update, LAYERS, squared),
+            X, y, shards, devices, LR, states, SHAPES, update, LAYERS, squared
         )
     return [d2lmulti.gather_params(shards, SHAPES)]
 
@@ -130,7 +129,14 @@ def accumulated(update, k):
     for X, y in batches:
         num_micro_batches = max(1, min(3, len(X) // k))
         d2lmulti.train_batch_accumulated(
-            *(X, y, replicas, devices, LR, num_micro_batches, net, squared),
+            X,
+            y,
+            replicas,
+            devices,
+            LR,
+            num_micro_batches,
+            net,
+            squared,
             update=update,
             states=states,
         )
@@ -147,15 +153,23 @@ def on_cluster(update, k):
     minibatches = types.SimpleNamespace(
         load=lambda rows: as_type((np.array(X[rows]), np.array(y[rows])))
     )
-    with cluster.connect_kvstore() as store:
-        allreduce = cluster.cluster_allreduce(replicas[0], store)
-        for start, end in zip(ends, ends[1:]):
-            cluster.cluster_step(
-                *(onp.arange(start, end), minibatches, replicas, devices),
-                *(LR, store, allreduce, None, states),
-                **{'net': net, 'loss': squared, 'update': update},
-                num_micro_batches=2,
-            )
+    comm = cluster.all_processes()  # this one alone
+    allreduce = functools.partial(cluster.allreduce_processes, comm=comm)
+    for start, end in zip(ends, ends[1:]):
+        cluster.cluster_step(
+            onp.arange(start, end),
+            minibatches,
+            replicas,
+            devices,
+            LR,
+            comm,
+            allreduce,
+            states=states,
+            net=net,
+            loss=squared,
+            update=update,
+            num_micro_batches=2,
+        )
     return replicas
 
 
@@ -163,7 +177,12 @@ def weighted(update, k):
     devices, replicas, batches, states = replicas_on(k)
     for X, y in batches:
         d2lmulti.train_batch_weighted(
-            *(X, y, replicas, devices, LR, [*range(1, k + 1)]),
+            X,
+            y,
+            replicas,
+            devices,
+            LR,
+            [*range(1, k + 1)],
             **{'net': net, 'loss': squared},
             update=update,
             states=states,
@@ -224,7 +243,13 @@ def in_rounds(update, k, step=compression.train_round, *outer):
     devices, replicas, batches, states = replicas_on(k)
     for minibatches in (batches[:2], batches[2:]):
         step(
-            *(minibatches, replicas, devices, LR, update, states, *outer),
+            minibatches,
+            replicas,
+            devices,
+            LR,
+            update,
+            states,
+            *outer,
             net=net,
             loss=squared,
         )
@@ -276,7 +301,10 @@ def job_on_cluster(update, k):
         for data in zip(*batches)
     )
     return cluster.train_on_cluster(
-        *(k, len(X), LR, 2),
+        k,
+        len(X),
+        LR,
+        2,
         data=(X, y, X, y),
         init=lambda seed: params,
         evaluate=lambda *args: 0,
@@ -378,8 +406,13 @@ def assert_decays_by_the_formula(name, l2, as_array=onp.array):
     params, state = [as_array(w.copy())], []
     for g in gradients:
         large_batch.decay_weights(
-            *(params, [as_array(g)], state, LR, getattr(large_batch, name)),
-            *(0.3, l2),
+            params,
+            [as_array(g)],
+            state,
+            LR,
+            getattr(large_batch, name),
+            0.3,
+            l2,
         )
     (found,) = as_numpy(params)
     onp.testing.assert_allclose(found, wanted, 1e-9, 1e-12)
