@@ -182,9 +182,9 @@ def diagnose_memory() -> Iterator[Check]:
 
 
 def diagnose_grading() -> Iterator[Check]:
-    """What `make grade` runs answers in, which only instructors need; yield
+    """What nbgrader runs answers in, which only instructors need; yield
     nothing where the grader is not, as in the student edition."""
-    if os.path.exists(os.path.join('grading', 'sandbox.py')):
+    if os.path.exists(os.path.join('tools', 'grading', 'isolated.py')):
         path = shutil.which('bwrap')
         found = f'bubblewrap runs answers: {path}'
         if not path:

@@ -7,8 +7,8 @@ import subprocess
 import nbformat
 import pytest
 
-from chapters import PARTS, ROOT, name_of, stems
-from chapters.renumber import (
+from tools.notebooks import PARTS, ROOT, name_of, stems
+from tools.notebooks.renumber import (
     REFERENCE,
     numbers_in,
     project_files,

@@ -12,11 +12,11 @@ import numpy as onp
 import pytest
 from mxnet import np
 
-from chapters import name_of
-from chapters.cells import code_cells, plain
-from chapters.exercises import code_before
-from chapters.scores import SCORE, main
 from d2lmulti import budgets
+from tools.notebooks import name_of
+from tools.notebooks.cells import code_cells, plain
+from tools.notebooks.exercises import code_before
+from tools.notebooks.scores import SCORE, main
 
 NOTEBOOKS = pathlib.Path(__file__).parents[2] / 'notebooks'
 STEMS = {name_of(path.stem): path for path in NOTEBOOKS.glob('*.ipynb')}
