@@ -3,7 +3,6 @@
 # and every target that needs .venv call this.
 #
 #     BUILD=gpu                    with MXNet's GPU build, in .venv-gpu
-#     BUILD=mxnet2                 with MXNet 2, in .venv-mxnet2
 #     BUILD=frameworks             with PyTorch and TensorFlow beside MXNet
 #     PYTHON=/path/to/python3.12   chooses the interpreter; otherwise it is the
 #                                  newest that the build has been tried on
@@ -18,9 +17,8 @@ venv=.venv-$build lock=tools/setup/$build.txt
 case $build in
     cpu) venv=.venv newest=14 ;;
     gpu) size='4.5 GB' ;;
-    mxnet2) ;;
     frameworks) size='2.8 GB' oldest=10 ;;
-    *) echo "there is no build $build: cpu, gpu, mxnet2 or frameworks" >&2
+    *) echo "there is no build $build: cpu, gpu or frameworks" >&2
         exit 1 ;;
 esac
 # There MXNet takes BLAS from SciPy: see d2lbase/arm64.py.

@@ -58,7 +58,7 @@ def darken(svg):
 
 
 def draw_front():
-    """Return what `make readme` draws, as an SVG."""
+    """Return what `tools.speed.readme` draws, as an SVG."""
     import matplotlib
 
     matplotlib.use('agg')

@@ -67,9 +67,9 @@ def readme_section(title):
 
 
 def readme_mark(name):
-    """Return what `make readme` wrote into README under a name."""
+    """Return what `tools.speed.readme` wrote into README under a name."""
     text = (ROOT / 'README.md').read_text()
-    mark = f'<!-- make readme: {name} -->'
+    mark = f'<!-- tools.speed.readme: {name} -->'
     return re.search(f'{mark}\n(.*?)\n<!-- end -->', text, re.DOTALL)[1]
 
 

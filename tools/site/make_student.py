@@ -26,7 +26,6 @@ PARTS = (
     'd2lmulti',
     'LICENSE',
     'LICENSE-TEXT',
-    'environment-cpu.yml',
     'environment.yml',
     'pyproject.toml',
     'samestep',

@@ -1,7 +1,8 @@
 """Collect what a machine with GPUs shows about this book, in one file.
 
-    make gpu-report                writes build/gpu-report.md, about an hour
-    make gpu-report ARGS=doctor    one or more of its parts
+    .venv-gpu/bin/python -m tools.speed.gpu_report [PART ...]
+
+writes build/gpu-report.md, with all parts in about an hour.
 
 It holds the machine, the driver, the versions, and what each part printed;
 neither the name of the machine or the user, nor paths outside the project.
@@ -125,7 +126,8 @@ def describe(results):
         if name.startswith(('mxnet', 'numpy', 'nvidia-', 'd2l'))
     )
     lines = ['# This book on GPUs', '', describe_machine(), '', versions, '']
-    lines += [f'Written on {datetime.date.today()} by `make gpu-report`.', '']
+    today = datetime.date.today()
+    lines += [f'Written on {today} by `tools.speed.gpu_report`.', '']
     lines += ['| part | result | seconds |', '| --- | --- | --- |']
     for name, (status, _, seconds) in results.items():
         lines.append(f'| {name} | {status} | {seconds:.0f} |')

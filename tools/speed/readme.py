@@ -1,7 +1,7 @@
 """Measure what README shows, in one run, and write it there.
 
-    make readme            four minutes, on a quiet machine
-    make readme ARGS=again    from the stored numbers, nothing measured
+    python -m tools.speed.readme         four minutes, on a quiet machine
+    python -m tools.speed.readme again   from the stored numbers
 
 Draws img/training.png from the run, and writes README between its marks.
 This project trains on one device and on two, as `make train` does; then
@@ -134,7 +134,7 @@ def fill_in(text, run):
         ('caption', f'*{caption(run)}*'),
         ('speeds', speeds(run)),
     ):
-        mark = f'<!-- make readme: {name} -->'
+        mark = f'<!-- tools.speed.readme: {name} -->'
         text, count = re.subn(
             f'{mark}\n.*?\n<!-- end -->',
             lambda _, mark=mark, part=part: f'{mark}\n{part}\n<!-- end -->',

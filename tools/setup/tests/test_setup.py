@@ -61,7 +61,7 @@ def locked(build, python='3.11'):
 
 @pytest.mark.parametrize(
     'build, mxnet',
-    [('cpu', 'mxnet'), ('gpu', 'mxnet-cu112'), ('mxnet2', 'mxnet')],
+    [('cpu', 'mxnet'), ('gpu', 'mxnet-cu112')],
 )
 @pytest.mark.parametrize('python', ['3.8', '3.9', '3.10', '3.11'])
 def test_the_locks_agree_with_the_extras_and_with_each_other(
@@ -98,25 +98,18 @@ def test_every_cuda_library_comes_with_the_gpu_extra():
     assert set(cuda.MXNET_LIBRARIES.values()) <= set(pins_of('gpu'))
 
 
-@pytest.mark.parametrize(
-    'name, extra, mxnet',
-    [
-        ('environment.yml', 'gpu', 'mxnet-cu112'),
-        ('environment-cpu.yml', 'cpu', 'mxnet'),
-    ],
-)
-def test_the_conda_files_take_all_versions_from_the_extras(name, extra, mxnet):
+def test_the_conda_file_takes_all_versions_from_the_extras():
     lines = [
         line.split('#')[0].strip()
-        for line in (ROOT / name).read_text().splitlines()
+        for line in (ROOT / 'environment.yml').read_text().splitlines()
     ]
     packages = [line[2:] for line in lines[lines.index('- pip:') + 1 :]]
     assert '- python=3.11' in lines
     assert "MALLOC_ARENA_MAX: '1'" in lines
     assert packages == [
         '-e ./samestep',
-        f'-e .[{extra},dev]',
-        mxnet,
+        '-e .[gpu,dev]',
+        'mxnet-cu112',
         'd2l',
         'matplotlib',
         'jupyter',
@@ -124,7 +117,7 @@ def test_the_conda_files_take_all_versions_from_the_extras(name, extra, mxnet):
         'mpi4py',
         'mpich',
     ]
-    assert set(packages[2:]) <= set(locked(extra))
+    assert set(packages[2:]) <= set(locked('gpu'))
 
 
 # Plays a Python on $MACHINE, which says $SAYS and fails at $FAILS. At $HOLDS
@@ -433,7 +426,7 @@ def test_variables_that_are_meant_for_other_environments_are_not_passed_on(
         'UV_REQUIRE_HASHES UV_EXCLUDE_NEWER TMPDIR CDPATH'.split(),
         elsewhere,
     )
-    (works / 'elsewhere/requirements').mkdir(parents=True)
+    (works / 'elsewhere/tools/setup').mkdir(parents=True)
     kept = {'PIP_INDEX_URL': 'https://example.org', 'UV_OFFLINE': '1'}
     misleading['TMPDIR'] += '/none'
     assert_sets_up(works, **misleading, **kept)

@@ -1,4 +1,4 @@
-"""What `make dist` builds works without this repository."""
+"""The wheels work without this repository."""
 
 import pathlib
 import subprocess

@@ -9,7 +9,7 @@ import helpers
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-ROOT = pathlib.Path(__file__).parents[2]
+ROOT = pathlib.Path(__file__).parents[3]
 LONG = pytest.mark.long
 
 

@@ -15,7 +15,7 @@ README = (ROOT / 'README.md').read_text()
 
 def test_readme_says_what_the_stored_run_says():
     run = json.loads(readme.STORED.read_text())
-    assert readme.fill_in(README, run) == README, 'run `make readme`'
+    assert readme.fill_in(README, run) == README, 'tools.speed.readme'
     for name, seconds in run['seconds'].items():
         rates = [
             f'{run["images"] / statistics.median(part):,.0f}'

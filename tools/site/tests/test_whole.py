@@ -83,9 +83,9 @@ def test_what_is_interrupted_leaves_what_was_there(
     set_trap(monkeypatch)
     argv = [script, *before, str(target)]
     monkeypatch.setattr(sys, 'argv', argv)
-    monkeypatch.delitem(sys.modules, f'book.{script}', raising=False)
+    monkeypatch.delitem(sys.modules, f'tools.site.{script}', raising=False)
     with pytest.raises(KeyboardInterrupt):
-        runpy.run_module(f'book.{script}', run_name='__main__')
+        runpy.run_module(f'tools.site.{script}', run_name='__main__')
     assert contents(tmp_path) == found
 
 

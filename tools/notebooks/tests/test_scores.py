@@ -18,7 +18,7 @@ from tools.notebooks.cells import code_cells, plain
 from tools.notebooks.exercises import code_before
 from tools.notebooks.scores import SCORE, main
 
-NOTEBOOKS = pathlib.Path(__file__).parents[2] / 'notebooks'
+NOTEBOOKS = pathlib.Path(__file__).parents[3] / 'notebooks'
 STEMS = {name_of(path.stem): path for path in NOTEBOOKS.glob('*.ipynb')}
 each_budget = pytest.mark.parametrize('key', budgets.BUDGETS, ids=str)
 
