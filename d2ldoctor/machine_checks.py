@@ -72,7 +72,7 @@ def diagnose_python() -> Check:
         f'{found}: d2lmulti runs on 3.8 to 3.14',
         'make env PYTHON=python3.11   # after `uv python install 3.11`, if '
         'there is none\n'
-        'conda env create -f environment.yml   # or environment-cpu.yml',
+        'conda env create -f environment.yml   # its head says how',
     )
 
 

@@ -2,7 +2,8 @@
 
 Some exercises have a budget, as puzzles do. Their check, once passed, prints
 'messages: yours 12, ours 12': fewer is better, and no score fails a check.
-`python -m chapters.scores notebooks` collects what the checks have printed.
+`python -m tools.notebooks.scores notebooks` collects what the checks have
+printed.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def rounding_ratio(found, results):
     return float(onp.max(ratios))
 
 SPREADS, ROUNDINGS = 8, 64  # how often right results are further apart was
-# measured: benchmarks/results/FALSE_ALARMS.md
+# measured: tools/speed/results/FALSE_ALARMS.md
 
 def all_close(found, results):
     """Return whether `found` is the first of `results` up to rounding: at

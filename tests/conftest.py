@@ -14,7 +14,7 @@ import pytest
 from helpers import HAS_FRAMEWORKS, small_source
 from xdist.scheduler import LoadFileScheduling
 
-from chapters import name_of, stems
+from tools.notebooks import name_of, stems
 
 # A test that takes longer on a busy machine is not wrong.
 hypothesis.settings.register_profile('any machine', deadline=None)
@@ -25,8 +25,6 @@ collect_ignore = [] if HAS_FRAMEWORKS else ['frameworks']
 # Files that take longest: first, or the other processes would wait for them
 # at the end. Chapters come next, then the other tests.
 SLOW = [
-    'test_pdf',
-    'test_site',
     'test_cluster',
     'test_determinism',
     'test_thirty',
@@ -114,36 +112,3 @@ def pytest_terminal_summary(terminalreporter):
     reasons = collections.Counter(report.longrepr[2] for report in reports)
     for reason, count in reasons.items():
         terminalreporter.write_line(f'{reason} ({count} x)')
-
-
-@pytest.fixture(scope='session')
-def chromium():
-    """The path of the browser; without one a test is skipped.
-
-    With D2LMULTI_REQUIRE_BROWSER=1 in the environment it fails instead.
-    """
-    from book.make_pdf import find_browser
-
-    try:
-        return find_browser()
-    except RuntimeError:
-        if os.environ.get('D2LMULTI_REQUIRE_BROWSER') == '1':
-            raise
-        pytest.skip(
-            'tests need a browser: install Chromium '
-            '(Debian: apt-get install chromium)'
-        )
-
-
-@pytest.fixture(scope='module')
-def browser(chromium):
-    """Chromium, running."""
-    api = pytest.importorskip(
-        'playwright.sync_api', reason='the book needs Python 3.11'
-    )
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium, args=['--no-sandbox', '--disable-gpu']
-        )
-        yield browser
-        browser.close()

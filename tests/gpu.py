@@ -1,4 +1,4 @@
-"""On real GPUs: `make test SUITE=gpu`. Fails where none works.
+"""On real GPUs: CONTRIBUTING has the command. Fails where none works.
 
 As every chapter claims: k devices take the same step as one. Here the devices
 are GPUs, each alone, all together, and beside the CPU's parameters.

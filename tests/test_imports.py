@@ -15,12 +15,12 @@ MAY_IMPORT = {
     'samestep': set(),
     'd2ldoctor': set(),
     'd2lmulti': {'samestep'},
-    'chapters': set(),
-    'book': {'benchmarks', 'chapters', 'd2lmulti', 'samestep'},
-    'grading': {'chapters', 'd2lmulti'},
-    'img': {'chapters'},
-    'lint': {'chapters'},
-    'benchmarks': {'chapters', 'd2lmulti', 'samestep'},
+    'tools.notebooks': set(),
+    'tools.site': {'tools.notebooks', 'tools.speed', 'd2lmulti', 'samestep'},
+    'tools.grading': {'tools.notebooks', 'd2lmulti'},
+    'tools.figures': {'tools.notebooks'},
+    'tools.lint': {'tools.notebooks'},
+    'tools.speed': {'tools.notebooks', 'd2lmulti', 'samestep'},
 }
 OURS = {*MAY_IMPORT}
 # Runs a script as Python does, with the script's folder first on the path.
@@ -41,14 +41,24 @@ TAUGHT = [*filter(None, map(exported, NOTEBOOKS))]
 @functools.lru_cache(maxsize=None)
 def files_of(package):
     """Return the Python files of a package that git knows, or would."""
-    folder = 'samestep/src' if package == 'samestep' else package
+    folder = package.replace('.', '/')
+    folder = 'samestep/src' if package == 'samestep' else folder
     listed = subprocess.run(
         ['git', 'ls-files', '-co', '--exclude-standard', f'{folder}/*.py'],
         cwd=ROOT,
         check=True,
         stdout=subprocess.PIPE,
     ).stdout.decode()
-    return [ROOT / name for name in sorted({*listed.splitlines()})]
+    return [
+        ROOT / name
+        for name in sorted({*listed.splitlines()})
+        if '/tests/' not in name
+    ]
+
+
+def package_of(module):
+    """Return the package of a module: for a tool's, 'tools.site'."""
+    return '.'.join(module.split('.')[: 1 + module.startswith('tools.')])
 
 
 def name_called(node):
@@ -65,17 +75,19 @@ def texts_in(node):
 
 
 def imports_in(source):
-    """Return the top-level packages of ours that a source imports: also those
-    that it names to what imports, or runs, by a name or a path."""
+    """Return the packages of ours that a source imports: also those that it
+    names to what imports, or runs, by a name or a path."""
     packages = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            packages |= {alias.name.split('.')[0] for alias in node.names}
+            packages |= {package_of(alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            packages.add(node.module.split('.')[0])
+            packages.add(package_of(node.module))
+            packages |= {f'{node.module}.{a.name}' for a in node.names}
         elif isinstance(node, ast.Call) and name_called(node) in BY_NAME:
             for text in texts_in(node):
-                packages |= {*text.replace('/', '.').split('.')}
+                parts = text.replace('/', '.').split('.')
+                packages |= {*parts, *map('.'.join, zip(parts, parts[1:]))}
     return packages & OURS
 
 
@@ -102,7 +114,9 @@ def imports_of(package):
 
 def test_the_rules_are_for_every_package():
     packages = {path.parent.name for path in ROOT.glob('*/__init__.py')}
-    assert packages | {'samestep'} == OURS
+    tools = {f'tools.{p.parent.name}' for p in ROOT.glob('tools/*/*.py')}
+    without_code = {'tools.setup', 'tools.containers'}
+    assert packages - {'tools'} | tools - without_code | {'samestep'} == OURS
 
 
 @pytest.mark.parametrize('package', MAY_IMPORT)
@@ -214,18 +228,19 @@ def test_no_imports_run_in_a_circle():
 @pytest.mark.parametrize(
     'source',
     [
-        'import grading.cells',
-        'def f():\n    from grading import cells',
-        "importlib.import_module('grading.cells')",
-        "import_module(f'grading.{name}')",
-        "__import__('grading')",
-        "runpy.run_path(ROOT / 'grading' / 'cells.py')",
-        "runpy.run_path(str(ROOT / 'grading/cells.py'))",
-        "runpy.run_module('grading', run_name='__main__')",
+        'import tools.grading.cells',
+        'def f():\n    from tools.grading import cells',
+        'from tools import grading',
+        "importlib.import_module('tools.grading.cells')",
+        "import_module(f'tools.grading.{name}')",
+        "__import__('tools.grading')",
+        "runpy.run_path(ROOT / 'tools/grading' / 'cells.py')",
+        "runpy.run_path(str(ROOT / 'tools/grading/cells.py'))",
+        "runpy.run_module('tools.grading', run_name='__main__')",
     ],
 )
 def test_every_way_to_import_is_seen(source):
-    assert imports_in(source) == {'grading'}
+    assert imports_in(source) == {'tools.grading'}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from test_imports import MODULES, TAUGHT
 
 import d2lmulti
-from chapters.one_file import CORE, taught_cells
+from tools.notebooks.one_file import CORE, taught_cells
 
 ROOT = pathlib.Path(d2lmulti.__file__).parents[1]
 

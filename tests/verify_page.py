@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).parents[1]
-PAGE = (ROOT / 'book' / 'verify.md').read_text()
+PAGE = (ROOT / 'tools/site' / 'verify.md').read_text()
 SCRIPTS = {
     name: source
     for name, source in re.findall(

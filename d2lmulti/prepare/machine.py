@@ -17,7 +17,7 @@ MALLOC = [
     (-4, 0, 'MALLOC_MMAP_MAX_'),  # never from mmap
     (-1, 2**31 - 1, 'MALLOC_TRIM_THRESHOLD_'),  # keep what was freed
     # One heap for all threads. Those of a Jupyter kernel have theirs before it
-    # can be set here: there the variable does it (requirements/install.sh).
+    # can be set here: there the variable does it (tools/setup/install.sh).
     (-8, 1, 'MALLOC_ARENA_MAX'),
 ]
 NOT_LIMITED = (

@@ -17,7 +17,7 @@ def count_workspaces(cores: int) -> int:
     They are dealt out in turn to the operators that are queued, and two with
     the same one wait for each other. With 64, eight devices on 16 cores have
     0.5 of the speed of eight processes, with 512 they have 0.8
-    (benchmarks/results/CORES.md). More cost memory, because each grows to the
+    (tools/speed/results/CORES.md). More cost memory, because each grows to the
     largest that was asked of it: chapter 6 measures both.
     """
     return min(max(MAX_CPU_DEVICES, 32 * cores), 512)

@@ -1,4 +1,4 @@
-"""With the settings of book/determinism.md, two runs are bit-identical."""
+"""With tools/site/determinism.md's settings, two runs are bit-identical."""
 
 import hashlib
 import pathlib
@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.ci
 
-PAGE = pathlib.Path(__file__).parents[2] / 'book' / 'determinism.md'
+PAGE = pathlib.Path(__file__).parents[2] / 'tools/site' / 'determinism.md'
 
 TORCH = """
 import hashlib

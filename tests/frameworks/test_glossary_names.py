@@ -7,7 +7,7 @@ import re
 import pytest
 from test_side_by_side import NAMES, resolve
 
-GLOSSARY = pathlib.Path(__file__).parents[2] / 'book/glossary.md'
+GLOSSARY = pathlib.Path(__file__).parents[2] / 'tools/site/glossary.md'
 SHORT = {
     'DataLoader': 'torch.utils.data.DataLoader',
     'DistributedDataParallel': 'torch.nn.parallel.DistributedDataParallel',

@@ -8,11 +8,11 @@ import sys
 import pytest
 import torch
 
-from benchmarks import gpu_or_cpu, gpu_page
+from tools.speed import gpu_or_cpu, gpu_page
 
 pytestmark = pytest.mark.ci
 
-RESULTS = pathlib.Path(__file__).parents[2] / 'benchmarks/results'
+RESULTS = pathlib.Path(__file__).parents[2] / 'tools/speed/results'
 H100 = json.loads((RESULTS / 'h100.json').read_text())
 WITHOUT_GPU = pytest.mark.skipif(
     torch.cuda.is_available(), reason='this machine has a GPU'

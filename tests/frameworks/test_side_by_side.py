@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 import d2lmulti  # noqa: F401  before TensorFlow
-from benchmarks.peers.environments import JAX
+from tools.speed.peers.environments import JAX
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = {'tf': 'tensorflow', 'mx': 'mxnet'}

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from benchmarks.peers.environments import JAX
+from tools.speed.peers.environments import JAX
 
 TESTS = pathlib.Path(__file__).parents[1]
 

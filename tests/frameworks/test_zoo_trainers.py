@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from benchmarks.peers.environments import ROOT, TRANSFORMERS
+from tools.speed.peers.environments import ROOT, TRANSFORMERS
 
 ZOO = pathlib.Path(__file__).with_name('zoo_trainers.py')
 TORCHRUN = ['-m', 'torch.distributed.run', '--standalone']

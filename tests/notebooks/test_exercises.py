@@ -11,11 +11,11 @@ import nbformat
 import pytest
 from helpers import HAS_FRAMEWORKS, needs_frameworks, small_source
 
-from chapters import name_of
-from chapters.cells import code_cells, plain
-from chapters.exercises import code_before
 from d2lmulti.devices import median_seconds
 from d2lmulti.network import to_numpy
+from tools.notebooks import name_of
+from tools.notebooks.cells import code_cells, plain
+from tools.notebooks.exercises import code_before
 
 NOTEBOOKS = Path(__file__).parents[2] / 'notebooks'
 ANSWERS = Path(__file__).parent / 'answers'

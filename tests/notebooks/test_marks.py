@@ -6,7 +6,7 @@ import sys
 import pytest
 from helpers import HAS_FRAMEWORKS
 
-from chapters import NOTEBOOKS, ROOT, name_of
+from tools.notebooks import NOTEBOOKS, ROOT, name_of
 
 pytestmark = pytest.mark.ci
 

@@ -7,9 +7,9 @@ import pytest
 from helpers import small_source
 from nbclient import NotebookClient
 
-from chapters import NOTEBOOKS
-from chapters.cells import tags
 from d2lmulti.prepare import jupyter
+from tools.notebooks import NOTEBOOKS
+from tools.notebooks.cells import tags
 
 FOLLOWERS = 4
 NOT_AGAIN = {'exercise', 'check', 'solution'}  # a stub takes a name back

@@ -136,7 +136,7 @@ def test_devices_look_like_gpus(mixed):
     ],
 )
 def test_a_chapter_prints_the_same_with_gpus(name):
-    """Where most devices are made; `make test SUITE=as-gpus` runs all."""
+    """Where most devices are made; CONTRIBUTING has the command for all."""
     result = as_on_two_gpus(
         [
             '-m',

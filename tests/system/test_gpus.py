@@ -8,9 +8,9 @@ import mxnet as mx
 import pytest
 
 import d2lmulti
-from benchmarks import gpu_report
-from chapters import ROOT
 from d2lmulti.prepare import gpus as module
+from tools.notebooks import ROOT
+from tools.speed import gpu_report
 
 CPUS = [mx.cpu(0), mx.cpu(1)]
 

@@ -552,7 +552,7 @@ def test_ctrl_c_leaves_no_half_of_a_step():
 
 
 def measured():
-    path = ROOT / 'benchmarks' / 'results' / 'compression.json'
+    path = ROOT / 'tools/speed' / 'results' / 'compression.json'
     return json.loads(path.read_text())
 
 

@@ -4,8 +4,8 @@ import types
 
 import pytest
 
-from chapters import ROOT, path_of
-from chapters.cells import code_cells, plain, read_chapter
+from tools.notebooks import ROOT, path_of
+from tools.notebooks.cells import code_cells, plain, read_chapter
 
 CELLS = (
     'imports',

@@ -444,7 +444,7 @@ def test_an_invalid_update_is_refused(rule, options, error):
 def chapter_and_long_run():
     """Return the chapter and the rows of the stored table, as text."""
     root = pathlib.Path(__file__).parents[2]
-    stored = root / 'benchmarks' / 'results' / 'LARGE_BATCH.md'
+    stored = root / 'tools/speed' / 'results' / 'LARGE_BATCH.md'
     rows = [
         [cell.strip() for cell in line.strip('|').split('|')]
         for line in stored.read_text().splitlines()

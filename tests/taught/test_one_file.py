@@ -18,9 +18,9 @@ from helpers import (
 )
 
 import d2lmulti
-from chapters.one_file import TARGET, short
-from chapters.one_file import one_file as written
 from d2lmulti import one_file
+from tools.notebooks.one_file import TARGET, short
+from tools.notebooks.one_file import one_file as written
 
 TEXT = TARGET.read_text()
 

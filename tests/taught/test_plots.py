@@ -32,7 +32,7 @@ def test_no_color_means_both_a_device_and_a_run():
 
 
 @pytest.mark.parametrize(
-    'file', ['img/style.py', 'book/_static/figures/figures.js']
+    'file', ['tools/figures/style.py', 'tools/site/_static/figures/figures.js']
 )
 def test_devices_have_their_colors_in_drawings_and_on_the_site(file):
     colors = ', '.join(f"'{color}'" for color in plots.DEVICE_COLORS)

@@ -1,0 +1,114 @@
+"""Pages name what exists: files, commands, chapters, terms."""
+
+import functools
+import re
+
+from tools.lint.files import ROOT, at, file_names, notebook_at, pages, text_of
+from tools.notebooks import (
+    NOTEBOOKS,
+    REFERENCE,
+    number_of,
+    numbers_in,
+    stems,
+)
+
+LINK = r'\]\((?!\w+:|#)([^)#\s]+)'
+FOLDERS = {path.name for path in ROOT.iterdir() if path.is_dir()}
+PATH = r'`(\w[\w.-]*/[\w./-]*)`'
+TESTS = re.compile(r'tests/|tools/\w+/tests/')
+# Its links and commands are those of the student edition.
+ELSEWHERE = ('tools/site/student/README.md',)
+TERM = re.compile(
+    r'^\| \*\*(?P<term>.+?)\*\* \| (?P<meaning>.+?) '
+    r'\| chapter (?P<chapter>\d+) \| (?P<elsewhere>.+) \|$'
+)
+
+
+def check_paths(place, text, folder):
+    """Yield the links and the paths in backquotes that lead nowhere."""
+    for found in re.finditer(LINK, text):
+        if not (folder / found[1]).exists():
+            yield at(place, text, found.start(), f'no file {found[1]}')
+    for found in re.finditer(PATH, text):
+        if found[1].split('/')[0] in FOLDERS - {'build'}:
+            if not (ROOT / found[1]).exists():
+                yield at(place, text, found.start(), f'no file {found[1]}')
+
+
+def check_commands(place, text):
+    """Yield the targets and suites that the Makefile does not have."""
+    makefile = text_of('Makefile') + text_of('tools/site/student/Makefile')
+    for found in re.finditer(r'(?:^|`)make ([^`\n]*)', text, re.M):
+        command = re.sub(r"ARGS='.*?'|#.*|&&.*|;.*|\\$", '', found[1])
+        for word in command.split():
+            name, _, value = word.partition('=')
+            known = name != 'SUITE' or value in makefile
+            if '=' not in word:
+                known = re.search(rf'^{re.escape(word)}:', makefile, re.M)
+            if not known:
+                yield at(place, text, found.start(), f'no `make {word}`')
+
+
+def check_chapters(place, text):
+    """Yield the chapters that do not exist."""
+    for found in re.finditer(REFERENCE, text):
+        if not {*numbers_in(found[2], stems())} <= {*stems()}:
+            yield at(place, text, found.start(), f'there is no {found[0]}')
+
+
+@functools.lru_cache(maxsize=None)
+def prose_of(number):
+    """Return the text of a chapter, in lower case, on one line."""
+    cells = notebook_at(f'notebooks/{stems()[number]}.ipynb').cells
+    text = '\n'.join(c.source for c in cells if c.cell_type == 'markdown')
+    return ' '.join(text.lower().split())
+
+
+def check_glossary(text, prose=prose_of, place='tools/site/glossary.md'):
+    """Yield the entries that are out of order, or that their chapter does
+    not have."""
+    before = ''
+    for found in re.finditer(r'^.*\*\*.*$', text, re.M):
+        row = TERM.match(found[0])
+        if not row:
+            yield at(place, text, found.start(), 'not a row with four parts')
+            continue
+        term, number = row['term'].lower(), int(row['chapter'])
+        if not re.search(rf'(?<!\w){re.escape(term)}', prose(number)):
+            message = f'chapter {number} does not have {term!r}'
+            yield at(place, text, found.start(), message)
+        term = term.replace('α–β', 'alpha')
+        if term <= before:
+            yield at(place, text, found.start(), f'{term!r} is out of order')
+        before = term
+
+
+def check_rows(text):
+    """Yield a finding unless README has a row for each chapter, in order."""
+    rows = re.findall(r'^\| \[(\w+)\. .*?\]\(notebooks/(.*?)\)', text, re.M)
+    wanted = [(str(number_of(p.stem)), p.name) for p in NOTEBOOKS]
+    if rows != wanted:
+        missing = [row for row in wanted if row not in rows]
+        yield f'README.md: rows of chapters, in their order: {missing}'
+
+
+def check():
+    """Yield the findings on all pages and in the text of the chapters."""
+    for name in pages():
+        text, folder = text_of(name), (ROOT / name).parent
+        if name not in ELSEWHERE:
+            yield from check_paths(name, text, folder)
+            yield from check_commands(name, text)
+    for name in file_names():
+        if name.endswith(('.md', '.py')) and not TESTS.match(name):
+            yield from check_chapters(name, text_of(name))
+        elif name.startswith('notebooks/') and name.endswith('.ipynb'):
+            for i, cell in enumerate(notebook_at(name).cells, 1):
+                place = f'{name}:cell {i}'
+                yield from check_chapters(place, cell.source)
+                if cell.cell_type == 'markdown':
+                    yield from check_paths(
+                        place, cell.source, ROOT / 'notebooks'
+                    )
+    yield from check_glossary(text_of('tools/site/glossary.md'))
+    yield from check_rows(text_of('README.md'))

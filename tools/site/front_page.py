@@ -1,0 +1,309 @@
+"""Fill in the front page, and let the search find terms.
+
+The lines of `index.md` that begin with `% fill in:` become the buttons,
+README's first commands, what it says that you will learn, the chapters by
+part, and how to cite.
+"""
+
+import ast
+import html
+import importlib
+import pathlib
+import re
+import shutil
+
+import yaml
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
+
+import d2lmulti
+from tools.notebooks import by_part
+from tools.notebooks.minutes import minutes_of
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+def fill_in(app, docname, source):
+    """Replace the marked lines of the front page."""
+    if docname != 'index':
+        return
+    for path in (ROOT / 'README.md', ROOT / 'CITATION.cff', __file__):
+        app.env.note_dependency(str(path))
+    student = app.tags.has('student')
+    parts = {
+        'buttons': buttons(app),
+        'first commands': first_commands(app.config.html_theme_options),
+        'caption': readme_mark('caption').strip('*'),
+        'what you learn': readme_section('What you will be able to do'),
+        'chapters': cards(),
+        'contents': contents(),
+        'how to cite': citation(app.config.html_theme_options),
+    }
+    text = re.sub(
+        r'^% fill in: (.*)$',
+        lambda found: parts[found[1]],
+        source[0],
+        flags=re.MULTILINE,
+    )
+    source[0] = for_edition(text, 'student' if student else 'instructor')
+
+
+def for_edition(text, edition):
+    """Return the text without what other editions have between comments."""
+    return re.sub(
+        r'^% only: (\w+)\n(.*?)^% end\n',
+        lambda found: found[2] * (found[1] == edition),
+        text,
+        flags=re.MULTILINE | re.DOTALL,
+    )
+
+
+def readme_section(title):
+    """Return the text below a heading of README."""
+    text = (ROOT / 'README.md').read_text()
+    return re.search(rf'^## {title}\n\n(.*?)\n\n##', text, re.M | re.S)[1]
+
+
+def readme_mark(name):
+    """Return what `tools.speed.readme` wrote into README under a name."""
+    text = (ROOT / 'README.md').read_text()
+    mark = f'<!-- tools.speed.readme: {name} -->'
+    return re.search(f'{mark}\n(.*?)\n<!-- end -->', text, re.DOTALL)[1]
+
+
+def first_commands(options):
+    """Return README's first commands, with the address if there is one."""
+    text = (ROOT / 'README.md').read_text()
+    commands = re.search(r'^```\n(git clone .*?)```', text, re.M | re.S)[1]
+    address = options.get('repository_url')
+    if address:
+        commands = re.sub('ADDRESS (.*?) +#.*', rf'{address} \1', commands)
+    return f'```bash\n{commands}```'
+
+
+def chapter_lines():
+    """Return {stem: (title, line)} from README's table of the chapters."""
+    found = re.findall(
+        r'^\| \[(.*?)\]\(notebooks/(\w+)\.ipynb\) \| (.*?) \|',
+        (ROOT / 'README.md').read_text(),
+        flags=re.MULTILINE,
+    )
+    return {stem: (title, line) for title, stem, line in found}
+
+
+def cards():
+    """Return the lists of the chapters, which the style makes cards."""
+    lines = chapter_lines()
+    return '\n\n'.join(
+        '\n'.join(
+            [
+                f'### {part}\n',
+                '```{container} chapter-cards',
+                *(card(stem, *lines[stem]) for stem in stems),
+                '```',
+            ]
+        )
+        for part, stems in by_part(lines).items()
+    )
+
+
+def card(stem, title, line):
+    """Return what the front page says of a chapter."""
+    reading, answering = minutes_of(ROOT / 'notebooks' / f'{stem}.ipynb')
+    return (
+        f'- {{doc}}`{title} <notebooks/{stem}>`\n\n'
+        f'  {line[0].upper()}{line[1:]}.\n\n'
+        f'  {reading} min · exercises {answering} min'
+    )
+
+
+def contents():
+    """Return the lists of the chapters for the navigation."""
+    return '\n\n'.join(
+        '\n'.join(
+            [
+                '```{toctree}',
+                f':caption: {part}',
+                ':maxdepth: 1',
+                ':hidden:\n',
+                *(f'notebooks/{stem}' for stem in stems),
+                '```',
+            ]
+        )
+        for part, stems in by_part(chapter_lines()).items()
+    )
+
+
+def buttons(app):
+    """Return the links that stand below the title as buttons."""
+    links = [('Start reading', 'notebooks/01_devices.html')]
+    options = app.config.html_theme_options
+    repository = options.get('repository_url', '')
+    found = re.fullmatch(r'https://(github|gitlab)\.com/(.+)', repository)
+    if found:
+        host = {'github': 'gh', 'gitlab': 'gl'}[found[1]]
+        name = found[2] if host == 'gh' else found[2].replace('/', '%2F')
+        links[:0] = [
+            (
+                'Start on Binder',
+                f'https://mybinder.org/v2/{host}/{name}/main'
+                '?urlpath=lab/tree/notebooks/01_devices.ipynb',
+            )
+        ]
+        if host == 'gh':
+            links += github_links(name)
+    if app.builder.format == 'html' and app.builder.name != 'singlehtml':
+        links += [(label, name) for label, (_, name) in printed(app).items()]
+    return '\n'.join(
+        [
+            '<p class="front-buttons">',
+            *(
+                f'<a href="{html.escape(target)}">{label}</a>'
+                for label, target in links
+            ),
+            '</p>',
+        ]
+    )
+
+
+def github_links(name):
+    """Return (label, address) of what opens a repository on GitHub: Colab,
+    and Codespaces (.devcontainer)."""
+    colab = 'https://colab.research.google.com/github'
+    return [
+        ('Colab', f'{colab}/{name}/blob/student/tools/setup/colab.ipynb'),
+        ('Codespaces', f'https://codespaces.new/{name}'),
+    ]
+
+
+def printed(app):
+    """Return {label: (path, name in the site)} of what was made before."""
+    folder = app.config.printed_folder
+    edition = '-student' if app.tags.has('student') else ''
+    if not folder:
+        return {}
+    found = {
+        'PDF': (pathlib.Path(folder, f'book{edition}.pdf'), 'book.pdf'),
+        'Slides': (pathlib.Path(folder, 'slides'), 'slides/index.html'),
+        'Poster': (pathlib.Path(folder, 'poster.pdf'), 'poster.pdf'),
+    }
+    return {
+        label: (path, name)
+        for label, (path, name) in found.items()
+        if path.exists()
+    }
+
+
+def outdated(app, env, added, changed, removed):
+    """Return the front page if its links to what was printed have changed."""
+    before = getattr(env, 'printed_before', None)
+    env.printed_before = sorted(printed(app))
+    return ['index'] if before not in (None, env.printed_before) else []
+
+
+def copy_printed(app, error):
+    """Copy what was printed into the site, if it is there."""
+    if error or app.builder.name != 'html':
+        return
+    for path, name in printed(app).values():
+        target = pathlib.Path(app.outdir, name)
+        if path.is_dir():
+            shutil.copytree(path, target.parent, dirs_exist_ok=True)
+        else:
+            shutil.copy(path, target)
+
+
+def citation(options):
+    """Return how to cite the book, from CITATION.cff."""
+    cff = yaml.safe_load((ROOT / 'CITATION.cff').read_text())
+    authors = ' and '.join(
+        '{' + author['name'] + '}' for author in cff['authors']
+    )
+    fields = {
+        'title': cff['title'],
+        'author': authors,
+        'year': re.search(r'\(c\) (\d+)', (ROOT / 'LICENSE').read_text())[1],
+        'note': f'Version {cff["version"]}',
+        'url': options.get('repository_url'),
+    }
+    lines = [f'  {k} = {{{v}}},' for k, v in fields.items() if v]
+    return '\n'.join(['```bibtex', '@misc{d2lmulti,', *lines, '}', '```'])
+
+
+class IndexDefinitions(SphinxTransform):
+    """Let the search find a term, or a function, where it is defined.
+
+    A term is bold where it is defined; a function is in an exporting cell.
+    """
+
+    default_priority = 800  # before Sphinx collects what is indexed
+
+    def apply(self, **options):
+        """Add an index entry beside each definition."""
+        name = self.env.current_document.docname
+        if not name.startswith('notebooks/'):
+            return
+        seen = set()
+        for node in [*self.document.findall(is_definition)]:
+            for term in defined_by(node, name.partition('/')[2]):
+                if term.lower() not in seen:
+                    seen.add(term.lower())
+                    self.add_entry(node, term)
+
+    def add_entry(self, node, term):
+        """Index a term, at the paragraph or code that the search shows."""
+        while not isinstance(node, (nodes.literal_block, nodes.paragraph)):
+            node = node.parent
+        if not node['ids']:
+            node['ids'].append('defines-' + nodes.make_id(term))
+            self.document.ids[node['ids'][0]] = node
+        entry = addnodes.index(
+            entries=[('single', term.lower(), node['ids'][0], 'main', None)]
+        )
+        node.parent.insert(node.parent.index(node), entry)
+
+
+def is_definition(node):
+    """Return whether a node can define a term or a function."""
+    return isinstance(node, nodes.literal_block) or (
+        isinstance(node, nodes.strong)
+        and isinstance(node.parent, nodes.paragraph)
+        and not isinstance(node.parent.parent, nodes.list_item)
+        and re.fullmatch(r'[\w–+ -]+', node.astext()) is not None
+    )
+
+
+def defined_by(node, stem):
+    """Return the terms, and the names of the package, that a node defines."""
+    if isinstance(node, nodes.strong):
+        return [node.astext()]
+    try:
+        body = ast.parse(node.astext()).body
+    except SyntaxError:
+        return []
+    return [
+        definition.name
+        for definition in body
+        if isinstance(definition, (ast.FunctionDef, ast.ClassDef))
+        and definition.name in d2lmulti.__all__
+        and is_exported_by(definition.name, stem)
+    ]
+
+
+def is_exported_by(name, stem):
+    """Return whether a chapter exports a public name, or only repeats it."""
+    module = importlib.import_module(getattr(d2lmulti, name).__module__)
+    head = pathlib.Path(module.__file__).read_text()[:200]
+    return f'/{stem}.ipynb' in head
+
+
+def setup(app):
+    """Be an extension of Sphinx."""
+    app.add_config_value('printed_folder', '', 'html', types=(str,))
+    app.add_transform(IndexDefinitions)
+    app.connect('source-read', fill_in, priority=400)  # before its links
+    app.connect('env-get-outdated', outdated)
+    app.connect('build-finished', copy_printed)
+    return {'parallel_read_safe': True}

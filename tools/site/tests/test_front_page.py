@@ -1,0 +1,40 @@
+"""The front page follows what was printed."""
+
+import pathlib
+import types
+
+import pytest
+
+pytest.importorskip('pybtex', reason='the book needs Python 3.11')
+
+from tools.site.front_page import first_commands, outdated, printed
+
+
+def site(folder):
+    return types.SimpleNamespace(
+        config=types.SimpleNamespace(printed_folder=str(folder)),
+        tags=types.SimpleNamespace(has=lambda tag: False),
+    )
+
+
+def test_it_is_written_again_when_something_was_printed_or_removed(tmp_path):
+    app, env = site(tmp_path), types.SimpleNamespace()
+    assert outdated(app, env, *[set()] * 3) == []  # a first build reads all
+    assert outdated(app, env, *[set()] * 3) == []
+    for name in ('book.pdf', 'poster.pdf'):
+        (tmp_path / name).write_text('')
+        assert outdated(app, env, *[set()] * 3) == ['index'], name
+        assert outdated(app, env, *[set()] * 3) == []
+    assert [*printed(app)] == ['PDF', 'Poster']
+    (tmp_path / 'book.pdf').unlink()
+    assert outdated(app, env, *[set()] * 3) == ['index']
+
+
+def test_its_first_commands_are_those_of_readme_with_the_address():
+    commands = first_commands({})
+    readme = (pathlib.Path(__file__).parents[3] / 'README.md').read_text()
+    assert commands.removeprefix('```bash').removesuffix('```') in readme
+    address = 'https://github.com/someone/book'
+    found = first_commands({'repository_url': address})
+    assert found.split('\n')[1] == f'git clone {address} d2lmulti'
+    assert found.split('\n')[2:] == commands.split('\n')[2:]
