@@ -36,7 +36,7 @@ from tools.notebooks.cells import without_marks
 from .whole import whole
 
 HERE = pathlib.Path(__file__).parent
-ROOT = HERE.parent
+ROOT = HERE.parents[1]
 PICTURE = r'^!\[.*?\]\(.*?\)$'
 TABLE = r'^(?:\|.*\n?)+'
 
