@@ -79,13 +79,24 @@ def check_simulated(algorithm: str, k: int) -> None:
 
 
 def check_gpt(
-    num_params, num_layers, width, vocab_size, num_tables, min_words
+    num_params,
+    num_layers,
+    width,
+    vocab_size,
+    num_tables,
+    min_words,
+    dtype,
+    dtypes,
 ):
     """Raise TypeError or ValueError unless a GPT has layers, beside its
     tables of words."""
     check_positive_int(num_layers=num_layers, width=width)
     check_positive_int(vocab_size=vocab_size, min_words=min_words)
     check_positive_number(num_params=num_params)
+    if dtype not in dtypes:
+        raise ValueError(
+            f'dtype must be one of {", ".join(dtypes)}, not {dtype!r}'
+        )
     words = num_tables * vocab_size * width
     if num_params <= words:
         raise ValueError(
@@ -122,8 +133,6 @@ def check_planned_cluster(cluster):
         check_number(
             lambda x: x > 0, 'above 0', **{name: getattr(cluster, name)}
         )
-    check_not_negative(fixed=cluster.fixed)
-    check_at_least_one(at_once=cluster.at_once)
 
 
 def check_search(
@@ -144,6 +153,41 @@ def check_search(
         check_positive_int(most=most)
 
 
+def refused_degrees(network, tp, cp, ep):
+    """Return why a network cannot be split so, or '' if it can be."""
+    heads, length, num_experts = (
+        network.heads,
+        network.length,
+        network.num_experts,
+    )
+    kv_heads = network.kv_heads or heads
+    if heads % tp:
+        return (
+            f'tp must divide the number of heads, {heads}, but {tp} does not'
+        )
+    if kv_heads % tp and tp % kv_heads:
+        return (
+            'tp must divide the number of key heads or be a multiple of it, '
+            f'{kv_heads}, not {tp}'
+        )
+    if length % cp:
+        return (
+            f'cp must divide the words of a sequence, {length}, but {cp} '
+            'does not'
+        )
+    if cp > 1 and length // cp < network.min_words:
+        return (
+            f'cp must leave at least {network.min_words} words of a sequence '
+            f'on each device, but {cp} leaves {length // cp}'
+        )
+    if num_experts % ep:
+        return (
+            f'ep must divide the number of experts, {num_experts}, but {ep} '
+            'does not'
+        )
+    return ''
+
+
 def check_plan(plan, network, batch_size):
     """Raise TypeError or ValueError unless a plan can be computed."""
     depth = len(network.layers)
@@ -160,10 +204,11 @@ def check_plan(plan, network, batch_size):
             f'pp must be at most the number of layers, {depth}, not {plan.pp}'
         )
     check_chunks(plan, depth)
-    wholes = ('number of heads', 'pieces of a sequence', 'number of experts')
-    for axis, name, whole in zip(('tp', 'cp', 'ep'), wholes, network.divided):
-        for degree in onp.unique(getattr(plan, axis)).tolist():
-            check_divides(f'{axis} must divide the {name}', whole, degree)
+    degrees = onp.broadcast_arrays(plan.tp, plan.cp, plan.ep)
+    for tp, cp, ep in {*zip(*[onp.ravel(axis).tolist() for axis in degrees])}:
+        refused = refused_degrees(network, tp, cp, ep)
+        if refused:
+            raise ValueError(refused)
     parts = plan.dp * plan.ep * plan.micro_batches
     for part in onp.unique(parts).tolist():
         message = 'dp * ep * micro_batches must divide batch_size'

@@ -4,110 +4,128 @@
 __all__ = ['gpt_network', 'Cluster', 'Degrees', 'plan_costs', 'Found', 'find_plans']
 
 # %% ../../notebooks/24_planner.ipynb #exported-imports
-import functools
 import itertools
 import math
 import typing
 import numpy as onp
+from .checks import check_plan, refused_degrees
 from .checks import (
-    check_experts_of, check_gpt, check_gpt_layer, check_plan, check_search)
+    check_experts_of, check_gpt, check_gpt_layer, check_search)
 from ..devices import split_slices
+from ..model_parallelism.model_parallel import (
+    interleaved_schedule, one_f_one_b_schedule)
 
 # %% ../../notebooks/24_planner.ipynb #layer
 class Layer(typing.NamedTuple):
-    """What a planner knows of a layer: counts of numbers, per example if
-    they are no parameters. In threes: with no, selective, full recomputation.
-    """
-    split: float = 0  # parameters that a tensor group splits
-    whole: float = 0  # parameters that all of its devices hold
-    experts: float = 0  # parameters of all experts together
-    flops: float = 0  # of the forward pass
-    kept: tuple = (0, 0, 0)  # for the backward pass
-    again: tuple = (0, 0, 0)  # flops to compute again what is not kept
-    working: tuple = (0, 0, 0)  # kept only while its backward pass runs
-    output: float = 0  # for the next layer
-    summed: float = 0  # in the allreduces of a tensor group
-    keys: float = 0  # keys and values, which go around the ring
-    routed: float = 0  # sent to experts
-    calls: int = 1  # 0 for what takes no separate time
+    """What a planner knows of a layer: parameters, and flops and bytes of the
+    forward pass of one example, before any split."""
+    split_params: float = 0  # a tensor group splits them
+    whole_params: float = 0  # all devices of a tensor group hold them
+    key_params: float = 0  # of `split_params`: those of keys and values
+    expert_params: float = 0  # of all experts together
+    flops: float = 0  # in 16 bits; a product in 8 bits counts half
+    key_flops: float = 0  # of `flops`: those of keys and values
+    again_flops: tuple = (0, 0, 0)  # with no, selective, full recomputation
+    kept_bytes: tuple = (0, 0, 0)  # for the backward pass
+    working_bytes: tuple = (0, 0, 0)  # more, while its backward pass runs
+    input_bytes: float = 0  # from the layer before
+    output_bytes: float = 0  # for the next layer
+    reduced_bytes: float = 0  # summed by a tensor group
+    ring_bytes: float = 0  # keys and values, which go around the ring
+    routed_bytes: float = 0  # to experts
 
 class Network(typing.NamedTuple):
     """The layers that are split into stages, and what comes with the first
     and the last stage; `tied`: with the last, if it is not the first, too."""
     layers: tuple
-    first: Layer = Layer(calls=0)
-    last: Layer = Layer(calls=0)
-    tied: Layer = Layer(calls=0)
-    divided: tuple = (0, 1, 1)  # what tp, cp and ep must divide; 0: any
-    each: tuple = (2, 2, 12)  # bytes of a parameter, its gradient and state
+    first: Layer = Layer()
+    last: Layer = Layer()
+    tied: Layer = Layer()
+    heads: int = 0  # 0: any tensor degree is allowed
+    kv_heads: int = 0  # 0: as many
+    length: int = 1  # words of a sequence
+    min_words: int = 1  # of a sequence, on a device
+    num_experts: int = 1
+    param_bytes: tuple = (2, 2, 12)  # a parameter, its gradient, its state
 
 # %% ../../notebooks/24_planner.ipynb #gpt-layer
-def kept_numbers(width, heads, length, choices=1, flash=False):
-    """Return how many numbers a layer of a GPT keeps per sequence, with no,
-    selective and full recomputation (Korthikanti et al. 2022)."""
-    inputs, scores = length * width, heads * length ** 2
+class Dtype(typing.NamedTuple):
+    """Of the products with parameters."""
+    speed: float  # that of the cluster's flops is 1
+    param_bytes: tuple  # a parameter, its gradient, its state
+    kept_bytes: float  # of a number kept for the backward pass
+
+DTYPES = {'bf16': Dtype(1, (2, 2, 12), 2), 'fp8': Dtype(2, (1, 2, 12), 1)}
+
+def kept_bytes(width, heads, length, choices=1, flash=False, size=2):
+    """Return the bytes that a layer of a GPT keeps per sequence, with no,
+    selective and full recomputation (Korthikanti et al. 2022); `size`: of a
+    number."""
+    inputs, scores = size * length * width, heads * length ** 2
     kept = (7.5 + 9.5 * choices) * inputs
     if flash:  # a logarithm in float32 for each query of each head
-        kept, scores = kept + 2 * heads * length, 0
-    return kept + 2.5 * scores, kept, inputs
+        kept, scores = kept + 4 * heads * length, 0
+    return kept + 2.5 * max(size, 2) * scores, kept, inputs
 
 def gpt_layer(num_params, width, heads, length, kv_heads=None,
-              num_experts=1, choices=1, flash=True):
+              num_experts=1, choices=1, flash=True, dtype='bf16'):
     """Return a layer of a GPT; an example is a sequence. `num_params`: of
     the layer with one expert. Raises TypeError or ValueError for invalid
     numbers."""
     kv_heads = kv_heads or heads
     check_gpt_layer(num_params, width, heads, length, kv_heads)
     check_experts_of(num_experts, choices)
+    speed, _, kept_size = DTYPES[dtype]
     expert = num_params * 2 / 3 * (num_experts > 1)
+    key_params = 2 * width ** 2 * kv_heads / heads
     scores = 4 * length ** 2 * width
-    flops = 2 * length * (num_params + (choices - 1) * expert) + scores
+    flops = 2 * length * (num_params + (choices - 1) * expert) / speed + scores
     inputs, anyway = length * width, flash * scores / 2
-    kept = kept_numbers(width, heads, length, choices, flash)
+    kept = kept_bytes(width, heads, length, choices, flash, kept_size)
     return Layer(
-        split=num_params - expert, experts=num_experts * expert,
-        flops=flops, kept=kept,
-        again=(anyway, anyway or scores, flops + anyway),
-        working=tuple(kept[0] - numbers for numbers in kept),
-        output=inputs, summed=4 * inputs,
-        keys=2 * inputs * kv_heads / heads,
-        routed=choices * inputs * (num_experts > 1))
+        split_params=num_params - expert, key_params=key_params,
+        expert_params=num_experts * expert,
+        flops=flops, key_flops=2 * length * key_params / speed,
+        again_flops=(anyway, anyway or scores, flops + anyway),
+        kept_bytes=kept, working_bytes=tuple(kept[0] - own for own in kept),
+        output_bytes=2 * inputs, reduced_bytes=4 * inputs,
+        ring_bytes=4 * inputs * kv_heads / heads,
+        routed_bytes=2 * choices * inputs * (num_experts > 1))
 
 # %% ../../notebooks/24_planner.ipynb #gpt-network
 def gpt_network(num_params, num_layers, width, heads, length, vocab_size,
                 tied=True, kv_heads=None, num_experts=1, choices=1,
-                flash=True, min_words=8_192):
+                flash=True, min_words=8_192, dtype='bf16'):
     """Return a GPT. `num_params`: of all layers and the embedding, with one
     expert; `tied`: the embedding also makes the scores (chapter 14);
     `flash`: with FlashAttention; `min_words`: the fewest words of a sequence
-    on a device. Raises TypeError or ValueError for invalid numbers."""
+    on a device; `dtype`: 'bf16' or 'fp8'. Raises TypeError or ValueError for
+    invalid arguments."""
     num_tables = 1 if tied else 2
     check_gpt(num_params, num_layers, width, vocab_size, num_tables,
-              min_words)
+              min_words, dtype, DTYPES)
     words = vocab_size * width
     rest = num_params - words * num_tables
     layer = gpt_layer(rest / num_layers, width, heads, length, kv_heads,
-                      num_experts, choices, flash)
-    table = Layer(split=words, calls=0)
-    scores = Layer(flops=2 * length * words, calls=0,
-                   working=(2 * length * vocab_size,) * 3)  # in float32
-    pieces = math.gcd(length, max(1, length // min_words))
+                      num_experts, choices, flash, dtype)
+    table = Layer(split_params=words)
+    scores = Layer(flops=2 * length * words,
+                   working_bytes=(4 * length * vocab_size,) * 3)  # float32
     return Network(
         (layer,) * num_layers, first=table,
-        last=scores if tied else scores._replace(split=words),
-        tied=table if tied else Layer(calls=0),
-        divided=(math.gcd(heads, kv_heads or heads), pieces, num_experts))
+        last=scores if tied else scores._replace(split_params=words),
+        tied=table if tied else Layer(), heads=heads,
+        kv_heads=kv_heads or heads, length=length, min_words=min_words,
+        num_experts=num_experts, param_bytes=DTYPES[dtype].param_bytes)
 
 # %% ../../notebooks/24_planner.ipynb #cluster
 class Cluster(typing.NamedTuple):
     """What a planner knows of a cluster's devices, all alike."""
     memory: float  # bytes
-    flops: float  # per second, as reached
+    flops: float  # per second, as reached, in 16 bits
     inside: float  # bytes per second that a device sends inside its node
     across: float  # and to other nodes
     node: int  # devices of a node
-    fixed: float = 0  # seconds per layer and micro-batch, however small
-    at_once: float = math.inf  # how many devices work at the same time
 
 class Degrees(typing.NamedTuple):
     """A plan: degrees of data, tensor, pipeline, context and expert
@@ -126,25 +144,31 @@ class Degrees(typing.NamedTuple):
 # %% ../../notebooks/24_planner.ipynb #stages
 def sum_layers(layers):
     """Return what several layers need, as one."""
-    layers = [Layer(calls=0), *layers]
+    layers = [Layer(), *layers]
     total = Layer(*[tuple(map(sum, zip(*values)))
                     if isinstance(values[0], tuple) else sum(values)
                     for values in zip(*layers)])
-    working = [layer.working for layer in layers]  # one at a time
-    return total._replace(working=tuple(map(max, zip(*working))))
+    working = [layer.working_bytes for layer in layers]  # one at a time
+    return total._replace(working_bytes=tuple(map(max, zip(*working))))
 
-def make_stages(network, p, v=1):
-    """Return p stages: of each, its v chunks, each as one layer. `output`:
-    all that a chunk sends to the ones before and after it."""
-    pieces = split_slices(len(network.layers), p * v)
-    parts = [[*network.layers[own]] for own in pieces]
-    ends = [0, *[network.layers[own.stop - 1].output
-                 for own in pieces[:-1]], 0]
+def split_chunks(network, p, v=1):
+    """Return the layers of each of p * v chunks, in order; device s has
+    chunks s, s + p, ..."""
+    parts = [[*network.layers[own]]
+             for own in split_slices(len(network.layers), p * v)]
     parts[0].insert(0, network.first)
     parts[-1] += [network.last] + [network.tied] * (p > 1)
-    chunks = [sum_layers(part)._replace(output=before + after)
-              for part, before, after in zip(parts, ends, ends[1:])]
-    return [chunks[s::p] for s in range(p)]
+    return parts
+
+def make_chunks(network, p, v=1):
+    """Return each of p * v chunks as one layer; `input_bytes` and
+    `output_bytes` are those that it gets and sends."""
+    pieces = split_slices(len(network.layers), p * v)
+    ends = [0, *[network.layers[own.stop - 1].output_bytes
+                 for own in pieces[:-1]], 0]
+    return [sum_layers(part)._replace(input_bytes=before, output_bytes=after)
+            for part, before, after in zip(
+                split_chunks(network, p, v), ends, ends[1:])]
 
 # %% ../../notebooks/24_planner.ipynb #memory-bytes
 def held_bytes(num_params, k, zero, each=(2, 2, 12)):
@@ -153,57 +177,116 @@ def held_bytes(num_params, k, zero, each=(2, 2, 12)):
     return [num_params * num_bytes / onp.where(zero >= first, k, 1)
             for num_bytes, first in zip(each, (3, 2, 1))]
 
-def model_parts(stage, plan):
-    """Return (parameters of a device, the axes whose devices hold the same),
-    for all but the experts and for them; `stage`: as one layer."""
-    return [(stage.split / plan.tp + stage.whole, ('dp', 'cp', 'ep')),
-            (stage.experts / plan.tp / plan.ep, ('dp', 'cp'))]
+def key_copies(plan, network):
+    """Return on how many devices of a tensor group each key head is."""
+    return onp.maximum(plan.tp / (network.kv_heads or math.inf), 1)
+
+def model_parts(layer, plan, network):
+    """Return [(parameters of a device, the axes whose devices hold the
+    same)], for all but the experts and for them."""
+    keys = (key_copies(plan, network) - 1) * layer.key_params
+    return [((layer.split_params + keys) / plan.tp + layer.whole_params,
+             ('dp', 'cp', 'ep')),
+            (layer.expert_params / plan.tp / plan.ep, ('dp', 'cp'))]
 
 def extent(plan, axes):
     """Return how many devices differ only on these axes."""
     return math.prod(getattr(plan, axis) for axis in axes)
+
+def model_bytes(layers, plan, network):
+    """Return the bytes of a device for these layers: what it holds all the
+    time, and the largest layer that ZeRO 2 and 3 have whole for a moment."""
+    param, grad, _ = network.param_bytes
+    held = sum(sum(held_bytes(num_params, extent(plan, axes), plan.zero,
+                              network.param_bytes))
+               for num_params, axes in model_parts(
+                   sum_layers(layers), plan, network))
+    whole = [sum(num_params * (extent(plan, axes) > 1) * (
+        grad * (plan.zero >= 2) + param * (plan.zero == 3))
+        for num_params, axes in model_parts(layer, plan, network))
+        for layer in {*layers}]
+    return held + onp.max(whole, axis=0)
 
 def examples_of(plan, batch_size):
     """Return the examples of a micro-batch on a device, a fraction if they
     are split by context."""
     return batch_size / (plan.dp * plan.ep * plan.micro_batches * plan.cp)
 
-def memory_bytes(chunks, s, plan, network, batch_size):
-    """Return the bytes that a device of stage s holds, with these chunks."""
-    p, v = plan.pp, plan.chunks
-    live = p - s if v == 1 else p + (p - 1 - 2 * s) / v
-    live = onp.minimum(plan.micro_batches, live)
-    largest = v * onp.max([chunk.kept for chunk in chunks], axis=0)
-    working = onp.max([chunk.working for chunk in chunks], axis=0)
-    kept = live * largest[plan.recompute] + working[plan.recompute]
-    held = sum(sum(held_bytes(num_params, extent(plan, axes), plan.zero,
-                              network.each))
-               for num_params, axes in model_parts(sum_layers(chunks), plan))
-    return held + (kept / plan.tp * examples_of(plan, batch_size)
-                   * network.each[0])
+# %% ../../notebooks/24_planner.ipynb #orders
+def make_orders(p, v, m):
+    """Return each device's instructions, (phase, micro-batch, chunk), in the
+    order of chapter 15's 1F1B schedule, for v > 1 of the interleaved one."""
+    if v > 1:
+        return interleaved_schedule(p * v, m, p)
+    return [[(*instruction, s) for instruction in order]
+            for s, order in enumerate(one_f_one_b_schedule(p, m))]
+
+def peak_bytes(order, chunks, p):
+    """Return the most bytes of activations of one micro-batch's example that
+    a device has at once, for each kind of recomputation; `chunks`: all."""
+    live = peak = onp.zeros(3)
+    for phase, _, s in order:
+        kept = onp.array(chunks[s].kept_bytes)
+        if phase == 'forward':
+            live = live + kept
+        else:
+            peak = onp.maximum(peak, live + chunks[s].working_bytes)
+            live = live - kept
+    return peak
+
+def run_orders(orders, seconds):
+    """Return when the last device is done. Each runs its instructions in
+    order, as soon as what they need is there; `seconds`: {phase: those of
+    each chunk}, numbers or arrays."""
+    p, last = len(orders), len(seconds['forward']) - 1
+    todo, free, done = [order[::-1] for order in orders], [0.0] * p, {}
+    while any(todo):
+        for device in range(p):
+            while todo[device]:
+                phase, i, s = todo[device][-1]
+                first = (phase, s) == ('forward', 0)
+                need = ((i, last, 'forward') if (phase, s) == (
+                    'backward', last) else
+                    (i, s - 1 if phase == 'forward' else s + 1, phase))
+                if not first and need not in done:
+                    break
+                todo[device].pop()
+                start = onp.maximum(free[device],
+                                    0 if first else done.pop(need))
+                free[device] = done[i, s, phase] = start + seconds[phase][s]
+                if (phase, s) == ('backward', 0):
+                    del done[i, s, phase]  # nobody waits for it
+    return onp.max(free, axis=0)
 
 # %% ../../notebooks/24_planner.ipynb #bytes-sent
 def bytes_sent(chunk, plan, network, batch_size):
-    """Return {axis: bytes} that a device sends in a step for a chunk."""
+    """Return {axis: (bytes in the forward pass, in the backward pass)} that
+    a device sends for a micro-batch in a chunk."""
     t, c, e, full = plan.tp, plan.cp, plan.ep, plan.recompute == 2
-    numbers = (network.each[0] * plan.micro_batches / t
-               * examples_of(plan, batch_size))
-    return {'tp': numbers * chunk.summed * (t - 1) * (2 + full),
-            'cp': numbers * chunk.keys * ((3 + full) * (c - 1) + (c > 1)),
-            'ep': numbers * chunk.routed * (e - 1) / e * (4 + 2 * full),
-            'pp': numbers * chunk.output}
+    share = examples_of(plan, batch_size) / t
+    reduced = share * chunk.reduced_bytes * 2 * (t - 1)
+    ring = share * chunk.ring_bytes * key_copies(plan, network)
+    routed = share * chunk.routed_bytes * 2 * (e - 1) / e
+    return {'tp': (reduced, (1 + full) * reduced),
+            'cp': ((c - 1) * ring, ((2 + full) * (c - 1) + (c > 1)) * ring),
+            'ep': (routed, (1 + full) * routed),
+            'pp': (share * chunk.output_bytes, share * chunk.input_bytes)}
 
 def update_bytes(stage, is_end, plan, network):
     """Return [(bytes, axes)] that a device of a stage, as one layer, sends
     for its gradients and parameters; `is_end`: of the first or last one."""
-    (param, grad, _), t, m = network.each, plan.tp, plan.micro_batches
+    (param, grad, _), t = network.param_bytes, plan.tp
+    m, copies = plan.micro_batches, key_copies(plan, network)
     sums = onp.where(plan.zero >= 2, m, 1) * grad
     gathers = onp.where(plan.zero == 0, grad,
                         onp.where(plan.zero == 3, 2 * m, 1) * param)
-    twice = network.tied.split / t + network.tied.whole  # on two stages
-    return [*[(numbers * (1 - 1 / extent(plan, axes)) * (sums + gathers),
-               axes) for numbers, axes in model_parts(stage, plan)],
-            (stage.whole * 2 * (t - 1) / t * grad, ('tp',)),
+    twice = network.tied.split_params / t + network.tied.whole_params
+    reduced = (stage.whole_params * (t - 1)
+               + stage.key_params * (copies - 1)) / t
+    return [*[(num_params * (1 - 1 / extent(plan, axes)) * (sums + gathers),
+               axes) for num_params, axes in model_parts(
+                   stage, plan, network)],
+            (2 * reduced * grad, ('tp',)),
             (twice * grad * (is_end and plan.pp > 1), ('pp',))]
 
 # %% ../../notebooks/24_planner.ipynb #stage-seconds
@@ -218,42 +301,85 @@ def fits_node(plan, inside, node):
     alone = (size == extent(plan, AXES)) & (size <= node)
     return (node % size == 0) | alone
 
-def link_rate(axes, inside, plan, cluster):
-    """Return the bytes per second among devices that differ on `axes`."""
-    outside = [axis for axis in axes if axis not in inside]
-    return onp.where(extent(plan, outside) > 1, cluster.across,
-                     cluster.inside)
+def link_rate(axes, within, plan, cluster):
+    """Return the bytes per second among devices that differ on `axes`;
+    `within`: {axis: whether it lies inside nodes}."""
+    outside = math.prod(onp.where(within[axis], 1, getattr(plan, axis))
+                        for axis in axes)
+    return onp.where(outside > 1, cluster.across, cluster.inside)
 
-def chunk_seconds(chunk, inside, plan, network, cluster, batch_size):
-    """Return the seconds of a micro-batch in a chunk of layers."""
-    flops = 3 * chunk.flops + onp.array(chunk.again)[plan.recompute]
-    exchange = sum(size / link_rate((axis,), inside, plan, cluster)
-                   for axis, size in bytes_sent(chunk, plan, network,
-                                                batch_size).items())
-    return (examples_of(plan, batch_size) * flops / plan.tp / cluster.flops
-            + exchange / plan.micro_batches + cluster.fixed * chunk.calls)
+def chunk_seconds(chunk, within, plan, network, cluster, batch_size):
+    """Return the seconds of a micro-batch's forward pass in a chunk, and of
+    its backward pass."""
+    keys = (key_copies(plan, network) - 1) * chunk.key_flops
+    flops = chunk.flops + keys  # those of key heads on several devices
+    again = (onp.array(chunk.again_flops)[plan.recompute]
+             + keys * (plan.recompute == 2))
+    share = examples_of(plan, batch_size) / plan.tp / cluster.flops
+    sent = bytes_sent(chunk, plan, network, batch_size)
+    return [share * own + sum(
+        sent[axis][i] / link_rate((axis,), within, plan, cluster)
+        for axis in sent) for i, own in enumerate((flops, 2 * flops + again))]
 
 # %% ../../notebooks/24_planner.ipynb #plan-costs
-def place_seconds(stages, inside, plan, network, cluster, batch_size):
-    """Return the seconds of a step with the axes `inside` inside nodes."""
-    known = {chunk: chunk_seconds(chunk, inside, plan, network, cluster,
-                                  batch_size)
-             for chunk in {chunk for chunks in stages for chunk in chunks}}
-    times = [plan.chunks * functools.reduce(  # all wait for the largest
-        onp.maximum, [known[chunk] for chunk in chunks]) for chunks in stages]
-    kinds = [(tuple(chunks), s in (0, plan.pp - 1))
-             for s, chunks in enumerate(stages)]
-    updates = {kind: sum(size / link_rate(axes, inside, plan, cluster)
-                         for size, axes in update_bytes(
-                             sum_layers(kind[0]), kind[1], plan, network))
-               for kind in set(kinds)}  # most stages are alike
-    ends = [updates[kind] for kind in kinds]
-    m, slowest = plan.micro_batches, functools.reduce(onp.maximum, times)
-    seconds = (m * slowest + (sum(times) - slowest) / plan.chunks
-               + functools.reduce(onp.maximum, ends))
-    work = (m * sum(times) + sum(ends)) * extent(plan, AXES) / plan.pp
-    return onp.where(fits_node(plan, inside, cluster.node),
-                     onp.maximum(seconds, work / cluster.at_once), math.inf)
+def schedule_seconds(chunks, within, plan, network, cluster, batch_size):
+    """Return the seconds of steps, those of an array of plans with as many
+    stages and chunks."""
+    p, v, m = plan.pp, plan.chunks, plan.micro_batches
+    known = {chunk: chunk_seconds(chunk, within, plan, network, cluster,
+                                  batch_size) for chunk in {*chunks}}
+    passes = [onp.broadcast_to([known[chunk][i] for chunk in chunks],
+                               (p * v, len(m))) for i in (0, 1)]
+    busy = sum(passes).reshape(v, p, -1).sum(axis=0)  # of each device
+    ends = [sum(size / link_rate(axes, within, plan, cluster)
+                for size, axes in update_bytes(
+                    sum_layers(chunks[s::p]), s in (0, p - 1), plan,
+                    network)) for s in range(p)]
+    run = plan_runs(plan)
+    seconds = (m - run) * busy.max(axis=0) + onp.max(ends, axis=0)
+    for n in onp.unique(run):
+        own = run == n
+        seconds[own] += run_orders(make_orders(p, v, int(n)), {
+            phase: times[:, own] for phase, times in zip(
+                ('forward', 'backward'), passes)})
+    return seconds
+
+def plan_runs(plan):
+    """Return how many micro-batches we run: with 1F1B, each after 4 p takes
+    as long as on the slowest device."""
+    if plan.chunks > 1:
+        return plan.micro_batches
+    return onp.minimum(plan.micro_batches, 4 * plan.pp)
+
+# %% ../../notebooks/24_planner.ipynb #most-bytes
+def most_bytes(chunks, plan, network, batch_size):
+    """Return the bytes of memory, and {axis: bytes sent in a step}, of the
+    device that has most."""
+    p, m, run = plan.pp, plan.micro_batches, plan_runs(plan)
+    memory, most, seen = 0, dict.fromkeys(AXES, 0), set()
+    orders = {n: make_orders(p, plan.chunks, int(n)) for n in onp.unique(run)}
+    parts = split_chunks(network, p, plan.chunks)
+    for s in range(p):
+        own, is_end = chunks[s::p], s in (0, p - 1)
+        if (*own, is_end) in seen:  # of equals, the first keeps most
+            continue
+        seen.add((*own, is_end))
+        layers = sum(parts[s::p], [])
+        peaks = onp.zeros((len(run), 3))
+        for n, order in orders.items():
+            peaks[run == n] = peak_bytes(order[s], chunks, p)
+        kept = peaks[onp.arange(len(run)), plan.recompute]
+        memory = onp.maximum(memory, model_bytes(layers, plan, network)
+                             + kept * examples_of(plan, batch_size) / plan.tp)
+        sent = dict.fromkeys(AXES, 0)
+        for chunk in own:
+            for axis, both in bytes_sent(chunk, plan, network,
+                                         batch_size).items():
+                sent[axis] = sent[axis] + m * sum(both)
+        for size, axes in update_bytes(sum_layers(own), is_end, plan, network):
+            sent[axes[0]] = sent[axes[0]] + size
+        most = {axis: onp.maximum(sent[axis], most[axis]) for axis in AXES}
+    return memory, most
 
 # %% ../../notebooks/24_planner.ipynb #plan-costs-of
 def plan_costs(network, cluster, plan, batch_size):
@@ -261,27 +387,25 @@ def plan_costs(network, cluster, plan, batch_size):
     the device that has most; and which of `PLACES` is fastest: the axes that
     lie inside nodes. Raises TypeError or ValueError."""
     check_plan(plan, network, batch_size)
-    stages = make_stages(network, plan.pp, plan.chunks)
-    memory, most, seen = 0, dict.fromkeys(AXES, 0), set()
-    for s, chunks in enumerate(stages):
-        if (*chunks, s == plan.pp - 1) in seen:  # the first keeps most
-            continue
-        seen.add((*chunks, s == plan.pp - 1))
-        memory = onp.maximum(memory, memory_bytes(chunks, s, plan, network,
-                                                  batch_size))
-        sent = dict.fromkeys(AXES, 0)
-        for chunk in chunks:
-            for axis, size in bytes_sent(chunk, plan, network,
-                                         batch_size).items():
-                sent[axis] = sent[axis] + size
-        for size, axes in update_bytes(sum_layers(chunks), s in (
-                0, plan.pp - 1), plan, network):
-            sent[axes[0]] = sent[axes[0]] + size
-        most = {axis: onp.maximum(sent[axis], most[axis]) for axis in AXES}
-    seconds = onp.stack([place_seconds(
-        stages, inside, plan, network, cluster, batch_size)
-        for inside in PLACES])
-    return seconds.min(axis=0), memory, most, seconds.argmin(axis=0)
+    p, v, fields = plan.pp, plan.chunks, onp.broadcast_arrays(*plan)
+    arrays = Degrees(*map(onp.ravel, fields))
+    fits = onp.array([fits_node(arrays, inside, cluster.node) & onp.all([
+        (axis in inside) | (getattr(arrays, axis) > 1) for axis in AXES],
+        axis=0) for inside in PLACES])  # an axis of one device is inside
+    places, rows = onp.nonzero(fits)
+    within = {axis: onp.array([axis in inside for inside in PLACES])[places]
+              for axis in AXES}
+    chunks = make_chunks(network, p, v)
+    placed = Degrees(*[each[rows] for each in arrays])
+    seconds = onp.full(fits.shape, math.inf)
+    seconds[places, rows] = schedule_seconds(
+        chunks, within, placed._replace(pp=p, chunks=v), network, cluster,
+        batch_size)
+    memory, sent = most_bytes(chunks, arrays._replace(pp=p, chunks=v),
+                              network, batch_size)
+    costs = [each.reshape(fields[0].shape)[()] for each in (
+        seconds.min(axis=0), memory, seconds.argmin(axis=0), *sent.values())]
+    return costs[0], costs[1], dict(zip(AXES, costs[3:])), costs[2]
 
 # %% ../../notebooks/24_planner.ipynb #found-plan
 class Found(typing.NamedTuple):
@@ -303,22 +427,23 @@ def write_as_products(n, num_factors):
 def list_plans(network, num_devices, batch_size, recompute, chunks):
     """Return {(stages, chunks): array of plans}, a row for each one."""
     depth, rows = len(network.layers), {}
-    kept = network.layers[0].kept
-    kinds = [kind for kind in recompute
-             if kind != 1 or kept[0] != kept[1]]  # FlashAttention: no scores
+    kept = network.layers[0].kept_bytes
+    kinds = sorted({*recompute})
+    if 0 in kinds and kept[0] == kept[1]:  # FlashAttention keeps no scores
+        kinds = [kind for kind in kinds if kind != 1]
     for dp, tp, pp, cp, ep in write_as_products(num_devices, 5):
         own, rest = divmod(batch_size, dp * ep)
-        if rest or pp > depth or any(whole % d for whole, d in zip(
-                network.divided, (tp, cp, ep))):
+        if rest or pp > depth or refused_degrees(network, tp, cp, ep):
             continue
-        for v in chunks:
+        stages = range(4) if dp * cp * ep > 1 else [0]  # of ZeRO
+        for v in sorted({*chunks}):
             if v > 1 and not 1 < pp <= (depth + 2) // v:
                 continue
             rows.setdefault((pp, v), []).extend(
                 (dp, tp, pp, cp, ep, zero, m, kind, v)
                 for m in range(1, own + 1) if own % m == 0
                 if v == 1 or m % pp == 0
-                for zero in range(4) for kind in kinds)
+                for zero in stages for kind in kinds)
     return {key: onp.array(table) for key, table in rows.items() if table}
 
 # %% ../../notebooks/24_planner.ipynb #find-plans-sorted

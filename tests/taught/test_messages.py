@@ -1034,6 +1034,8 @@ gpt_network(1e4, 0, 8, 2, 4, 10)
     ValueError: num_layers must be at least 1, not 0
 gpt_network(1e4, 2, 8, 2, 4, 10, kv_heads=3)
     ValueError: kv_heads must be at most heads, 2, not 3
+gpt_network(1e4, 2, 8, 2, 4, 10, dtype='float16')
+    ValueError: dtype must be one of bf16, fp8, not 'float16'
 gpt_network(1e4, 2, 8, 2, 4, 10, num_experts=2, choices=3)
     ValueError: choices must be at most num_experts, 2, not 3
 gpt_network(onp.inf, 2, 8, 2, 4, 10)
@@ -1044,8 +1046,6 @@ find_plans(Network(()), cluster_of_2, 4, 4)
     ValueError: network.layers is empty: give at least one entry
 find_plans(gpt, cluster_of_2._replace(inside=0), 4, 4)
     ValueError: inside must be above 0, not 0
-find_plans(gpt, cluster_of_2._replace(at_once=0.5), 4, 4)
-    ValueError: at_once must be at least 1, not 0.5
 find_plans(gpt, cluster_of_2._replace(node=0), 4, 4)
     ValueError: node must be at least 1, not 0
 find_plans(gpt, cluster_of_2, 4, 4, recompute=())
@@ -1078,6 +1078,14 @@ plan_costs(gpt, cluster_of_2, Degrees(chunks=0), 4)
     ValueError: chunks must be at least 1, not 0
 plan_costs(gpt, cluster_of_2, Degrees(tp=3), 4)
     ValueError: tp must divide the number of heads, 2, but 3 does not
+plan_costs(few_keys, cluster_of_2, Degrees(tp=6), 4)
+    ValueError: tp must divide the number of key heads or be a multiple of it,
+    4, not 6
+plan_costs(gpt, cluster_of_2, Degrees(cp=3), 4)
+    ValueError: cp must divide the words of a sequence, 4, but 3 does not
+plan_costs(gpt, cluster_of_2, Degrees(cp=2), 4)
+    ValueError: cp must leave at least 8192 words of a sequence on each
+    device, but 2 leaves 2
 plan_costs(gpt, cluster_of_2, Degrees(ep=0), 4)
     ValueError: ep must be at least 1, not 0
 plan_costs(gpt, cluster_of_2, Degrees(ep=3), 4)
@@ -1273,6 +1281,7 @@ NAMES = {
     'cluster_of_2': d2lmulti.Cluster(1e9, 1e9, 1e9, 1e9, 2),
     'gpt': d2lmulti.gpt_network(1e4, 2, 8, 2, 4, 10, num_experts=4),
     'dense': d2lmulti.gpt_network(1e4, 2, 8, 2, 4, 10),
+    'few_keys': d2lmulti.gpt_network(1e5, 2, 12, 12, 4, 10, kv_heads=4),
     'mesh': mesh_of(1, 1, 2),
     **globals(),
 }

@@ -153,9 +153,9 @@ def memory(network, k, stage, batch, precision, recomputation):
     num_params, layers, width, heads, length, *_ = NETWORKS[network]
     each = {'mixed': (2, 2, 12), 'float32': (4, 4, 8)}[precision]
     held = planner.held_bytes(num_params, k, stage, each)
-    kept = planner.kept_numbers(width, heads, length)
-    numbers = layers * batch * kept[KINDS.index(recomputation)]
-    return [float(n) / 1e9 for n in (*held, numbers * each[0])]
+    kept = planner.kept_bytes(width, heads, length, size=each[0])
+    activations = layers * batch * kept[KINDS.index(recomputation)]
+    return [float(n) / 1e9 for n in (*held, activations)]
 
 
 def plan_costs(network, batch, degrees):

@@ -83,77 +83,126 @@ MODEL.memory = (network, k, stage, batch, precision, recomputation) => {
   return [...held, layers * layer].map(bytes => bytes / 1e9);
 };
 
-MODEL.planCosts = (network, batch, [dp, tp, pp, cp, zero, m, kind]) => {
+MODEL.refuses = (network, tp, cp) => {
+  const [, , , heads, length, , , keys] = NETWORKS[network];
+  return heads % tp || keys % tp && tp % keys || length % cp
+    || cp > 1 && length / cp < 8192;
+};
+
+/* When 1F1B's last stage is done: see run_orders of chapter 24. */
+MODEL.pipelineSeconds = (forward, backward, m) => {
+  const p = forward.length, run = Math.min(m, 4 * p);
+  const [f, b] = [0, 1].map(() => Array.from({length: p}, () => []));
+  const free = Array(p).fill(0);
+  for (let left = 2 * p * run; left;)
+    for (let s = 0; s < p; s++)
+      while (b[s].length < run) {
+        const i = f[s].length, j = b[s].length;
+        const back = i == run || i == p - s + j;
+        const arrived = back ? (s < p - 1 ? b[s + 1] : f[s])[j]
+          : s ? f[s - 1][i] : 0;
+        if (arrived === undefined) break;
+        free[s] = Math.max(free[s], arrived) + (back ? backward : forward)[s];
+        (back ? b : f)[s].push(free[s]);
+        left--;
+      }
+  const times = forward.map((seconds, s) => seconds + backward[s]);
+  return Math.max(...free) + (m - run) * Math.max(...times);
+};
+
+/* Plans that take longer than `limit` or do not fit have Infinity seconds. */
+MODEL.planCosts = (network, batch, [dp, tp, pp, cp, zero, m, kind],
+                   limit = Infinity, gigabytes = Infinity) => {
   const [all, depth, width, heads, length, words, tied, keys] =
     NETWORKS[network];
   const table = words * width, layer = (all - table * (2 - tied)) / depth;
   const inputs = length * width, scores = 4 * length * inputs;
-  const forward = 2 * length * layer + scores, full = kind == 2;
-  const all_kept = 17 * inputs + 2 * heads * length;
-  const kept = 2 * [all_kept, all_kept, inputs][kind];
+  const full = kind == 2, copies = Math.max(1, tp / keys) - 1;
+  const extra = copies * 2 * width ** 2 * keys / heads; // key heads held twice
+  const forward = 2 * length * (layer + extra) + scores;
+  const all_kept = 2 * 17 * inputs + 4 * heads * length;
+  const kept = [all_kept, all_kept, 2 * inputs][kind];
   const again = scores / 2 + (full ? forward : 0);
   const share = batch / dp / m / cp / tp, k = dp * cp;
   const degrees = {tp, cp, pp, dp}, axes = Object.keys(degrees);
   const extent = names => names.reduce((n, name) => n * degrees[name], 1);
   const chosen = axes.reduce((sets, axis) => [
     ...sets, ...sets.map(set => [...set, axis])], [[]]);
-  const places = chosen.filter(inside => 8 % extent(inside) == 0
-    || extent(inside) == extent(axes) && extent(axes) <= 8);
-  const moved = 2 * m * share, most = Array(5).fill(0);
+  const places = chosen.filter(inside => (8 % extent(inside) == 0
+    || extent(inside) == extent(axes) && extent(axes) <= 8)
+    && axes.every(axis => degrees[axis] > 1 || inside.includes(axis)));
+  const most = Array(5).fill(0);
   const stages = Array.from({length: pp}, (_, s) => {
     const own = Math.floor(depth / pp) + (s < depth % pp);
     const last = s == pp - 1, twice = tied && pp > 1 && (last || s == 0);
-    const held = (own * layer + table * (
-      (s == 0) + (last && (pp > 1 || !tied)))) / tp;
-    const sent = [
-      held * (k - 1) / k * 2 * [2, 2, m + 1, 3 * m][zero],
-      moved * own * 4 * inputs * (tp - 1) * (2 + full),
-      moved * inputs * ((s > 0) + !last),
-      moved * own * 2 * inputs * keys / heads
-        * ((3 + full) * (cp - 1) + (cp > 1))];
-    const home = twice * 2 * table / tp;
-    const flops = own * (3 * forward + again) + last * 6 * length * table;
-    const working = Math.max(own && 2 * all_kept - kept,
+    const ends = table * ((s == 0) + (last && (pp > 1 || !tied)));
+    const held = (own * (layer + extra) + ends) / tp;
+    const whole = k > 1 && Math.max(layer + extra, ends && table) / tp;
+    const end = [held * (k - 1) / k * 2 * [2, 2, m + 1, 3 * m][zero],
+                 4 * own * extra / tp, twice * 2 * table / tp];
+    const reduced = share * own * 8 * inputs * (tp - 1);
+    const ring = share * own * 4 * inputs * keys / heads * (copies + 1);
+    const passes = [[
+      share * (own * forward + last * 2 * length * table), reduced,
+      ring * (cp - 1), share * 2 * inputs * !last,
+    ], [
+      share * (own * (2 * forward + again) + last * 4 * length * table),
+      reduced * (1 + full), ring * ((2 + full) * (cp - 1) + (cp > 1)),
+      share * 2 * inputs * (s > 0),
+    ]];
+    const working = Math.max(own && all_kept - kept,
                              last && 4 * length * words);
     const memory = share * (own * kept * Math.min(m, pp - s) + working)
       + held * [2, 2, 12].reduce(
-        (sum, bytes, j) => sum + bytes / (zero >= 3 - j ? k : 1), 0);
-    [memory, sent[0], sent[1], sent[2] + home, sent[3]].forEach(
+        (sum, bytes, j) => sum + bytes / (zero >= 3 - j ? k : 1), 0)
+      + whole * [0, 0, 2, 4][zero];
+    const sum = j => m * (passes[0][j] + passes[1][j]);
+    [memory, end[0], sum(1) + end[1], sum(3) + end[2], sum(2)].forEach(
       (x, j) => most[j] = Math.max(most[j], x));
-    return [share * flops / (0.554 * 989e12), sent, home];
+    return [passes, end];
   });
-  const seconds = places.map(inside => {
+  const fit = most[0] <= 1e9 * gigabytes ? places : [];
+  const seconds = fit.reduce((least, inside) => {
     const rate = (...names) => extent(names.filter(
       name => !inside.includes(name))) > 1 ? 50e9 : 450e9;
-    const times = stages.map(([compute, sent]) => compute + (
-      sent[1] / rate('tp') + sent[3] / rate('cp') + sent[2] / rate('pp')) / m);
-    const ends = stages.map(([, sent, home]) =>
-      sent[0] / rate('dp', 'cp') + home / rate('pp'));
-    return (m - 1) * Math.max(...times) + Math.max(...ends)
-      + times.reduce((sum, time) => sum + time, 0);
-  });
-  return [Math.min(...seconds), ...most.map(bytes => bytes / 1e9)];
+    const [forward, backward] = [0, 1].map(i => stages.map(([passes]) => {
+      const [flops, reduced, ring, passed] = passes[i];
+      return flops / (0.554 * 989e12) + reduced / rate('tp')
+        + ring / rate('cp') + passed / rate('pp');
+    }));
+    const end = Math.max(...stages.map(([, end]) => end[0] / rate('dp', 'cp')
+      + end[1] / rate('tp') + end[2] / rate('pp')));
+    // A stage waits at least for the ones before it, on both ways.
+    let before = 0, bound = 0;
+    forward.forEach((seconds, s) => {
+      bound = Math.max(bound, before + m * (seconds + backward[s]));
+      before += seconds + backward[s];
+    });
+    return bound + end > Math.min(least, limit) ? least
+      : Math.min(least, MODEL.pipelineSeconds(forward, backward, m) + end);
+  }, Infinity);
+  return [seconds, ...most.map(bytes => bytes / 1e9)];
 };
 
 MODEL.plans = (network, k, batch, gigabytes) => {
-  const [, depth, , heads, length, , , keys] = NETWORKS[network];
-  const best = {}, pieces = Math.max(1, Math.floor(length / 8192));
+  const depth = NETWORKS[network][1], best = {};
   const factors = n => Array.from({length: n}, (_, i) => i + 1)
     .filter(i => n % i == 0);
   for (const dp of factors(k)) for (const tp of factors(k / dp))
     for (const pp of factors(k / dp / tp)) {
       const cp = k / dp / tp / pp;
-      if (batch % dp || heads % tp || keys % tp || pp > depth || pieces % cp
-          || length % cp) continue;
-      for (const m of factors(batch / dp)) for (const zero of [0, 1, 2, 3])
-        for (const kind of [0, 2]) {
-          const plan = [dp, tp, pp, cp, zero, m, kind];
-          const [seconds, memory] = MODEL.planCosts(network, batch, plan);
-          const old = best[[tp, pp]] ?? [Infinity];
-          if (memory <= gigabytes && (seconds * (1 + 1e-9) < old[0]
-              || seconds < old[0] * (1 + 1e-9) && memory < old[1]))
-            best[[tp, pp]] = [seconds, memory, plan];
-        }
+      if (batch % dp || pp > depth || MODEL.refuses(network, tp, cp)) continue;
+      for (const m of factors(batch / dp))
+        for (const zero of dp * cp > 1 ? [0, 1, 2, 3] : [0])
+          for (const kind of [0, 2]) {
+            const plan = [dp, tp, pp, cp, zero, m, kind];
+            const old = best[[tp, pp]] ?? [Infinity];
+            const [seconds, memory] = MODEL.planCosts(
+              network, batch, plan, old[0] * (1 + 1e-9), gigabytes);
+            if (seconds * (1 + 1e-9) < old[0]
+                || seconds < old[0] * (1 + 1e-9) && memory < old[1])
+              best[[tp, pp]] = [seconds, memory, plan];
+          }
     }
   return Object.values(best).sort((a, b) => a[0] - b[0]);
 };
