@@ -2,11 +2,13 @@
 Brightspace and Blackboard, in folders of Drive, or named after the student.
 
 A student is known by what `nbgrader db student import` has read: id, names,
-e-mail address, and the system's own number (`lms_user_id`). Who fits nobody
-keeps the name that the file has, and the log says so.
+e-mail address, and the system's own number (`lms_user_id`). A file that fits
+nobody is not collected, and the log says so; before anybody has been imported,
+students are called as their files are.
 """
 
 import datetime
+import filecmp
 import json
 import os
 import re
@@ -74,17 +76,48 @@ class LmsCollector(FileNameCollectorPlugin):
                 if IGNORED.search(within) or not self.is_of(path, assignment):
                     continue
                 student, time = whose(within, assignment, students)
-                if student not in known:
-                    self.log.warning('%s: nobody of the roster', within)
-                found = {'student_id': student, 'file_id': assignment}
-                if time:
-                    found['timestamp'] = time
+                if known and student not in known:
+                    self.log.warning(
+                        '%s fits nobody in the roster: copy it into %s under '
+                        "the student's id, and collect again",
+                        path,
+                        app._format_collect_path(app.archive_directory),
+                    )
+                    continue
                 rank = time, copy_number(name), within
                 if student in best:
-                    self.log.warning('%s: several attempts', student)
+                    self.log.warning(
+                        '%s: several attempts, of which the last is taken: '
+                        '%s and %s',
+                        *(student, best[student][0][-1], within),
+                    )
                 if student not in best or rank > best[student][0]:
-                    best[student] = rank, os.path.abspath(path), found
-        return {path: found for _, path, found in best.values()}
+                    best[student] = rank, path
+        return {
+            os.path.abspath(path): {
+                'student_id': student,
+                'file_id': assignment,
+                **self.time_of(path, student, assignment, rank[0]),
+            }
+            for student, (rank, path) in best.items()
+        }
+
+    def time_of(self, path, student, assignment, time):
+        """Return {'timestamp': when a file came}. Without a `time`, that is
+        now if it differs from what was collected before, so that autograde
+        takes it; else {}, or what it was."""
+        coursedir = self.parent.coursedir
+        folder = coursedir.format_path(
+            coursedir.submitted_directory, student, assignment
+        )
+        before = os.path.join(folder, f'{assignment}.ipynb')
+        if not time and os.path.exists(before):
+            if not filecmp.cmp(path, before, shallow=False):
+                time = datetime.datetime.now().isoformat(' ', 'seconds')
+            elif os.path.exists(os.path.join(folder, 'timestamp.txt')):
+                with open(os.path.join(folder, 'timestamp.txt')) as file:
+                    time = file.read().strip()
+        return {'timestamp': time} if time else {}
 
     def is_of(self, path, assignment):
         """Return whether a file is a notebook of an assignment: by the ids of

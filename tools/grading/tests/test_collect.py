@@ -1,5 +1,6 @@
 """Whose a file is, in the archives of learning platforms."""
 
+import datetime
 import io
 import json
 import zipfile
@@ -106,8 +107,10 @@ def test_archives_become_submissions(tmp_path):
     first.write_text(work('first'))
     second.write_text(work('second'))
     (archive / 'notes.ipynb').write_text('not a notebook')
+    (archive / 'Untitled7.ipynb').write_text(work('nobody'))
     said = course.nbgrader(folder, 'zip_collect', course.CHAPTER)
     assert 'notes.ipynb is not a notebook' in said
+    assert 'Untitled7.ipynb fits nobody' in said
     found = {
         path.parts[-3]: path
         for path in (folder / 'submitted').glob(f'*/*/{name}')
@@ -118,3 +121,11 @@ def test_archives_become_submissions(tmp_path):
         assert f'# {mark}' in found[student].read_text()
     time = (found['fay'].parent / 'timestamp.txt').read_text()
     assert time.startswith('2026-11-30 11:01')
+    # What is handed in again has a time, and is graded again; the rest not.
+    first.write_text(work('first, corrected'))
+    second.unlink()
+    course.nbgrader(folder, 'zip_collect', course.CHAPTER, '--force')
+    again = found['gil'].read_text(), found['ann'].parent / 'timestamp.txt'
+    assert 'corrected' in again[0] and not again[1].exists()
+    time = (found['gil'].parent / 'timestamp.txt').read_text()
+    assert datetime.datetime.fromisoformat(time[:19])
