@@ -1,7 +1,6 @@
 """What holds for all tests."""
 
 import atexit
-import collections
 import functools
 import os
 import re
@@ -104,11 +103,3 @@ def pytest_collection_modifyitems(items):
 def pytest_handlecrashitem(crashitem):
     """Name a test that a process did not survive as the last line of all."""
     atexit.register(print, f'a process of the tests ended in {crashitem}')
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Say in one line for each reason how many tests were skipped."""
-    reports = terminalreporter.stats.get('skipped', [])
-    reasons = collections.Counter(report.longrepr[2] for report in reports)
-    for reason, count in reasons.items():
-        terminalreporter.write_line(f'{reason} ({count} x)')

@@ -96,6 +96,11 @@ WATCHED = {
     'skip': 'rank 1: exchange 3, step 4 (3,) float32, called at '
     'fault.py:LINE; now: fault.py:LINE',
 }
+# With a watched exchange: where it sees more, and one where it does not.
+CASES = [
+    *((kind, 'watched') for kind in (*WATCHED, 'raise')),
+    *((kind, 'alone') for kind in HELPER),
+]
 CALL = f'{1 + FAULT[: FAULT.index("allreduce([np")].count(chr(10))}'
 LIMIT = 8  # seconds of a job; to start one takes less on a busy machine
 
@@ -155,22 +160,15 @@ def faults(tmp_path_factory):
     (folder / 'fault.py').write_text(FAULT)
     jobs = {}
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        for how in ('watched', 'alone'):
-            for kind in HELPER:
-                own = folder / f'{kind} {how}'
-                own.mkdir()
-                limit = {'limit': 60 if how == 'watched' else LIMIT}
-                jobs[kind, how] = pool.submit(
-                    run,
-                    folder / 'fault.py',
-                    kind,
-                    f'{own}',
-                    how,
-                    **limit,
-                    processes=3
-                    if how == 'watched' and kind in ('skip', 'exit 0')
-                    else 2,
-                )
+        for kind, how in CASES:
+            own = folder / f'{kind} {how}'
+            own.mkdir()
+            three = how == 'watched' and kind in ('skip', 'exit 0')
+            jobs[kind, how] = pool.submit(
+                *(run, folder / 'fault.py', kind, f'{own}', how),
+                limit=60 if how == 'watched' else LIMIT,
+                processes=3 if three else 2,
+            )
     found = {key: job.result() for key, job in jobs.items()}
     found['folder'] = folder
     found['processes'] = processes_of(folder)
@@ -180,8 +178,7 @@ def faults(tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize('how', ['alone', 'watched'])
-@pytest.mark.parametrize('kind', HELPER)
+@pytest.mark.parametrize('kind, how', CASES)
 def test_a_fault_ends_the_job_in_time_and_is_named(faults, kind, how):
     out, err, error, seconds = faults[kind, how]
     if kind == 'print':
