@@ -6,7 +6,6 @@ import importlib.util
 import multiprocessing
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -14,7 +13,6 @@ import time
 import warnings
 
 import numpy as onp
-import psutil
 import pytest
 from mxnet import autograd, np, npx
 
@@ -31,16 +29,6 @@ HAS_FRAMEWORKS = importlib.util.find_spec('torch') is not None
 SUPPORT_NEWER_PYTHON = (
     f'import runpy; runpy.run_path({newer_python.__file__!r})["install"]()\n'
 )
-
-
-# MXNet 2's, in each process.
-NOTICE = re.compile(r'\[[\d:]+\] \S*storage\.cc:\d+: Using .* StorageManager ')
-
-
-def without_notice(printed):
-    """Return the lines but the one that MXNet 2 prints in each process."""
-    lines = printed.splitlines(keepends=True)
-    return ''.join(line for line in lines if not NOTICE.match(line))
 
 
 def needs_frameworks(path):
@@ -173,25 +161,7 @@ def run(code, seconds=120, **variables):
     return subprocess.CompletedProcess(code, process.returncode, out, error)
 
 
-# Jobs of several processes
-
-
-def left_behind(mark, **variables):
-    """Return the other processes whose environment has D2LMULTI_TEST=mark,
-    and these variables."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            environment = process.environ()
-        except psutil.Error:
-            continue
-        if (
-            process.pid != os.getpid()
-            and environment.get('D2LMULTI_TEST') == str(mark)
-            and all(environment.get(k) == v for k, v in variables.items())
-        ):
-            found.append(process)
-    return found
+# Other processes
 
 
 def wait_until(condition, seconds=10):
