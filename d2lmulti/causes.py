@@ -107,9 +107,9 @@ def find_causes(data_iter, devices, step=None, device_params=None, net=None):
     your network for them; else contention is measured with LeNet.
 
     Raises ValueError for an empty `data_iter`, fewer than two devices, or a
-    `net` without replicas, TypeError for a `step` that does not take X, y.
+    `net` without replicas, and what `step` raises.
     """
-    check_causes(devices, step, device_params, net)
+    check_causes(data_iter, devices, device_params, net)
     load_average = os.getloadavg()[0]
     replicas = device_params or [get_params(init_params(), device)
                                  for device in devices]

@@ -6,11 +6,12 @@ Also words for messages, such as '2 devices'.
 import functools
 import math
 import numbers
-from typing import Any, Callable, Collection, Dict, Iterable, List, Sized
+from typing import Any, Callable, Collection, Dict, Iterable, Sized
 
 
 def is_integer(value: Any) -> bool:
     """Return whether `value` is an integer, of Python or NumPy."""
+    # bool is a kind of int in Python, but try_devices(True) is a mistake
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
@@ -19,58 +20,16 @@ def is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def number_line(kind: Any, value: Any) -> str:
-    """Return "; use int('2')", the end of a message, if that makes a number of
-    a string, or an integer of 2.0, and else ''."""
-    try:
-        number = kind(value) if isinstance(value, (str, float)) else None
-    except (ValueError, OverflowError):
-        return ''
-    if number is None or isinstance(value, float) and number != value:
-        return ''
-    return f'; use {kind.__name__}({value!r})'
-
-
 def check_integer(least: int, **values: Any) -> None:
     """Raise TypeError or ValueError unless each is an integer >= `least`."""
     for name, value in values.items():
         if not is_integer(value):
-            raise TypeError(
-                f'{name} must be an integer, not {value!r:.60}'
-                f'{number_line(int, value)}'
-            )
+            raise TypeError(f'{name} must be an integer, not {value!r:.60}')
         if value < least:
             raise ValueError(f'{name} must be at least {least}, not {value}')
 
 
-def counted(n: int, noun: str) -> str:
-    """Return '1 layer' or '2 layers'."""
-    return f'{n} {noun if n == 1 else plural(noun)}'
-
-
-def plural(noun: str) -> str:
-    """Return 'layers' for 'layer', 'batches' for 'batch'."""
-    return f'{noun}es' if noun.endswith('ch') else f'{noun}s'
-
-
 check_positive_int = functools.partial(check_integer, 1)
-
-
-def check_integers(least: int, most: float, **arrays: Any) -> None:
-    """Raise TypeError or ValueError unless NumPy arrays have integers from
-    `least` to `most` only."""
-    for name, values in arrays.items():
-        if values.dtype.kind not in 'iu':
-            raise TypeError(f'{name} must hold integers, not {values.dtype}')
-        wrong = values[(values < least) | (values > most)]
-        if wrong.size:
-            if most == math.inf:
-                limits = f'at least {least}'
-            else:
-                limits = (
-                    f'from {least} to {most}' if least < most else f'{least}'
-                )
-            raise ValueError(f'{name} must be {limits}, not {wrong[0]}')
 
 
 def check_number(
@@ -80,10 +39,7 @@ def check_number(
     says in words which are."""
     for name, value in values.items():
         if not is_number(value):
-            raise TypeError(
-                f'{name} must be a number, not {value!r:.60}'
-                f'{number_line(float, value)}'
-            )
+            raise TypeError(f'{name} must be a number, not {value!r:.60}')
         if not is_valid(value):
             raise ValueError(f'{name} must be {needed}, not {value}')
 
@@ -100,14 +56,6 @@ check_fraction = functools.partial(
 check_share = functools.partial(
     check_number, lambda x: 0 < x <= 1, 'above 0 and at most 1'
 )
-check_at_least_one = functools.partial(
-    check_number, lambda x: x >= 1, 'at least 1'
-)
-
-
-def numbered(name: str, values: Iterable[Any]) -> Dict[str, Any]:
-    """Return {'costs[0]': 1.5, ...}, for the messages of the checks above."""
-    return {f'{name}[{i}]': value for i, value in enumerate(values)}
 
 
 def check_learning_rate(lr: Any) -> None:
@@ -120,11 +68,30 @@ def given(**values: Any) -> Dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def check_count(message: str, needed: int, values: Sized) -> None:
-    """Raise ValueError unless there are as many values as are needed; the
-    message says what must have them, and for what each is."""
-    if len(values) != needed:
-        raise ValueError(f'{message}: give {needed}, not {len(values)}')
+def numbered(name: str, values: Iterable[Any]) -> Dict[str, Any]:
+    """Return {'costs[0]': 1.5, ...}, for the messages of the checks above."""
+    return {f'{name}[{i}]': value for i, value in enumerate(values)}
+
+
+def counted(n: int, noun: str) -> str:
+    """Return '1 layer' or '2 layers'."""
+    return f'{n} {noun if n == 1 else plural(noun)}'
+
+
+def plural(noun: str) -> str:
+    """Return 'layers' for 'layer', 'batches' for 'batch'."""
+    return f'{noun}es' if noun.endswith('ch') else f'{noun}s'
+
+
+def check_each(needed: int, what: str, **lists: Sized) -> None:
+    """Raise ValueError unless each list has `needed` entries, one for each
+    `what`: else `zip` would leave out the last in silence."""
+    for name, values in lists.items():
+        if len(values) != needed:
+            raise ValueError(
+                f'{name} needs an entry for each {what}, {needed} in all, but '
+                f'has {len(values)}'
+            )
 
 
 def check_enough(
@@ -136,18 +103,6 @@ def check_enough(
             f'{counted(n, what)} cannot be split over {counted(k, part)}: '
             f'every {part} needs one; use fewer {plural(part)}{remedy}'
         )
-
-
-def is_list_of(kind: Any, values: Any) -> bool:
-    """Return whether `values` is a list or tuple with this kind only."""
-    return isinstance(values, (list, tuple)) and all(
-        isinstance(value, kind) for value in values
-    )
-
-
-def has_twice(values: Collection[Any]) -> bool:
-    """Return whether an object is in `values` more than once."""
-    return len({id(value) for value in values}) < len(values)
 
 
 def check_divides(message: str, n: int, divisor: int) -> None:
@@ -162,25 +117,13 @@ def check_not_empty(count: int, what: str) -> None:
         raise ValueError(f'no {what}: data_iter is empty')
 
 
-def check_filled(**lists: Sized) -> None:
-    """Raise ValueError unless each has an entry."""
-    for name, values in lists.items():
-        if not len(values):
-            raise ValueError(f'{name} is empty: give at least one entry')
+def is_list_of(kind: Any, values: Any) -> bool:
+    """Return whether `values` is a list or tuple with this kind only."""
+    return isinstance(values, (list, tuple)) and all(
+        isinstance(value, kind) for value in values
+    )
 
 
-def as_limits(
-    limits: Any, num_devices: int, name: str, default: Any = None
-) -> List[Any]:
-    """Return a limit for each device; without `limits`, `default` for all.
-
-    Raises TypeError or ValueError unless each is an integer >= 1; None is
-    allowed where it is the default.
-    """
-    if limits is None:
-        return [default] * num_devices
-    message = f'{name} must have an entry for each device'
-    check_count(message, num_devices, limits)
-    entries = numbered(name, limits)
-    check_positive_int(**(given(**entries) if default is None else entries))
-    return list(limits)
+def has_twice(values: Collection[Any]) -> bool:
+    """Return whether an object is in `values` more than once."""
+    return len({id(value) for value in values}) < len(values)

@@ -1,39 +1,23 @@
 """The argument checks of part I, called at the head of a function.
 
-TypeError for a value of the wrong type, ValueError for one that cannot work;
-the message names the argument, what came, and what is needed. No check waits
-for a device, unless it reads tokens, or tries an update rule that takes
-MXNet's arrays only. Each later part has its own `checks.py`.
+They refuse what a student passes by mistake: arguments in another order, raw
+data, a device twice, a replica too few. A message says what came and what is
+needed, and after a colon what makes it. TypeError for a value of the wrong
+type, ValueError for one that cannot work. What nobody passes by mistake
+raises Python's or MXNet's own error. No check waits for another device.
 Arguments have no types here: anything may come, and that is checked.
 """
 
+import ctypes
 import importlib.util
-import inspect
-import math
-import traceback
-from typing import Any, Collection, List, Optional, Sized
+import itertools
+from typing import Any, List, Optional
 
 import mxnet as mx
 import numpy as onp
-from mxnet import np
+from mxnet import base, np
 
-from .check_data import (
-    Device,
-    classes_line,
-    device_line,
-    devices_line,
-    floats_line,
-    images_line,
-    is_pair,
-    kind_of,
-    labels_line,
-    mxnet_line,
-    numbers_line,
-    numpy_line,
-    then,
-)
 from .check_values import (
-    check_count,
     check_enough,
     check_integer,
     check_learning_rate,
@@ -42,17 +26,89 @@ from .check_values import (
     counted,
     given,
     has_twice,
+    is_integer,
     is_list_of,
+    is_number,
     numbered,
 )
 from .prepare.mxnet_settings import MAX_CPU_DEVICES
 
+Device = type(mx.cpu())
 DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
 
 
-def dtypes_of(arrays) -> List[str]:
-    """Return the name of each array's dtype."""
-    return [onp.dtype(array.dtype).name for array in arrays]
+# What came, in words, and what makes the right thing of it
+
+
+def kind_of(value: Any) -> str:
+    """Return 'a NumPy array', 'a list of devices', 'None', ...: what came."""
+    if isinstance(value, Device):
+        return f'the device {value}'
+    if isinstance(value, (str, type(None))) or is_number(value):
+        return f'{value!r:.40}'
+    if isinstance(value, onp.ndarray):
+        return 'a NumPy array'
+    if isinstance(value, np.ndarray):
+        return 'an MXNet array'
+    name = type(value).__name__
+    if isinstance(value, (list, tuple)) and len(value):
+        inner = {Device: 'devices', np.ndarray: 'arrays', list: 'lists'}
+        part = type(value[0])
+        name += f' of {inner.get(part, part.__name__)}'
+    return f'{"an" if name[0] in "AEIOaeio" else "a"} {name}'
+
+
+def need(is_right: Any, needed: str, fix: str = '', **value: Any) -> None:
+    """Raise TypeError unless the value `is_right`; `fix` makes it right."""
+    if not is_right:
+        ((name, came),) = value.items()
+        raise TypeError(
+            f'{name} is {kind_of(came)}, but {needed} is needed{then(fix)}'
+        )
+
+
+def then(fix: str) -> str:
+    """Return ': fix', the end of a message, or '' if none is known."""
+    return fix and f': {fix}'
+
+
+def check_arrays(**arrays):
+    """Raise TypeError unless each is an MXNet array."""
+    for name, value in arrays.items():
+        fix = ''
+        if isinstance(value, np.ndarray):
+            continue
+        if isinstance(value, mx.nd.NDArray):  # of the older interface
+            fix = f'{name}.as_np_ndarray()'
+        elif isinstance(value, onp.ndarray) and value.dtype.name in DTYPES:
+            dtype = ", dtype='float32'" if value.dtype == 'float64' else ''
+            fix = f'mx.np.array({name}{dtype})'
+        elif isinstance(value, onp.ndarray):
+            fix = f"mx.np.array({name}.astype('int32'))"
+        need(False, 'an MXNet array', fix, **{name: value})
+
+
+def check_numpy(**arrays):
+    """Raise TypeError unless each is a NumPy array."""
+    for name, value in arrays.items():
+        fix = f'onp.array({name})'
+        if isinstance(value, mx.nd.NDArray):
+            fix = f'{name}.asnumpy()'
+        is_array = isinstance(value, onp.ndarray)
+        need(is_array, 'a NumPy array', fix, **{name: value})
+
+
+def is_pair(value: Any) -> bool:
+    """Return whether this is (X, y), so that y has fewer axes than X."""
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        return False
+    axes = [len(getattr(part, 'shape', ())) for part in value]
+    return axes[0] > axes[1] > 0
+
+
+def shapes_of(arrays) -> List[tuple]:
+    """Return the shape of each array."""
+    return [array.shape for array in arrays]
 
 
 # Chapter 1: devices
@@ -72,93 +128,56 @@ def check_num_devices(k, gpus, faults):
             f'{works}{"".join(f" ({fault})" for fault in faults)}: ask for at '
             f'most {len(gpus)}, or set D2LMULTI_DEVICES=cpu to use CPUs'
         )
+    # more of them wait for each other's workspaces, some for ever
     if not gpus and k > MAX_CPU_DEVICES:
         raise ValueError(
             f'{k} CPU devices asked for, but at most {MAX_CPU_DEVICES} work '
-            "side by side, as others wait for each other's workspaces: ask "
-            f'for at most {MAX_CPU_DEVICES}'
+            f'side by side: ask for at most {MAX_CPU_DEVICES}'
         )
+
+
+def check_slices(n: Any, k: Any) -> None:
+    """Raise TypeError or ValueError unless n items can be cut for k."""
+    check_integer(0, n=n)
+    check_integer(1, k=k)
 
 
 # Chapter 2: the network
 
 
-def check_arrays(**arrays):
-    """Raise TypeError unless each is an MXNet array."""
-    for name, value in arrays.items():
-        if not isinstance(value, np.ndarray):
-            raise TypeError(
-                f'{name} is {kind_of(value)}, but an MXNet array is needed'
-                f'{then(mxnet_line(name, value))}'
-            )
-
-
 def check_init_params(seed, scale):
     """Raise TypeError or ValueError unless parameters can be drawn."""
-    if isinstance(seed, Device):
-        raise TypeError(
-            f'seed is {kind_of(seed)}, but init_params takes an integer; the '
-            f'device comes after it: get_params(init_params(), mx.{seed})'
-        )
+    fix = 'a device is for get_params(init_params(), device)'
+    need(not isinstance(seed, Device), 'an integer', fix, seed=seed)
     check_integer(0, seed=seed)
     check_not_negative(**given(scale=scale))
 
 
 def check_lenet(X, params):
-    """Raise TypeError or ValueError unless LeNet can score the images.
-
-    Which images these are, its parameters say: those of `init_params` fit
-    (n, 1, 28, 28).
-    """
-    if isinstance(params, np.ndarray) and is_list_of(np.ndarray, X):
-        raise TypeError(
-            'X is a list of arrays and params a single one, but lenet takes '
-            'the images first: lenet(params, X)'
-        )
+    """Raise TypeError or ValueError unless LeNet can score the images."""
+    fix = 'the images come first, lenet(X, params)'
+    need(not is_list_of(np.ndarray, X), 'an MXNet array', fix, X=X)
     check_param_list(params)
     check_arrays(X=X)
-    weights = shapes_of(params[:6:2])  # asked for once: it is a call of MXNet
-    if len(params) != 8 or [*map(len, weights)] != [4, 4, 2]:
+    shape, channels = X.shape, params[0].shape[1]
+    if len(shape) != 4 or shape[1] != channels or not shape[0]:
+        fix = ''
+        if len(shape) == 4 and shape[3] == channels:
+            fix = 'X.transpose(0, 3, 1, 2)'  # the channels came last
+        elif len(shape) != 4 and X.size % (channels * 28 * 28) == 0:
+            fix = f'X.reshape(-1, {channels}, 28, 28)'
         raise ValueError(
-            f'params have the shapes {shapes_of(params)}, but lenet needs '
-            'eight arrays, W1, b1, ..., W4, b4: init_params()'
+            f'X has the shape {shape}, but lenet needs images, (n, '
+            f'{channels}, 28, 28), at least one{then(fix)}'
         )
-    shape, channels = X.shape, weights[0][1]
-    maps, num_inputs = weights[1][0], weights[2][0]
-    dtype, needed = X.dtype, params[0].dtype
-    if dtype != needed and len(shape) > 1:
-        name = onp.dtype(needed).name
+    came, needed = (onp.dtype(array.dtype).name for array in (X, params[0]))
+    if came != needed:
+        scaled = ' / 255' if 'int' in came else ''  # pixels
         raise TypeError(
-            f'X holds {onp.dtype(dtype)}, but lenet needs {name} (as params '
-            f'do): {floats_line("X", dtype, name)}'
+            f"X holds {came}, but params {needed}: X.astype('{needed}')"
+            f'{scaled}'
         )
-    if (
-        len(shape) != 4
-        or shape[1] != channels
-        or maps * lenet_side(shape[2]) * lenet_side(shape[3]) != num_inputs
-    ):  # 4 s + 10 to 4 s + 13 pixels become s x s numbers; the text has 28
-        side = 4 * math.isqrt(num_inputs // maps) + 12
-        line = then(images_line(shape, channels, side))
-        hint = '; are X and y swapped?' if len(shape) == 1 else line
-        raise ValueError(
-            f'each X[i] has the shape {shape[1:]}, but lenet needs '
-            f'{(channels, side, side)} with these params{hint}'
-        )
-    if not shape[0]:
-        raise ValueError(
-            f'X has no images, only the shape {shape}: leave out an empty '
-            'minibatch'
-        )
-    here, there = X.ctx, params[0].ctx
-    if here != there:
-        raise ValueError(
-            f'X is on {here}, but params are on {there}: X.copyto(mx.{there})'
-        )
-
-
-def lenet_side(length) -> int:
-    """Return how many pixels LeNet's convolutions and poolings leave."""
-    return max(0, ((length - 2) // 2 - 4) // 2)
+    check_same_device(X=X, params=params[0])
 
 
 def check_loss(y_hat, y):
@@ -167,30 +186,38 @@ def check_loss(y_hat, y):
     Which labels these are, only the devices know.
     """
     check_arrays(y_hat=y_hat, y=y)
-    if y.dtype == onp.bool_:
+    if y.dtype == onp.bool_:  # which MXNet would take for other numbers
         raise TypeError(
             'y holds bool, but loss needs the numbers of classes: '
             "y.astype('int32')"
         )
     scores, labels = y_hat.shape, y.shape
     if labels != scores[:-1]:
-        check_rows(y_hat=y_hat, y=y)
-        if len(labels) > len(scores) and len(y) == len(y_hat):
-            raise ValueError(
-                'y has more axes than the scores y_hat, so they are swapped: '
-                'loss(y, y_hat)'
-            )
-        check_batch(y_hat, y)
-        line = labels_line(labels, len(scores) - 1, scores[-1])
+        fix = labels_fix(labels, len(scores) - 1, scores[-1])
         raise ValueError(
-            f'each y[i] has the shape {labels[1:]}, but loss needs a label '
-            f'for each row of the scores y_hat{then(line)}'
+            f'y_hat has the shape {scores} and y {labels}, but loss(y_hat, y) '
+            'takes a row of scores for each example, before argmax, and then '
+            f'a label for each row{then(fix)}'
         )
-    here, there = y.ctx, y_hat.ctx
-    if here != there:
+    check_same_device(y=y, y_hat=y_hat)
+
+
+def labels_fix(shape: tuple, ndim: int, num_classes: int) -> str:
+    """Return the line that makes labels of `ndim` axes of y, or ''."""
+    if len(shape) != ndim + 1 or not ndim:
+        return ''
+    if shape[-1] == 1:
+        return 'y.squeeze(-1)'
+    return 'y.argmax(axis=-1)' if shape[-1] == num_classes else ''
+
+
+def check_same_device(**arrays):
+    """Raise ValueError unless the first array is where the second is."""
+    (name, array), (other, there) = arrays.items()
+    if array.ctx != there.ctx:
         raise ValueError(
-            f'y is on {here}, but the scores y_hat are on {there}: '
-            f'y.copyto(mx.{there})'
+            f'{name} is on {array.ctx}, but {other} on {there.ctx}: '
+            f'{name}.copyto(mx.{there.ctx})'
         )
 
 
@@ -199,15 +226,13 @@ def check_loss(y_hat, y):
 
 def check_devices(devices, least=1):
     """Raise TypeError or ValueError unless `devices` are distinct."""
-    if (
-        isinstance(devices, (str, mx.nd.NDArray))
-        or not hasattr(devices, '__len__')
-        or not all(isinstance(device, Device) for device in devices)
-    ):
-        raise TypeError(
-            f'devices is {devices!r:.60}, but a list of devices is needed: '
-            f'{devices_line(devices)}'
-        )
+    fix = 'such as try_devices(2)'
+    if is_integer(devices) and devices > 0:
+        fix = f'try_devices({devices})'
+    elif isinstance(devices, Device):
+        fix = '[devices]'
+    is_right = is_list_of(Device, devices)
+    need(is_right, 'a list of devices', fix, devices=devices)
     if len(devices) < least:
         raise ValueError(
             f'give at least {counted(least, "device")}, for example '
@@ -222,80 +247,36 @@ def check_devices(devices, least=1):
 
 def check_param_list(params):
     """Raise TypeError unless `params` is a list of MXNet arrays."""
-    if not isinstance(params, (list, tuple)):
-        line = ''
-        if isinstance(params, mx.nd.NDArray):
-            line = '[params]'
-        elif isinstance(params, dict):
-            line = 'list(params.values())'
-        elif callable(params):
-            line = 'params()'
-        raise TypeError(
-            f'params is {kind_of(params)}, but a list of MXNet arrays is '
-            f'needed{then(line)}'
-        )
-    for i, param in enumerate(params):
-        if isinstance(param, (list, tuple)) and all(
-            isinstance(array, np.ndarray) for array in param
-        ):
-            raise TypeError(
-                'params is a list of replicas, but a list of MXNet arrays is '
-                'needed: params[0]'
-            )
-        if not isinstance(param, np.ndarray):
-            raise TypeError(
-                f'params[{i}] is {kind_of(param)}, but an MXNet array is '
-                f'needed{then(param_line(param))}'
-            )
-
-
-def param_line(param) -> str:
-    """Return the line that makes MXNet arrays of all parameters, or ''."""
-    line = mxnet_line('param', param)
-    if isinstance(param, onp.ndarray):
-        line = "mx.np.array(param, dtype='float32')"
-    return line and f'[{line} for param in params]'
+    fix = ''
+    if is_list_of((list, tuple), params):
+        fix = 'of replicas, give one, params[0]'
+    elif is_list_of(onp.ndarray, params):
+        fix = "[mx.np.array(param, dtype='float32') for param in params]"
+    is_right = is_list_of(np.ndarray, params)
+    need(is_right, 'a list of MXNet arrays', fix, params=params)
 
 
 def check_get_params(params, device):
     """Raise TypeError unless `params` can have a replica on `device`."""
+    fix = 'such as mx.cpu(0), or one of the list try_devices(2)'
     if isinstance(params, Device):
-        raise TypeError(
-            f'params is {kind_of(params)}, but get_params takes the '
-            f'parameters first: get_params(params, mx.{params})'
-        )
-    if is_list_of(Device, device):
-        raise TypeError(
-            f'device is the list {device!r:.60}, but a single device is '
-            'needed: [get_params(params, device) for device in devices]'
-        )
-    if not isinstance(device, Device):
-        raise TypeError(
-            f'device is {kind_of(device)}, but a device is needed: '
-            f'{device_line(device)}'
-        )
+        fix = 'the parameters come first, get_params(params, device)'
+    elif is_list_of(Device, device):
+        fix = '[get_params(params, device) for device in devices]'
+    need(isinstance(device, Device), 'a device', fix, device=device)
     check_param_list(params)
-    for i, param in enumerate(params):
-        if onp.dtype(param.dtype).kind != 'f':
-            raise TypeError(
-                f'params[{i}] holds {onp.dtype(param.dtype)}, but parameters '
-                "are floats: [param.astype('float32') for param in params]"
-            )
 
 
 def check_replicas(device_params, devices):
     """Raise TypeError or ValueError unless there is a replica on each of
     `devices`."""
+    fix = 'replicas come before their devices'
+    if is_list_of(np.ndarray, device_params):
+        fix = '[get_params(device_params, device) for device in devices]'
+    is_right = is_list_of((list, tuple), device_params)
+    needed = 'a list with a replica for each device'
+    need(is_right, needed, fix, device_params=device_params)
     check_devices(devices)
-    if isinstance(device_params, mx.nd.NDArray) or any(
-        isinstance(params, (mx.nd.NDArray, onp.ndarray))
-        for params in device_params
-    ):
-        raise TypeError(
-            'device_params holds arrays, but a replica, a list of arrays, is '
-            'needed for each device: [get_params(device_params, device) for '
-            'device in devices]'
-        )
     if len(device_params) != len(devices):
         raise ValueError(
             f'{counted(len(device_params), "replica")} for '
@@ -303,50 +284,84 @@ def check_replicas(device_params, devices):
             'with get_params'
         )
     for params, device in zip(device_params, devices):
-        message = 'all replicas must have as many parameters as the first'
-        check_count(message, len(device_params[0]), params)
-        if has_twice(params):
+        check_arrays(**numbered('params', params))
+        if len(params) != len(device_params[0]) or has_twice(params):
             raise ValueError(
-                'an array is two parameters of a replica, so it would be '
-                'summed and updated twice: give it once'
+                'a replica has more parameters than another, or one of them '
+                'twice: make it with get_params'
             )
-        for param in params:
-            if not isinstance(param, np.ndarray):
-                raise TypeError(
-                    f'a parameter is {kind_of(param)}, but an MXNet array is '
-                    'needed: [get_params([mx.np.array(param) for param in '
-                    'params], device) for params, device in '
-                    'zip(device_params, devices)]'
-                )
-            if param.ctx != device:
-                raise ValueError(
-                    f'a parameter lives on {param.ctx}, but its replica '
-                    f'belongs on {device}: make it with get_params'
-                )
-            if param.grad is None:
-                raise ValueError(
-                    'a parameter has no gradient: make its replica with '
-                    'get_params'
-                )
+        check_home('a parameter', params, device)
+        check_gradients(params)
+
+
+def check_home(what, arrays, device):
+    """Raise ValueError unless all arrays live on the device."""
+    for array in arrays:
+        if array.ctx != device:
+            raise ValueError(
+                f'{what} lives on {array.ctx}, but belongs on {device}: make '
+                'it there, as get_params does, and keep the order of the devices'
+            )
+
+
+def check_gradients(params):
+    """Raise ValueError unless each parameter has memory for its gradient."""
+    for param in params:
+        check_arrays(param=param)
+        if param.grad is None:
+            raise ValueError(
+                'a parameter has no gradient: make its replica with get_params'
+            )
 
 
 def check_allreduce_arrays(data):
     """Raise TypeError or ValueError unless `data` can be summed in place."""
-    if not isinstance(data, (list, tuple)):
-        raise TypeError(
-            f'give a list of arrays, one for each device, not {kind_of(data)}'
-        )
-    check_arrays(**numbered('data', data))
+    needed = 'a list of arrays, one for each device,'
+    need(isinstance(data, (list, tuple)), needed, data=data)
     if not data:
         raise ValueError('no arrays to sum: give one for each device')
-    if has_twice(data):
-        raise ValueError(
-            'the same array appears twice in the list, so it would be counted '
-            'twice: give one for each device'
+    fix = 'allreduce_gradients(replicas) sums the gradients of replicas'
+    need(not is_list_of((list, tuple), data), needed, fix, data=data)
+    if any(array is None for array in data):
+        raise TypeError(
+            'a gradient is None: allreduce_gradients takes the list of all '
+            'replicas, each made with get_params'
         )
-    check_alike('shape', shapes_of(data))
-    check_alike('dtype', dtypes_of(data))
-    check_no_bool(dtypes_of(data)[0])
+    check_arrays(**numbered('data', data))
+    dtypes = [onp.dtype(array.dtype).name for array in data]
+    for what, kinds in (('shape', shapes_of(data)), ('dtype', dtypes)):
+        if len(set(kinds)) > 1:
+            raise ValueError(
+                f'arrays of more than one {what}, {kinds}: they must be '
+                'alike on all devices'
+            )
+    if dtypes[0] == 'bool':
+        raise TypeError(
+            'a sum of bool arrays would be bool again, not a count: convert '
+            "them with astype('int32')"
+        )
+    if any(overlap(*pair) for pair in itertools.combinations(data, 2)):
+        raise ValueError(
+            'two arrays are one, or overlap, so that numbers would be counted '
+            'twice: give each device an array of its own'
+        )
+
+
+def overlap(array, other) -> bool:
+    """Return whether two arrays of one size have memory in common."""
+    if array is other:
+        return True
+    # two devices, the usual case: no address is asked for
+    if array.ctx != other.ctx or not array.size:
+        return False
+    starts = []
+    for each in (array, other):
+        start = ctypes.c_void_p()
+        pointer = ctypes.byref(start)
+        base.check_call(base._LIB.MXNDArrayGetData(each.handle, pointer))
+        starts.append(start.value or 0)
+    num_bytes = array.size * onp.dtype(array.dtype).itemsize
+    return abs(starts[0] - starts[1]) < num_bytes
 
 
 # Chapter 4: examples and minibatches
@@ -355,105 +370,102 @@ def check_allreduce_arrays(data):
 def check_split(data, devices):
     """Raise TypeError or ValueError unless each device can get a shard."""
     check_arrays(data=data)
-    check_rows(data=data)
     check_devices(devices)
     check_num_rows(len(data), len(devices))
 
 
-def check_rows(**arrays):
-    """Raise TypeError for an array of a single number, without rows."""
-    for name, array in arrays.items():
-        if array.ndim == 0:
-            raise TypeError(
-                f'{name} is a single number, of shape (), but rows are '
-                f'needed: {name}.reshape(1)'
-            )
+def check_num_rows(num_rows: int, k: int, who: str = 'device') -> None:
+    """Raise ValueError unless everyone can get a row."""
+    check_enough(num_rows, 'example', k, who, ' or a larger minibatch')
 
 
 def check_minibatch(X, y):
     """Raise TypeError or ValueError unless there is a label for each
-    example. Looks at types and lengths only, and so does not wait."""
+    example. Looks at types and shapes only, and so does not wait."""
     check_arrays(X=X, y=y)
-    check_rows(X=X, y=y)
     check_batch(X, y)
 
 
-def check_examples(X, y):
-    """Raise TypeError or ValueError unless X, y are rows of finite numbers."""
+def check_batch(X: Any, y: Any) -> None:
+    """Raise ValueError unless there are as many labels as examples."""
+    if len(X) != len(y):
+        raise ValueError(
+            f'{len(X)} examples but {len(y)} labels: X and y must have the '
+            'same length, as X[rows] and y[rows] have'
+        )
+    # whole numbers, then images; other data may have more columns in y
+    kinds = [onp.dtype(array.dtype).kind for array in (X, y)]
+    if y.ndim > X.ndim and kinds in (['i', 'f'], ['u', 'f']):
+        raise ValueError(
+            f'labels of shape {y.shape} for examples of shape {X.shape}: '
+            'are they swapped? The examples come first'
+        )
+
+
+def as_examples(X, y, batch_size, num_classes=None) -> List[onp.ndarray]:
+    """Return X and y, as float32 where they are float64; raise TypeError or
+    ValueError unless they are rows of finite numbers, y of labels."""
+    check_numpy(X=X, y=y)
+    check_batch(X, y)
+    examples = []
     for name, data in (('X', X), ('y', y)):
-        check_numpy(**{name: data})
         if data.dtype.name not in DTYPES:
             raise TypeError(
-                f'{name} holds {data.dtype}, but {", ".join(DTYPES[:-1])} or '
-                f'bool is needed: {numbers_line(name, data.dtype)}'
+                f'{name} holds {data.dtype}, which MXNet does not have: '
+                f"{name}.astype('int32'), if these are whole numbers"
             )
-        if data.size == 0 or data.ndim == 0:
+        if data.size == 0:
             raise ValueError(
                 f'{name} must have a row for each of at least one example, '
                 f'not the shape {data.shape}'
             )
-        with onp.errstate(over='ignore'):  # float64 becomes float32
-            finite = onp.isfinite(without_float64(data))
-        if not finite.all():
+        if data.dtype == 'float64':
+            with onp.errstate(over='ignore'):  # what becomes inf is refused
+                data = data.astype('float32')
+        bad = first_row(~onp.isfinite(data))
+        if bad is not None:
             raise ValueError(
-                f'{name} has numbers that are not finite in float32, the '
-                f'first in example {first_index(~finite)}; repair or remove '
-                f'these examples: keep = onp.isfinite({name}.astype('
-                f"'float32')).reshape(len({name}), -1).all(axis=1); "
-                'X, y = X[keep], y[keep]'
+                f'{name} has a number that is not finite in float32, in '
+                f'example {bad}: repair that example, or leave it out'
             )
-    check_batch(X, y)
-
-
-def check_numpy(**arrays):
-    """Raise TypeError unless each is a NumPy array."""
-    for name, value in arrays.items():
-        if not isinstance(value, onp.ndarray):
-            raise TypeError(
-                f'{name} is {kind_of(value)}, but a NumPy array is needed'
-                f'{then(numpy_line(name, value))}'
-            )
+        examples.append(data)
+    if num_classes is not None:
+        check_labels(y, num_classes)
+    check_positive_int(batch_size=batch_size)
+    return examples
 
 
 def check_labels(y, num_classes):
     """Raise TypeError or ValueError unless each label names a class."""
     check_positive_int(num_classes=num_classes)
     if y.ndim != 1:
-        line = labels_line(y.shape, 1, num_classes)
+        fix = labels_fix(y.shape, 1, num_classes)
         raise ValueError(
             f'y has the shape {y.shape}, but a label for each example is '
-            f'needed, {y.shape[:1]}{then(line)}'
+            f'needed, {y.shape[:1]}{then(fix)}'
         )
-    valid = onp.isin(y, range(num_classes))
-    if not valid.all():
+    bad = first_row(~onp.isin(y, range(num_classes)))
+    if bad is not None:
         raise ValueError(
             f'labels must be integers from 0 to {num_classes - 1}, but '
-            f'example {first_index(~valid)} has {y[first_index(~valid)]}: '
-            f'{classes_line(y, num_classes)}'
+            f'example {bad} has {y[bad]}: correct it, or leave that example '
+            'out; if labels begin at 1, y - 1'
         )
 
 
-def as_examples(X, y, batch_size, num_classes=None) -> List[onp.ndarray]:
-    """Return X and y, as float32 where they are float64; raise TypeError or
-    ValueError unless minibatches can be made."""
-    check_examples(X, y)
-    if num_classes is not None:
-        check_labels(y, num_classes)
-    check_positive_int(batch_size=batch_size)
-    return [without_float64(X), without_float64(y)]
-
-
-def without_float64(data) -> onp.ndarray:
-    """Return the data, as float32 if they are float64."""
-    return data.astype('float32') if data.dtype == 'float64' else data
-
-
-def first_index(found) -> int:
-    """Return the first row in which `found` is true anywhere."""
-    return int(onp.argwhere(found)[0][0])
+def first_row(is_bad) -> Optional[int]:
+    """Return the first row in which an array is true anywhere, or None."""
+    rows = onp.argwhere(is_bad)
+    return int(rows[0][0]) if len(rows) else None
 
 
 # Chapter 5: training
+
+
+def check_sgd(params, batch_size):
+    """Raise TypeError or ValueError unless parameters can be updated."""
+    check_positive_int(batch_size=batch_size)  # is it the learning rate?
+    check_gradients(params)
 
 
 def check_train_batch(X, y, device_params, devices, lr):
@@ -463,67 +475,86 @@ def check_train_batch(X, y, device_params, devices, lr):
     check_minibatch(X, y)
 
 
-def check_data(data, **functions):
-    """Raise TypeError or ValueError unless `data` is None or X_train, y_train,
-    X_test, y_test, and each of `functions` is one."""
-    for name, value in functions.items():
-        if not callable(value):
-            raise TypeError(
-                f'{name} is {kind_of(value)}, but a function is needed, such '
-                f'as {name}=d2lmulti.{EXAMPLES[name]}'
-            )
+def check_shards(X_shards, y_shards, device_params):
+    """Raise TypeError or ValueError unless each shard has its replica."""
+    fix = 'split_batch(X, y, devices) makes them'
+    for data in (X_shards, y_shards):
+        is_list = isinstance(data, (list, tuple))
+        need(is_list, 'a list with a shard for each device', fix, data=data)
+    is_list = is_list_of((list, tuple), device_params)
+    need(is_list, 'a list of replicas', device_params=device_params)
+    if not len(X_shards) == len(y_shards) <= len(device_params):
+        raise ValueError(
+            f'{len(X_shards)} and {len(y_shards)} shards for '
+            f'{counted(len(device_params), "replica")}: {fix}, for the '
+            'devices of the replicas'
+        )
+
+
+def check_data(data):
+    """Raise TypeError unless `data` is None or four arrays."""
     if data is None:
         return
-    needed = '(X_train, y_train, X_test, y_test), as from read_fashion_mnist,'
-    if not isinstance(data, (list, tuple)):
-        raise TypeError(
-            f'data is {kind_of(data)}, but {needed} is needed: '
-            'read_fashion_mnist()'
-        )
-    if len(data) == 2 and [*map(is_pair, data)] == [True, True]:
-        raise ValueError(
-            f'data is two pairs, but {needed} is needed: (*data[0], *data[1])'
-        )
-    if len(data) != 4:
-        raise ValueError(
-            f'data is {counted(len(data), "array")}, but {needed} is needed: '
-            'read_fashion_mnist()'
-        )
     names = 'X_train', 'y_train', 'X_test', 'y_test'
+    is_four = isinstance(data, (list, tuple)) and len(data) == 4
+    fix = 'of two pairs, (*data[0], *data[1])'
+    need(is_four, f'({", ".join(names)})', fix, data=data)
     check_numpy(**dict(zip(names, data)))
 
 
-# What the message about an argument of `train` that is no function names.
-EXAMPLES = {'net': 'lenet', 'loss': 'loss', 'init': 'init_params'}
+def check_minibatches(data_iter):
+    """Raise TypeError unless a loop over this gives minibatches (X, y)."""
+    is_right, fix = hasattr(data_iter, '__iter__'), ''
+    if isinstance(data_iter, (str, mx.nd.NDArray, onp.ndarray)):
+        is_right = False
+    elif is_pair(data_iter):
+        is_right, fix = False, '[data_iter]'
+    elif isinstance(data_iter, (list, tuple)):  # perhaps of two iterators
+        is_right = is_list_of((list, tuple), data_iter) and all(
+            len(minibatch) == 2 for minibatch in data_iter
+        )
+        fix = 'of iterators, give one'
+    needed = 'an iterable of minibatches (X, y)'
+    need(is_right, needed, fix, data_iter=data_iter)
 
 
 def check_evaluation(device_params, data_iter, devices):
     """Raise TypeError or ValueError unless replicas can be evaluated."""
+    check_minibatches(data_iter)
     check_replicas(device_params, devices)
-    if is_pair(data_iter):
-        raise TypeError(
-            f'data_iter is {kind_of(data_iter)}, a single minibatch, but an '
-            'iterable of minibatches (X, y) is needed: [data_iter]'
-        )
-    if isinstance(data_iter, (str, mx.nd.NDArray, onp.ndarray)) or not hasattr(
-        data_iter, '__iter__'
-    ):
-        raise TypeError(
-            f'data_iter is {kind_of(data_iter)}, but an iterable of '
-            'minibatches (X, y) is needed: [(X, y)]'
-        )
 
 
 def as_labels(y, guesses) -> Any:
     """Return the labels as whole numbers in one row, to compare them with
     the guesses; raise ValueError unless there is one for each guess."""
     if y.size != guesses.size:
-        one_hot = y.ndim == 2 and len(y) == guesses.size
         raise ValueError(
-            f'each y[i] has the shape {y.shape[1:]}, but a label for each '
-            f'guess is needed{then("y.argmax(axis=1)" if one_hot else "")}'
+            f'y has the shape {y.shape}, but a label for each guess is '
+            'needed: if it has a column for each class, y.argmax(axis=1)'
         )
     return y.reshape(-1).astype('int64')
+
+
+def count_classes(net, params, X, y, X_test) -> Optional[int]:
+    """Return how many classes a network has scores for, from one example.
+
+    None if `y` are no labels: one number for a whole row of scores. Raises
+    ValueError if `net(X, params)` cannot compute the scores of the first
+    example of X or of X_test.
+    """
+    shapes = []
+    for name, data in (('X_test', X_test), ('X_train', X)):
+        dtype = 'float32' if data.dtype == 'float64' else data.dtype
+        try:
+            first = np.array(data[:1], dtype=dtype)
+            shapes.append(net(first, params).asnumpy().shape)
+        except Exception as error:  # of a check, of MXNet, or net's own
+            raise ValueError(
+                f'net({name}[:1], params) fails, with params = init(seed): '
+                f'{type(error).__name__}: {str(error)[:300]}'
+            ) from error
+    *axes, last = shapes[-1]
+    return last if len(axes) == y.ndim and last > 1 else None
 
 
 def check_training(num_epochs, lr, data_iter, devices):
@@ -555,32 +586,14 @@ def check_finite(params, lr):
 # Chapter 6: causes
 
 
-def check_causes(devices, step, device_params, net):
-    """Raise TypeError or ValueError unless `find_causes` can begin.
-
-    All but `devices` are None where the caller gave none.
-    """
+def check_causes(data_iter, devices, device_params, net):
+    """Raise TypeError or ValueError unless `find_causes` can begin."""
+    check_minibatches(data_iter)
     check_devices(devices, least=2)
     if net is not None and device_params is None:
         raise ValueError('net needs its parameters: pass device_params, too')
     if device_params is not None:
         check_replicas(device_params, devices)
-    try:
-        inspect.signature(step or check_batch).bind(None, None)
-    except (TypeError, ValueError):
-        raise TypeError(
-            'step must be a function of a minibatch, X and y, such as lambda '
-            f'X, y: train_batch(X, y, replicas, devices, lr), not {step!r:.60}'
-        ) from None
-
-
-# Chapter 8: collectives
-
-
-def sizes_of_slices(n, k) -> List[int]:
-    """Return the lengths of what `split_slices` cuts: NumPy cuts alike."""
-    check_slices(n, k)
-    return [len(part) for part in onp.array_split(onp.broadcast_to(0, n), k)]
 
 
 # Chapters 21 and 22: other frameworks
@@ -592,98 +605,4 @@ def check_installed(module):
         raise ImportError(
             f'there is no {module} in this environment: open the chapter with '
             '`make lab BUILD=frameworks`, which sets up another one'
-        )
-
-
-# Of several chapters
-
-
-def shapes_of(arrays) -> List[tuple]:
-    """Return the shape of each array."""
-    return [array.shape for array in arrays]
-
-
-def count_classes(net, params, X, y, X_test=None) -> Optional[int]:
-    """Return how many classes a network has scores for, from one example.
-
-    None if `y` are no labels: one number for a whole row of scores. Raises
-    ValueError if `net(X, params)` cannot compute scores, and what checks of
-    `net` raise. An example of `X_test` is tried, too.
-    """
-    if not all(
-        isinstance(data, onp.ndarray)
-        and data.size
-        and data.dtype.kind in 'fiu'
-        for data in (X, y, X if X_test is None else X_test)
-    ):
-        return None  # `Minibatches` says what is wrong
-    shape = try_net(net, params, X, 'X_train')
-    if X_test is not None:
-        try_net(net, params, X_test, 'X_test')
-    return shape[-1] if len(shape) == y.ndim + 1 and shape[-1] > 1 else None
-
-
-def try_net(net, params, X, name) -> tuple:
-    """Return the shape of the scores of the first example of X."""
-    dtype = 'float32' if X.dtype == 'float64' else X.dtype
-    try:
-        return net(np.array(X[:1], dtype=dtype), params).asnumpy().shape
-    except Exception as error:
-        if is_from_check(error):
-            raise type(error)(f'net({name}[:1], params): {error}') from None
-        raise ValueError(
-            f'net cannot compute the scores of an example of shape '
-            f'{X.shape[1:]} with parameters of shapes '
-            f'{[param.shape for param in params]}: give net= and init= that '
-            f'fit each other and the data ({type(error).__name__})'
-        ) from error
-
-
-def is_from_check(error) -> bool:
-    """Return whether a check of ours has raised it, so that its message says
-    what to do."""
-    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-    module = frame.f_globals.get('__name__', '')
-    own = module.startswith('d2lmulti.')
-    return own and module.rpartition('.')[2].startswith('check')
-
-
-def check_alike(what: str, kinds: Collection[Any]) -> None:
-    """Raise ValueError unless arrays are alike."""
-    if len(set(kinds)) > 1:
-        raise ValueError(
-            f'arrays of more than one {what}, {kinds}: they must be alike on '
-            'all devices'
-        )
-
-
-def check_no_bool(dtype: str) -> None:
-    """Raise TypeError for arrays of bool."""
-    if dtype == 'bool':
-        raise TypeError(
-            'a sum of bool arrays would be bool again, not a count: convert '
-            "them with astype('int32')"
-        )
-
-
-def check_slices(n: Any, k: Any) -> None:
-    """Raise TypeError or ValueError unless n items can be cut for k."""
-    check_integer(0, n=n)
-    check_integer(1, k=k)
-
-
-def check_num_rows(
-    num_rows: int, num_owners: int, who: str = 'device'
-) -> None:
-    """Raise ValueError unless everyone can get a row."""
-    remedy = ' or a larger minibatch'
-    check_enough(num_rows, 'example', num_owners, who, remedy)
-
-
-def check_batch(X: Sized, y: Sized) -> None:
-    """Raise ValueError unless there are as many labels as examples."""
-    if len(X) != len(y):
-        raise ValueError(
-            f'{len(X)} examples but {len(y)} labels: X and y must have the '
-            'same length, as X[rows] and y[rows] have'
         )

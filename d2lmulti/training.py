@@ -7,7 +7,8 @@ __all__ = ['train_batch', 'sgd', 'backward', 'evaluate_accuracy', 'train', 'Trai
 import time
 from mxnet import autograd, npx
 from .checks import (as_labels, check_data, check_evaluation,
-                             check_finite, check_train_batch, check_training,
+                             check_finite, check_sgd, check_shards,
+                             check_train_batch, check_training,
                              count_classes)
 from .check_values import check_not_empty
 from .data import Minibatches, read_fashion_mnist, split_batch
@@ -24,6 +25,7 @@ def sgd(params, lr, batch_size):
     The parameters' gradients are those of the loss summed over `batch_size`
     examples.
     """
+    check_sgd(params, batch_size)
     for param in params:
         param -= lr / batch_size * param.grad
 
@@ -34,6 +36,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     `X_shards`, `y_shards`: a shard on the device of each replica. Queues
     the work and does not wait for it.
     """
+    check_shards(X_shards, y_shards, device_params)
     with autograd.record():  # the loss, separately on each device
         losses = [loss(net(X, params), y).sum() for X, y, params
                   in zip(X_shards, y_shards, device_params)]
@@ -110,7 +113,7 @@ def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None,
 
     Raises TypeError or ValueError for arguments that cannot work,
     FloatingPointError if the training diverges."""
-    check_data(data, net=net, loss=loss, init=init)
+    check_data(data)
     devices = try_devices(num_devices)
     X_train, y_train, X_test, y_test = data or read_fashion_mnist()
     num_classes = count_classes(net, init(seed), X_train, y_train, X_test)

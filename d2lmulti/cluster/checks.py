@@ -10,30 +10,14 @@ from ..check_values import (
     given,
     is_number,
 )
-from ..learning.checks import check_shares
-
-# Chapter 19: several machines
-
-
-def check_worker_shares(num_rows, shares, num_workers):
-    """Raise TypeError or ValueError unless every worker can get a row."""
-    check_shares(shares, num_rows, num_workers, who='worker')
+from ..checks import need
 
 
 def check_exchange_array(array):
     """Raise TypeError unless MPI can sum this array in place."""
-    if not isinstance(array, onp.ndarray) or array.dtype.kind not in 'iuf':
-        kind = type(array).__name__
-        if isinstance(array, onp.ndarray):
-            kind = f'of {array.dtype}'
-        if isinstance(array, np.ndarray):
-            kind = 'one of MXNet: use array.asnumpy()'
-        raise TypeError(f'exchange needs a NumPy array of numbers, not {kind}')
-    if not array.flags.carray:
-        raise TypeError(
-            'exchange writes into the array, which must be contiguous and '
-            'writable: use array.copy()'
-        )
+    is_right = isinstance(array, onp.ndarray) and array.dtype.kind in 'iuf'
+    fix = 'array.asnumpy()' if isinstance(array, np.ndarray) else ''
+    need(is_right, 'a NumPy array of numbers', fix, array=array)
 
 
 def as_scalar(name, value) -> float:
@@ -41,8 +25,7 @@ def as_scalar(name, value) -> float:
     TypeError for anything else."""
     if isinstance(value, (np.ndarray, onp.ndarray)) and value.size == 1:
         value = value.item()
-    if not is_number(value):
-        raise TypeError(f'{name} must be a number, not {value!r:.60}')
+    need(is_number(value), 'a number', **{name: value})
     return float(value)
 
 
@@ -57,25 +40,9 @@ def as_weight(value, name='count(y)') -> float:
 def check_cluster(
     counts, speed, num_micro_batches=1, max_norm=None, **functions
 ):
-    """Raise TypeError or ValueError unless `train_on_cluster` can begin."""
+    """Raise TypeError or ValueError unless `train_on_cluster` can begin, so
+    that no worker starts MPI and leaves the others waiting."""
     check_positive_int(**counts, num_micro_batches=num_micro_batches)
     check_positive_number(**given(speed=speed, max_norm=max_norm))
-    if speed is not None:
-        check_positive_number(**{'speed, in float32,': onp.float32(speed)})
-    needed = ['init', 'evaluate', 'net', 'loss', 'count']
-    such = {
-        'update': 'adam',
-        'schedule': 'lambda step: 0.1',
-        'allreduce': 'functools.partial(allreduce_processes, comm=comm)',
-    }
-    for name, value in functions.items():
-        if name not in [*needed, *such]:
-            raise TypeError(
-                f'train_on_cluster has no argument {name!r}: the options are '
-                'net, loss, update, num_micro_batches, max_norm, count'
-            )
-        if not callable(value) and not (name in such and value is None):
-            hint = f', such as {such[name]}, or None' if name in such else ''
-            raise TypeError(
-                f'{name} must be a function{hint}, not {value!r:.60}'
-            )
+    for name, value in given(**functions).items():
+        need(callable(value), 'a function', **{name: value})

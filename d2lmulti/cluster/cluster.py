@@ -9,12 +9,12 @@ import functools
 import time
 from mxnet import np, npx
 from .checks import (as_weight, check_cluster,
-                                     check_exchange_array,
-                                     check_worker_shares)
+                                     check_exchange_array)
 from ..check_rules import check_rule
 from ..communication.collectives import bucket_allreduce
 from ..data import Minibatches, read_fashion_mnist, split_batch
 from ..devices import split_slices, try_devices
+from ..learning.checks import check_shares
 from ..learning.heterogeneous import shard_sizes
 from ..learning.large_batch import accumulate_gradients
 from ..network import init_params, lenet, loss
@@ -58,7 +58,7 @@ def allreduce_processes(data, comm):
 def worker_rows(rows, comm, shares=None):
     """Return this worker's part of `rows`; `shares`: by rank, or equal."""
     shares = shares or [1] * comm.size
-    check_worker_shares(len(rows), shares, comm.size)
+    check_shares(shares, len(rows), comm.size, who='worker')
     sizes = shard_sizes(len(rows), shares)  # chapter 13
     start = sum(sizes[:comm.rank])
     return rows[start:start + sizes[comm.rank]]

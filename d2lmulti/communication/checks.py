@@ -1,47 +1,28 @@
 """The argument checks of part II."""
 
-from mxnet import np
-
-from ..check_data import is_pair, kind_of
 from ..check_rules import check_rule, check_states
-from ..check_values import (
-    check_count,
-    check_fraction,
-    check_positive_number,
-    counted,
-    has_twice,
-    is_list_of,
-)
+from ..check_values import check_each, has_twice, is_list_of
 from ..checks import (
     check_allreduce_arrays,
+    check_arrays,
     check_num_rows,
     check_train_batch,
-    dtypes_of,
-    shapes_of,
-    sizes_of_slices,
+    is_pair,
+    need,
 )
 
 # Chapter 8: collectives
 
 
-def check_buckets(device_arrays, allreduce):
-    """Raise TypeError or ValueError unless `allreduce` can sum the lists."""
-    if not callable(allreduce):
-        raise TypeError(
-            'allreduce must be a function that sums a list of arrays, such as '
-            f'ring_allreduce, not {allreduce!r:.60}'
-        )
-    if not is_list_of((list, tuple), device_arrays):
-        raise TypeError(
-            'device_arrays must be a list with a list of arrays for each '
-            f'device, not {device_arrays!r:.60}'
-        )
-    lengths = [len(arrays) for arrays in device_arrays]
-    if len(set(lengths)) != 1:
-        raise ValueError(
-            'device_arrays must have lists of the same length, one for each '
-            f'device, not of the lengths {lengths}'
-        )
+def check_buckets(device_arrays):
+    """Raise TypeError or ValueError unless the lists can be summed."""
+    is_right = is_list_of((list, tuple), device_arrays) and device_arrays
+    needed = 'a list with a list of arrays for each device'
+    need(is_right, needed, device_arrays=device_arrays)
+    # else `zip` would leave out the last arrays of the longer list
+    num_arrays = len(device_arrays[0])
+    for arrays in device_arrays:
+        check_each(num_arrays, 'array', each_list=arrays)
     if has_twice([array for arrays in device_arrays for array in arrays]):
         raise ValueError(
             'an array appears twice in the lists, so it would be counted '
@@ -51,30 +32,18 @@ def check_buckets(device_arrays, allreduce):
         check_allreduce_arrays(arrays)
 
 
-def check_parts(parts, data):
-    """Raise TypeError or ValueError unless part j fits slice j of `data`."""
-    check_allreduce_arrays(data)
-    if not is_list_of(np.ndarray, parts):
-        raise TypeError(
-            'parts must be a list of MXNet arrays, as reduce_scatter returns '
-            f'it, not {parts!r:.60}'
-        )
-    sizes = sizes_of_slices(data[0].size, len(data))
-    if shapes_of(parts) != [(size,) for size in sizes]:
-        raise ValueError(
-            f'parts must be flat and have the sizes {sizes}, as '
-            f'reduce_scatter cuts {counted(len(data), "array")} of '
-            f'{counted(data[0].size, "number")}, not the shapes '
-            f'{shapes_of(parts)}'
-        )
-    dtypes, (needed,) = dtypes_of(parts), {*dtypes_of(data)}
-    if {*dtypes} != {needed}:
-        raise ValueError(f'parts must hold {needed}, as data do, not {dtypes}')
-    for i, (part, array) in enumerate(zip(parts, data)):
-        if part.ctx != array.ctx:
+def check_parts(parts, slices):
+    """Raise TypeError or ValueError unless part j fits slice j of each array.
+    MXNet would copy a part of another size in silence."""
+    check_each(len(slices), 'array', parts=parts)
+    for j, part in enumerate(parts):
+        check_arrays(part=part)
+        needed = slices[0][j]
+        if (part.shape, part.dtype) != (needed.shape, needed.dtype):
             raise ValueError(
-                f'parts[{i}] is on {part.ctx}, but data[{i}] is on '
-                f'{array.ctx}: list parts in the order of data'
+                f'part {j} has the shape {part.shape} and {part.dtype}, but '
+                f'{needed.shape} and {needed.dtype} are needed: list the '
+                'parts as reduce_scatter returns them'
             )
 
 
@@ -90,55 +59,32 @@ def check_operators(operators):
 # Chapter 10: compressed gradients, and rounds of local steps
 
 
-def check_compressed(X, y, device_params, devices, lr, states, compress):
+def check_compressed(X, y, device_params, devices, lr, states):
     """Raise TypeError or ValueError unless a step can be taken."""
     check_train_batch(X, y, device_params, devices, lr)
-    if not callable(compress):
-        raise TypeError(
-            'compress must be a function, such as power_sgd, not '
-            f'{compress!r:.60}'
-        )
-    if not is_list_of(dict, states) or isinstance(states, tuple):
-        raise TypeError(
-            'states must be a list, [] before the first step, and the same '
-            f'list in the next, not {states!r:.60}'
-        )
     if states:
-        message = 'states must have a dict for each parameter'
-        check_count(message, len(device_params[0]), states)
+        check_each(len(device_params[0]), 'parameter', states=states)
     for state in states:
-        message = 'each state must have a residual for each device'
         residuals = state.get('residuals', devices)
-        check_count(message, len(devices), residuals)
+        check_each(len(devices), 'device', residuals=residuals)
 
 
-def check_averaging(
-    minibatches, device_params, devices, lr, update, states, **outer
-):
-    """Raise TypeError or ValueError unless a round can begin.
-
-    `outer`: what the outer step of `train_round_diloco` needs.
-    """
-    if not is_list_of((list, tuple), minibatches) or not minibatches:
-        came, line = f'{minibatches!r:.60}', ''
-        if is_pair(minibatches):
-            came, line = kind_of(minibatches), ': [minibatches]'
-        raise TypeError(
-            'minibatches must be a list of (X, y), one for each local step, '
-            f'not {came}{line}'
-        )
+def check_averaging(minibatches, device_params, devices, lr, update, states):
+    """Raise TypeError or ValueError unless a round can begin."""
+    is_right = minibatches and not is_pair(minibatches)
+    needed = 'a list of (X, y), one for each local step,'
+    need(is_right, needed, '[minibatches]', minibatches=minibatches)
     for X, y in minibatches:
         check_train_batch(X, y, device_params, devices, lr)
         check_num_rows(len(X), len(devices))  # before any replica has moved
     check_rule(update, states, device_params)
-    if outer:
-        check_states(outer['outer_states'], devices, 'outer_states')
-        lengths = [*map(len, outer['outer_states'])]
-        if len({*lengths}) > 1:
-            raise ValueError(
-                'outer_states must be alike on all devices, not of the '
-                f'lengths {lengths}: start with [[] for device in devices], '
-                'and pass the same lists in each round'
-            )
-        check_positive_number(outer_lr=outer['outer_lr'])
-        check_fraction(momentum=outer['momentum'])
+
+
+def check_outer(outer_states, devices):
+    """Raise ValueError unless the outer states are alike on all devices."""
+    check_states(outer_states, devices, 'outer_states')
+    if len({*map(len, outer_states)}) > 1:
+        raise ValueError(
+            'outer_states must be alike on all devices: start with [[] for '
+            'device in devices], and pass the same lists in each round'
+        )

@@ -52,8 +52,9 @@ def all_gather(parts, data):
     sends its part k - 1 times. Raises TypeError for anything other than
     arrays, ValueError if a part does not fit its slice.
     """
-    check_parts(parts, data)
+    check_allreduce_arrays(data)
     slices = [split_views(array, len(data)) for array in data]
+    check_parts(parts, slices)
     for step in range(len(data)):  # in each, every array is written once
         for j, part in enumerate(parts):
             part.copyto(slices[j - step][j])
@@ -132,7 +133,7 @@ def bucket_allreduce(device_arrays, allreduce=allreduce, num_bytes=2**25):
     has its own). Raises what `allreduce` raises, and ValueError if the
     lists are not equally long.
     """
-    check_buckets(device_arrays, allreduce)
+    check_buckets(device_arrays)
     for bucket in fill_buckets(device_arrays[0], num_bytes):
         sums = [np.empty(bucket[-1][1].stop, arrays[bucket[0][0]].dtype,
                          ctx=arrays[0].ctx) for arrays in device_arrays]

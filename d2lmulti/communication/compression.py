@@ -7,9 +7,10 @@ __all__ = ['exchange_compressed', 'top_k', 'one_bit', 'two_bit', 'power_sgd', 't
 # %% ../../notebooks/10_compression.ipynb #exported-imports
 import numpy as onp
 from mxnet import np, npx
-from .checks import check_averaging, check_compressed
-from ..check_values import (check_count, check_share,
-                                   check_positive_int, check_positive_number)
+from .checks import (check_averaging, check_compressed,
+                                           check_outer)
+from ..check_values import (check_each, check_positive_int,
+                                   check_positive_number, check_share)
 from .collectives import direct_allreduce
 from ..data import split_batch
 from ..network import lenet, loss
@@ -187,7 +188,7 @@ def train_batch_compressed(X, y, device_params, devices, lr, states,
     Without `feedback`, what is not sent is lost. Raises what `train_batch`
     raises, and TypeError for other states or what is not a function.
     """
-    check_compressed(X, y, device_params, devices, lr, states, compress)
+    check_compressed(X, y, device_params, devices, lr, states)
     if not states:
         states += [{} for param in device_params[0]]
     backward(*split_batch(X, y, devices), device_params, net, loss)
@@ -201,8 +202,7 @@ def train_batch_compressed(X, y, device_params, devices, lr, states,
 def average_params(device_params, weights, allreduce=direct_allreduce):
     """Replace parameters, in place, by their mean over devices; `weights`: a
     number for each device, such as its number of examples."""
-    check_count('weights must have a number for each replica',
-                len(device_params), weights)
+    check_each(len(device_params), 'replica', weights=weights)
     for params in zip(*device_params):
         for param, weight in zip(params, weights):
             param *= weight / sum(weights)
@@ -247,9 +247,8 @@ def train_round_diloco(minibatches, device_params, devices, lr, update,
     `states` stay with the devices; `outer_states`: a list for each device,
     [] before the first round, then alike. The rest as in `train_round`.
     """
-    check_averaging(minibatches, device_params, devices, lr, update, states,
-                    outer_states=outer_states, outer_lr=outer_lr,
-                    momentum=momentum)
+    check_averaging(minibatches, device_params, devices, lr, update, states)
+    check_outer(outer_states, devices)
     starts = [[param.copy() for param in params] for params in device_params]
     train_round(minibatches, device_params, devices, lr, update, states,
                 **options)

@@ -9,8 +9,8 @@ import math
 import typing
 import numpy as onp
 from .checks import check_plan, refused_degrees
-from .checks import (
-    check_experts_of, check_gpt, check_gpt_layer, check_search)
+from .checks import check_gpt
+from ..check_values import check_positive_int
 from ..devices import split_slices
 from ..model_parallelism.model_parallel import (
     interleaved_schedule, one_f_one_b_schedule)
@@ -73,8 +73,6 @@ def gpt_layer(num_params, width, heads, length, kv_heads=None,
     the layer with one expert. Raises TypeError or ValueError for invalid
     numbers."""
     kv_heads = kv_heads or heads
-    check_gpt_layer(num_params, width, heads, length, kv_heads)
-    check_experts_of(num_experts, choices)
     speed, _, kept_size = DTYPES[dtype]
     expert = num_params * 2 / 3 * (num_experts > 1)
     key_params = 2 * width ** 2 * kv_heads / heads
@@ -102,9 +100,9 @@ def gpt_network(num_params, num_layers, width, heads, length, vocab_size,
     on a device; `dtype`: 'bf16' or 'fp8'. Raises TypeError or ValueError for
     invalid arguments."""
     num_tables = 1 if tied else 2
-    check_gpt(num_params, num_layers, width, vocab_size, num_tables,
-              min_words, dtype, DTYPES)
     words = vocab_size * width
+    check_gpt(num_params, words * num_tables, num_layers=num_layers,
+              width=width, heads=heads, length=length)
     rest = num_params - words * num_tables
     layer = gpt_layer(rest / num_layers, width, heads, length, kv_heads,
                       num_experts, choices, flash, dtype)
@@ -453,8 +451,7 @@ def find_plans(network, cluster, num_devices, batch_size,
     `Found`; of equally fast ones, up to rounding, those with less memory
     first, then those with smaller degrees. `recompute`, `chunks`: what may
     be tried. Raises TypeError or ValueError for invalid arguments."""
-    check_search(network, cluster, num_devices, batch_size, recompute,
-                 chunks, most)
+    check_positive_int(num_devices=num_devices, batch_size=batch_size)
     found = []
     for (p, v), rows in list_plans(network, num_devices, batch_size,
                                    recompute, chunks).items():

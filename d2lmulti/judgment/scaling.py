@@ -10,8 +10,9 @@ import time
 import typing
 import numpy as onp
 from .checks import (check_exchange, check_failures,
-                                      check_machine, check_simulated)
-from ..check_values import (check_filled, check_positive_int,
+                                      check_simulated)
+from ..checks import check_num_rows
+from ..check_values import (check_positive_int,
                                    check_positive_number)
 from mxnet import npx
 
@@ -24,7 +25,7 @@ def allreduce_seconds(algorithm, k, num_bytes, alpha, beta, num_servers=1):
     seconds per message, `beta` per byte. Raises TypeError or ValueError for
     an unknown algorithm and invalid numbers.
     """
-    check_exchange(algorithm, k, num_bytes, alpha, beta, num_servers)
+    check_exchange(k, num_bytes)
     rounds, power = math.ceil(math.log2(k)), 2 ** int(math.log2(k))
     extra = 2 * (power < k)  # the devices beyond a power of two
     pushes = max(k, num_servers)  # of the bottleneck link
@@ -47,7 +48,7 @@ def hierarchical_seconds(k, group, num_bytes, inside, across,
     (alpha, beta) of the links; each machine has one link to the others, on
     which `algorithm` runs. Raises what `allreduce_seconds` raises.
     """
-    check_exchange(algorithm, k, num_bytes, *across, group=group)
+    check_exchange(k, num_bytes, group)
     return (allreduce_seconds('ring', group, num_bytes, *inside)
             + allreduce_seconds(algorithm, k // group, num_bytes, *across))
 
@@ -57,8 +58,7 @@ def expected_slowest(times, k):
 
     Raises TypeError or ValueError for an empty sample and an invalid k.
     """
-    check_positive_int(k=k)
-    check_filled(times=times)
+    check_positive_int(k=k, **{'len(times)': len(times)})
     ranks = onp.arange(len(times) + 1) / len(times)
     return float(onp.diff(ranks ** k) @ onp.sort(onp.asarray(times, float)))
 
@@ -83,7 +83,7 @@ def step_seconds(batch_size, k, sizes, machine, algorithm='star'):
     `algorithm` of `allreduce_seconds`. Raises TypeError or ValueError for
     invalid numbers and for fewer examples than devices.
     """
-    check_machine(batch_size, k, machine)
+    check_num_rows(batch_size, k)
     shard = math.ceil(batch_size / k)
     largest = machine.fixed + machine.per_example * shard
     total = k * machine.fixed + machine.per_example * batch_size
@@ -102,7 +102,6 @@ def fit_relative(rows, seconds):
     would be negative is 0, and the others are fitted again. `rows`: equally
     long tuples. Raises ValueError if there are none.
     """
-    check_filled(rows=rows)
     table = onp.array(rows, float) / onp.array(seconds, float)[:, None]
     kept, fitted = list(range(table.shape[1])), onp.zeros(table.shape[1])
     while kept:
@@ -151,7 +150,7 @@ def simulate_allreduce(algorithm, ready, num_bytes, alpha, beta,
     'halving-doubling' needs a power of two.
     """
     k, ready = len(ready), onp.asarray(ready, float)
-    check_exchange(algorithm, k, num_bytes, alpha, beta, num_servers)
+    check_exchange(k, num_bytes)
     check_simulated(algorithm, k)
     if k == 1 and algorithm != 'servers':
         return ready

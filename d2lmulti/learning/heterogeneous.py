@@ -7,9 +7,9 @@ __all__ = ['train_batch_weighted', 'split_by_shares', 'balanced_shares', 'adapt_
 import statistics
 import time
 from mxnet import np, npx
-from .checks import (as_capacities, check_adapt,
+from .checks import (as_capacities, as_limits,
                                       check_shares, check_split_by_shares)
-from ..check_values import as_limits, check_positive_int
+from ..check_values import check_each, check_positive_int, numbered
 from ..checks import check_train_batch
 from ..devices import split_slices
 from .large_batch import update_replicas
@@ -102,7 +102,8 @@ def train_batch_weighted(X, y, device_params, devices, lr, shares,
     """
     check_train_batch(X, y, device_params, devices, lr)
     slowdowns = as_limits(slowdowns, len(devices), 'slowdowns', 1)
-    max_examples = as_limits(max_examples, len(devices), 'max_examples')
+    max_examples = as_limits(max_examples, len(devices), 'max_examples',
+                             None)
     X_shards, y_shards = split_by_shares(X, y, devices, shares)
     npx.waitall()
     start = time.perf_counter()
@@ -167,7 +168,8 @@ def adapt_shares(shares, recent, margin=0.1, capacities=None):
     than the fraction `margin`. `capacities` as in `balanced_shares`.
     Raises TypeError or ValueError for invalid arguments.
     """
-    check_adapt(shares, recent, margin)
+    check_positive_int(**numbered('shares', shares))
+    check_each(len(shares), 'device', **numbered('recent', recent))
     limits = as_capacities(capacities, sum(shares), len(shares))
     costs = [statistics.median(values) for values in zip(*recent)]
     better = balanced_shares([min(costs) / cost for cost in costs],

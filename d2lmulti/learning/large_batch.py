@@ -6,11 +6,11 @@ __all__ = ['gradient_descent', 'sgd_momentum', 'adam', 'decay_weights', 'lars', 
 # %% ../../notebooks/11_large_batch.ipynb #2
 import numpy as onp
 from mxnet import np
-from .checks import (check_accumulation, check_rate,
-                                      check_warmup, check_warmup_and_decay)
-from ..check_rules import (check_adam, check_momentum, check_rule,
-                                  check_update, check_weight_decay)
-from ..check_values import check_positive_number
+from .checks import check_accumulation, check_rate
+from ..check_rules import check_rule, check_update
+from ..check_values import (check_fraction, check_integer,
+                                   check_positive_number)
+from ..checks import shapes_of
 from ..data import split_batch
 from ..devices import split_slices
 from ..network import lenet, loss
@@ -33,7 +33,7 @@ def warmup(step, lr, num_warmup, start=0.0):
     Each step adds (lr - start) / num_warmup to `start`, until step
     `num_warmup` - 1 reaches `lr`. Raises as `linear_scaling` does.
     """
-    check_warmup(lr, step, num_warmup, start)
+    check_rate(lr, step, num_warmup=num_warmup)
     return start + (lr - start) * min(1, (step + 1) / num_warmup)
 
 # %% ../../notebooks/11_large_batch.ipynb #polynomial-decay
@@ -42,7 +42,7 @@ def polynomial_decay(step, lr, num_steps, power=2.0):
     It falls from `lr` to 0 as (1 - step / num_steps) ** power, and stays
     there. Raises TypeError or ValueError for an invalid rate or step.
     """
-    check_rate(lr, step, power, num_steps=num_steps)
+    check_rate(lr, step, num_steps=num_steps)
     return lr * max(0, 1 - step / num_steps) ** power
 
 # %% ../../notebooks/11_large_batch.ipynb #5
@@ -50,7 +50,7 @@ def warmup_and_decay(step, lr, num_warmup, num_steps, power=2.0):
     """Return the learning rate of step `step`: warm-up, then decay.
     Raises ValueError if the warm-up takes all steps, and as they do.
     """
-    check_warmup_and_decay(step, num_warmup, num_steps)
+    check_integer(num_warmup + 1, num_steps=num_steps)
     if step < num_warmup:
         return warmup(step, lr, num_warmup)
     return polynomial_decay(step - num_warmup, lr, num_steps - num_warmup,
@@ -76,7 +76,8 @@ def sgd_momentum(params, grads, state, lr, momentum=0.9):
     the mean loss. `state`: [] at the first step, then the velocities, which
     contain the rate. Raises TypeError or ValueError for invalid arguments.
     """
-    check_momentum(params, grads, state, lr, momentum)
+    check_update(params, grads, state, lr, shapes_of(params))
+    check_fraction(momentum=momentum)
     if not state:
         state += [onp.zeros_like(param) for param in params]
     for param, grad, velocity in zip(params, grads, state):
@@ -91,7 +92,9 @@ def adam(params, grads, state, lr, beta1=0.9, beta2=0.999, epsilon=1e-8):
     Arguments and errors as for `sgd_momentum`. The state: the means of the
     gradients, those of their squares, and an array with the number of steps.
     """
-    check_adam(params, grads, state, lr, beta1, beta2, epsilon)
+    check_fraction(beta1=beta1, beta2=beta2)
+    check_update(params, grads, state, lr,
+                 [*shapes_of([*params, *params]), (1,)])
     n = len(params)
     if not state:
         state += [onp.zeros_like(param) for param in [*params, *params]]
@@ -116,7 +119,8 @@ def decay_weights(params, grads, state, lr, update=sgd_momentum,
     `state`, `lr` are for `update`; raises what it raises, and TypeError or
     ValueError unless weight_decay is at least 0 and below 1 / lr.
     """
-    check_weight_decay(params, grads, lr, update, weight_decay)
+    check_update(params, grads, [], lr)
+    check_fraction(**{'lr * weight_decay': lr * weight_decay})
     if l2:
         grads = [grad + weight_decay * param
                  for param, grad in zip(params, grads)]
@@ -141,8 +145,8 @@ def lars(params, grads, state, lr, momentum=0.9, trust_coefficient=0.02,
     parameters and those of the gradients, two lists of floats, where each
     array is only a part of a parameter; by default those of the arrays.
     """
-    check_momentum(params, grads, state, lr, momentum, trust_coefficient,
-                   norms)
+    check_update(params, grads, state, lr, shapes_of(params))
+    check_fraction(momentum=momentum)
     if not state:
         state += [onp.zeros_like(param) for param in params]
     if norms is None:

@@ -47,7 +47,7 @@ def batch_norm(shards, gammas, betas, sync=True, epsilon=1e-5):
     Ioffe and Szegedy 2015, arXiv:1502.03167. Raises TypeError or ValueError
     for lists that do not fit, or if a variance would be of one number.
     """
-    check_batch_norm(shards, gammas, betas, sync, epsilon)
+    check_batch_norm(shards, gammas, betas, sync)
     counts = [x.size // x.shape[1] for x in shards]
     means = shard_means([channel_sums(x) for x in shards], counts, sync)
     centered = [x - as_channels(mean, x) for x, mean in zip(shards, means)]

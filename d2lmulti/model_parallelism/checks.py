@@ -1,55 +1,39 @@
-"""The argument checks of part IV; those of schedules are beside."""
+"""The argument checks of part IV."""
 
+import itertools
 import math
-from typing import Any, Dict, List
+from typing import Any, Dict
 
 import numpy as onp
 from mxnet import np
 
-from ..check_rules import check_elementwise, check_rule, check_states
+from ..check_rules import check_elementwise, check_rule
 from ..check_values import (
-    check_count,
-    check_divides,
+    check_each,
     check_enough,
     check_learning_rate,
-    check_not_negative,
     check_positive_int,
-    check_positive_number,
     counted,
     given,
-    is_integer,
-    is_list_of,
-    numbered,
 )
 from ..checks import (
-    check_allreduce_arrays,
     check_batch,
     check_devices,
+    check_home,
     check_replicas,
     shapes_of,
-    sizes_of_slices,
 )
+from ..devices import split_slices
 from ..learning.checks import check_tokens, check_transformer
 
 # Chapter 15: pipelines and tensor parallelism
 
 
-def check_costs(costs, k):
-    """Raise TypeError or ValueError unless `costs` can be cut for k stages."""
-    check_positive_int(**{'k, the number of stages,': k})
-    check_not_negative(**numbered('costs', costs))
-    check_enough(len(costs), 'layer', k, 'stage')
-
-
-def check_layers(params, devices, layers, costs, num_chunks):
-    """Raise TypeError or ValueError unless each stage gets a layer."""
+def check_layers(params, devices, layers, costs):
+    """Raise TypeError or ValueError unless each layer has its parameters."""
     check_devices(devices)
-    check_positive_int(num_chunks=num_chunks)
-    needed, part = len(layers), 'device' if num_chunks == 1 else 'stage'
-    message = 'params must have a weight and a bias for each layer'
-    check_count(message, 2 * needed, params)
-    check_enough(needed, 'layer', num_chunks * len(devices), part)
-    check_count('costs must have a number for each layer', needed, costs)
+    check_each(2 * len(layers), 'weight and bias', params=params)
+    check_each(len(layers), 'layer', costs=costs)
 
 
 def check_micro_batches(num_examples, num_micro_batches):
@@ -58,98 +42,98 @@ def check_micro_batches(num_examples, num_micro_batches):
     check_enough(num_examples, 'example', num_micro_batches, 'micro-batch')
 
 
-def check_tensor_parts(X, y, device_parts, layers):
-    """Raise ValueError unless all layers have parameters, images a label."""
-    check_batch(X, y)
-    message = (
-        'each device must have a weight and a bias for each of `layers`, and '
-        'for the last layer'
-    )
-    for parts in device_parts:
-        check_count(message, 2 * len(layers) + 2, parts)
+def check_schedule(orders, num_stages, m, num_devices=None):
+    """Raise ValueError unless each stage runs the forward and the backward
+    pass of each of `m` micro-batches once, and none waits forever.
+
+    With `num_devices`, list d has the stages d, d + num_devices, ..., and
+    may run the backward passes in two halves, 'inputs' and 'weights'.
+    """
+    num_lists = num_devices or num_stages
+    check_each(num_lists, 'device', instructions=orders)
+    # an instruction of one stage on a device does not name it
+    orders = [
+        [(*each, d)[:3] for each in order] for d, order in enumerate(orders)
+    ]
+    for d, order in enumerate(orders):
+        halves = num_devices and any('weights' in each for each in order)
+        phases = ('inputs', 'weights') if halves else ('backward',)
+        stages = range(d, num_stages, num_lists)
+        needed = [*itertools.product(('forward', *phases), range(m), stages)]
+        for each in [*order, *needed]:
+            if order.count(each) != (each in needed):
+                raise ValueError(
+                    f'device {d} has {each} '
+                    f'{counted(order.count(each), "time")}, but needs '
+                    f'forward, {" and ".join(phases)} of {m} micro-batches '
+                    'once for each of its stages, and nothing else'
+                )
+    check_progress(orders, num_stages)
 
 
-def check_outputs(num_outputs, devices):
-    """Raise ValueError unless each device gets an output of every layer."""
-    check_devices(devices)
-    for count in num_outputs:
-        check_enough(count, 'output', len(devices), 'device')
+def check_progress(orders, num_stages):
+    """Raise ValueError if a stage of a schedule would wait forever."""
+    queues, done = [list(order) for order in orders], set()
+    while any(queues):
+        waiting = [queue for queue in queues if queue]
+        ready = [q for q in waiting if needed_by(*q[0], num_stages) <= done]
+        if not ready:
+            stuck = ', '.join(
+                f'stage {q[0][2]} before {q[0]}' for q in waiting
+            )
+            raise ValueError(
+                f'this schedule never ends, as stages wait: {stuck}. A '
+                'forward pass needs that of the stage before; a backward pass '
+                'its forward pass and the backward pass of the next stage'
+            )
+        for queue in ready:
+            phase, i, s = queue.pop(0)
+            # others wait for the gradients of inputs only
+            done.add(('backward' if phase == 'inputs' else phase, i, s))
+
+
+def needed_by(phase, i, s, num_stages):
+    """Return what must be done before an instruction."""
+    if phase == 'forward':
+        return {(phase, i, s - 1)} if s else set()
+    if phase == 'weights':
+        return {('backward', i, s)}
+    after = {('backward', i, s + 1)} if s < num_stages - 1 else set()
+    return {('forward', i, s), *after}
 
 
 # Chapter 16: sharded training
 
 
-def check_replicated(
-    X, y, device_params, devices, lr, states, update, shards=False
-):
-    """Raise TypeError or ValueError unless a step can be taken.
-
-    `shards`: the rule gets parts of parameters.
-    """
-    check_replicas(device_params, devices)
-    check_step(X, y, device_params, devices, lr, states, update, shards)
-
-
-def check_step(X, y, arrays, devices, lr, states, update, shards=True):
-    """Raise TypeError or ValueError unless `update` can take a step."""
+def check_step(device_arrays, lr, states, update, shards=True):
+    """Raise TypeError or ValueError unless `update` can take a step; with
+    `shards`, of parts of parameters."""
     check_learning_rate(lr)
-    check_batch(X, y)
-    check_states(states, devices)
-    check_rule(update, states, arrays)
+    check_rule(update, states, device_arrays)
     if shards and not any(states):
-        check_elementwise(update, arrays[0])
+        check_elementwise(update, device_arrays[0])
 
 
-def check_layer_arrays(device_arrays, devices, layers, name):
+def check_layer_arrays(device_arrays, devices, layers):
     """Raise ValueError unless each device has two arrays for each layer."""
     check_devices(devices)
-    message = f'{name} must have a list for each device'
-    check_count(message, len(devices), device_arrays)
+    check_each(len(devices), 'device', parameters=device_arrays)
     for arrays, device in zip(device_arrays, devices):
-        message = f'{name} must have a weight and a bias for each layer'
-        check_count(message, 2 * len(layers), arrays)
-        for array in arrays:
-            if array.ctx != device:
-                raise ValueError(
-                    f'an array of {name} lives on {array.ctx}, but belongs on '
-                    f'{device}: list them in the order of the devices'
-                )
-
-
-def check_zero2(X, y, device_params, devices, lr, states, layers, update):
-    """Raise TypeError or ValueError unless a step can be taken."""
-    check_layer_arrays(device_params, devices, layers, 'device_params')
-    check_step(X, y, device_params, devices, lr, states, update)
+        check_each(2 * len(layers), 'weight and bias', parameters=arrays)
+        check_home('a parameter', arrays, device)
 
 
 def check_shards(device_shards, shapes):
-    """Raise ValueError unless part j of each parameter is on device j."""
+    """Raise ValueError unless each device has its part of each parameter."""
     k = len(device_shards)
-    sizes = [sizes_of_slices(math.prod(shape), k) for shape in shapes]
-    for j, (shards, *needed) in enumerate(zip(device_shards, *sizes)):
+    sizes = [split_slices(math.prod(shape), k) for shape in shapes]
+    for shards, *parts in zip(device_shards, *sizes):
+        needed = [part.stop - part.start for part in parts]
         if [shard.size for shard in shards] != needed:
             raise ValueError(
-                f'the shards of device {j} have sizes '
-                f'{[shard.size for shard in shards]}, but parameters of '
-                f'shapes {list(shapes)} on {k} devices need {needed}: make '
-                'them with scatter_params'
+                f'a device has shards of shapes {shapes_of(shards)}, but '
+                f'needs sizes {needed}: make them with scatter_params'
             )
-
-
-def check_zero3(
-    X, y, device_shards, devices, lr, states, shapes, layers, update
-):
-    """Raise TypeError or ValueError unless a step can be taken."""
-    check_layer_arrays(device_shards, devices, layers, 'device_shards')
-    check_shards(device_shards, shapes)
-    check_step(X, y, device_shards, devices, lr, states, update)
-
-
-def places_of(layout) -> onp.ndarray:
-    """Return the places that a layout has, sorted, each once."""
-    return onp.unique(
-        onp.concatenate([p.ravel() for own in layout for p in own])
-    )
 
 
 def check_layout(device_arrays, layout, new):
@@ -157,7 +141,7 @@ def check_layout(device_arrays, layout, new):
     of `layout`, one after the other. Raise ValueError unless they do, but for
     one more array that is the same everywhere, and every place is there, as
     in the `new` layout."""
-    held = [[place.shape for place in own] for own in layout]
+    held = [shapes_of(places) for places in layout]
     times, more = divmod(len(device_arrays[0]), len(layout[0]))
     if len(layout[0]) == 1 and times > 2:  # is the last one Adam's count?
         lasts = [arrays[-1] for arrays in device_arrays]
@@ -166,115 +150,26 @@ def check_layout(device_arrays, layout, new):
             for array in lasts
         )
         times -= more
-    found = [shapes_of(a)[: len(a) - more] for a in device_arrays]
-    row = places_of(layout)
-    lacking = onp.setdiff1d(onp.arange(row.max(initial=-1)), row)
-    if lacking.size:
+    shapes = [shapes_of(a)[: len(a) - more] for a in device_arrays]
+    if more > 1 or shapes != [times * own for own in held]:
         raise ValueError(
-            f'the layout has no place {lacking[0]}, though it goes up to '
-            f'{row.max()}: make it with find_places, for all devices'
-        )
-    if more > 1 or found != [times * own for own in held]:
-        raise ValueError(
-            f'arrays of shapes {found} do not fit the layout, which has '
+            f'arrays of shapes {shapes} do not fit the layout, which has '
             f'{held}: give find_places the function and devices of the split'
         )
-    message = 'the new layout must have the places of the old one'
-    check_count(message, len(row), places_of(new))
+    rows = [
+        onp.unique(onp.hstack([p.ravel() for places in each for p in places]))
+        for each in (layout, new)
+    ]
+    for row in rows:
+        if not onp.array_equal(row, onp.arange(len(rows[0]))):
+            raise ValueError(
+                'the layout has no place for some numbers: make both with '
+                'find_places, for all devices and the same shapes'
+            )
     return times
 
 
-def check_recomputed(X, y, params, num_segments, layers):
-    """Raise TypeError or ValueError unless every segment gets a layer."""
-    check_batch(X, y)
-    check_replicas([params], [X.ctx])
-    check_layer_arrays([params], [X.ctx], layers, 'params')
-    check_positive_int(num_segments=num_segments)
-    check_enough(len(layers), 'layer', num_segments, 'segment')
-
-
 # Chapter 17: long sequences and experts
-
-
-def check_sequence(X, y, device_params, devices, num_heads, split):
-    """Raise TypeError or ValueError unless gradients can be computed."""
-    check_replicas(device_params, devices)
-    check_transformer(X, device_params[0], num_heads)
-    check_next_words(X, y, device_params[0])
-    places = split(X.shape[1], len(devices))
-    if not is_list_of(onp.ndarray, places):
-        raise TypeError(f'split must return NumPy arrays, not {places!r:.60}')
-    positions = [own.tolist() for own in places]
-    check_partition('split', positions, X.shape[1], len(devices))
-
-
-def check_experts(
-    X, y, replicas, experts, devices, num_choices, capacity, alpha
-):
-    """Raise TypeError or ValueError unless gradients can be computed."""
-    check_replicas(replicas, devices)
-    check_batch(X, y)
-    check_words(replicas[0], X=X, y=y)
-    check_positive_int(num_choices=num_choices, **given(capacity=capacity))
-    check_not_negative(alpha=alpha)
-    if num_choices > len(experts):
-        raise ValueError(
-            'num_choices must be at most the number of experts, '
-            f'{len(experts)}, not {num_choices}'
-        )
-    message = 'the router, params[1], must have a row for each expert'
-    check_count(message, len(experts), replicas[0][1])
-
-
-# Chapter 18: several ways at once
-
-
-def check_mesh(params, devices, mesh, num_heads):
-    """Raise TypeError or ValueError unless each device gets its part."""
-    check_axes(mesh)
-    check_devices(devices)
-    size = math.prod(mesh.values())
-    message = 'devices must have a device for each rank of the mesh'
-    check_count(message, size, devices)
-    check_transformer(np.zeros((1, 1)), params, num_heads)
-    check_enough(len(params) // 12, 'layer', mesh['pipeline'], 'stage')
-    check_enough(num_heads, 'head', mesh['tensor'], 'tensor rank')
-
-
-def check_mesh_step(X, y, device_params, mesh, num_micro_batches):
-    """Raise TypeError or ValueError unless gradients can be computed."""
-    check_axes(mesh)
-    size = math.prod(mesh.values())
-    message = 'device_params must have a list for each rank, from shard_mesh'
-    check_count(message, size, device_params)
-    max_length = len(device_params[0][1])
-    if X.ndim != 2 or X.shape[1] > max_length:
-        raise ValueError(
-            'X must have the shape (n, length) with at most '
-            f'{counted(max_length, "position")}, not {X.shape}: cut the rows, '
-            'or give init_transformer a larger max_length'
-        )
-    check_enough(max_length, 'position', mesh['tensor'], 'tensor rank')
-    check_next_words(X, y, device_params[0])
-    check_micro_batches(len(X) // mesh['data'], num_micro_batches)
-
-
-def check_mesh_update(device_params, lr, states, update, max_norm):
-    """Raise TypeError or ValueError unless parts can be updated."""
-    held = [[p for p in own if p is not None] for own in device_params]
-    check_learning_rate(lr)
-    check_positive_number(**given(max_norm=max_norm))
-    check_rule(update, states, held)
-    if not any(states):
-        check_elementwise(update, held[0])
-
-
-def check_nodes(data, node_size):
-    """Raise TypeError or ValueError unless nodes are whole."""
-    check_allreduce_arrays(data)
-    check_positive_int(node_size=node_size)
-    message = 'node_size must divide the number of arrays'
-    check_divides(message, len(data), node_size)
 
 
 def check_next_words(X: Any, y: Any, params: Any) -> None:
@@ -293,39 +188,71 @@ def check_next_words(X: Any, y: Any, params: Any) -> None:
 
 def check_words(params: Any, **tokens: Any) -> None:
     """Raise ValueError unless the embedding has a row for each token."""
-    num_words = len(params[0])
-    rows = f'params[0] has {counted(num_words, "row")}'
-    check_tokens(num_words, rows, **tokens)
+    rows = f'params[0] has {counted(len(params[0]), "row")}'
+    check_tokens(len(params[0]), rows, **tokens)
 
 
-def check_partition(
-    source: str, parts: List[List[int]], n: int, k: int
-) -> None:
-    """Raise TypeError or ValueError unless `source` gives each position
-    below `n` to one of `k` devices, in ascending order."""
-    if not is_list_of(list, parts) or not all(
-        is_integer(i) for part in parts for i in part
-    ):
-        raise TypeError(f'{source} must return integers, not {parts!r:.60}')
-    message = f'{source} must return an array for each device'
-    check_count(message, k, parts)
-    if any(part != sorted({*part}) for part in parts):
+def check_sequence(X, y, device_params, devices, num_heads, split):
+    """Raise TypeError or ValueError unless gradients can be computed, and
+    `split` divides all positions among the devices."""
+    check_replicas(device_params, devices)
+    check_transformer(X, device_params[0], num_heads)
+    check_next_words(X, y, device_params[0])
+    places = split(X.shape[1], len(devices))
+    check_each(len(devices), 'device', **{'what split returns': places})
+    joined = onp.hstack(places)
+    is_rising = all((onp.diff(own) > 0).all() for own in places)
+    if not is_rising or sorted(joined) != [*range(X.shape[1])]:
         raise ValueError(
-            f'{source} must return the positions of each device in ascending '
-            f'order, each once, not {parts!r:.60}'
-        )
-    if sorted(i for part in parts for i in part) != [*range(n)]:
-        raise ValueError(
-            f'{source} must give each position from 0 to {n - 1} to one '
-            f'device, not {parts!r:.60}'
+            f'split must give each position from 0 to {X.shape[1] - 1} to '
+            f'one device, in ascending order, not {places!r:.99}'
         )
 
 
-def check_axes(mesh: Dict[str, int]) -> None:
-    """Raise TypeError or ValueError unless it is the mesh of chapter 18."""
+def check_experts(X, y, replicas, experts, devices, num_choices, capacity):
+    """Raise TypeError or ValueError unless gradients can be computed."""
+    check_replicas(replicas, devices)
+    check_batch(X, y)
+    check_words(replicas[0], X=X, y=y)
+    check_positive_int(num_choices=num_choices, **given(capacity=capacity))
+    if num_choices > len(experts):
+        raise ValueError(
+            'num_choices must be at most the number of experts, '
+            f'{len(experts)}, not {num_choices}'
+        )
+    router = replicas[0][1]
+    check_each(len(experts), 'expert', **{'the router, params[1],': router})
+
+
+# Chapter 18: several ways at once
+
+
+def check_axes(mesh: Dict[str, int], **each_rank) -> None:
+    """Raise TypeError or ValueError unless it is the mesh of chapter 18, and
+    each rank has an entry."""
     if [*mesh] != ['data', 'pipeline', 'tensor']:
         raise ValueError(
             "mesh must be {'data': D, 'pipeline': P, 'tensor': T}, in this "
             f'order, because ranks count so, not {mesh}'
         )
-    check_positive_int(**{f'mesh[{axis!r}]': mesh[axis] for axis in mesh})
+    check_positive_int(**mesh)
+    check_each(math.prod(mesh.values()), 'rank of the mesh', **each_rank)
+
+
+def check_mesh(params, devices, mesh, num_heads):
+    """Raise TypeError or ValueError unless each device gets its part."""
+    check_axes(mesh, devices=devices)
+    check_devices(devices)
+    check_transformer(np.zeros((1, 1)), params, num_heads)
+    check_enough(len(params) // 12, 'layer', mesh['pipeline'], 'stage')
+    check_enough(num_heads, 'head', mesh['tensor'], 'tensor rank')
+
+
+def check_mesh_step(X, y, device_params, mesh, num_heads, num_micro_batches):
+    """Raise TypeError or ValueError unless gradients can be computed."""
+    check_axes(mesh, device_params=device_params)
+    check_transformer(X, device_params[0], num_heads)
+    max_length = len(device_params[0][1])
+    check_enough(max_length, 'position', mesh['tensor'], 'tensor rank')
+    check_next_words(X, y, device_params[0])
+    check_micro_batches(len(X) // mesh['data'], num_micro_batches)

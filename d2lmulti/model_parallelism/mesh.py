@@ -8,9 +8,11 @@ import inspect
 import math
 import numpy as onp
 from mxnet import np, npx
+from ..checks import check_allreduce_arrays
+from ..check_values import (check_divides, check_positive_number,
+                                   given)
 from .checks import (check_mesh, check_mesh_step,
-                                               check_mesh_update, check_nodes)
-from .check_schedules import check_schedule
+                                               check_schedule, check_step)
 from ..communication.collectives import (all_gather, direct_allreduce,
                                                 reduce_scatter, split_views)
 from ..devices import split_slices
@@ -236,7 +238,7 @@ def mesh_gradients(X, y, device_params, mesh, num_heads=4,
     predict; `device_params`: from `shard_mesh`; `num_micro_batches`: of each
     pipeline; `axes`: where gradients are summed. Raises TypeError or
     ValueError unless micro-batches have examples and the schedule ends."""
-    check_mesh_step(X, y, device_params, mesh, num_micro_batches)
+    check_mesh_step(X, y, device_params, mesh, num_heads, num_micro_batches)
     orders, loss = schedule(mesh['pipeline'], num_micro_batches), 0
     check_schedule(orders, mesh['pipeline'], num_micro_batches)
     for param in held(sum(device_params, [])):
@@ -313,7 +315,8 @@ def train_batch_mesh(X, y, device_params, mesh, lr, states, num_heads=4,
     list for each rank, [] before the first step; `update` treats every
     number alike, or takes `norms`; `max_norm`: of all gradients together.
     The other arguments and the errors: `mesh_gradients`."""
-    check_mesh_update(device_params, lr, states, update, max_norm)
+    check_step([*map(held, device_params)], lr, states, update)
+    check_positive_number(**given(max_norm=max_norm))
     loss = mesh_gradients(X, y, device_params, mesh, num_heads,
                           num_micro_batches, axes=('pipeline', 'tensor'))
     parts, grads = own_parts(device_params, mesh)
@@ -335,7 +338,9 @@ def train_batch_mesh(X, y, device_params, mesh, lr, states, num_heads=4,
 def hierarchical_allreduce(data, node_size):
     """Sum the arrays in place; `node_size` devices in a row share a node.
     Arguments and errors as for `allreduce`; nodes must be whole."""
-    check_nodes(data, node_size)
+    check_allreduce_arrays(data)
+    check_divides('node_size must divide the number of arrays', len(data),
+                  node_size)
     nodes = [data[rank:rank + node_size]
              for rank in range(0, len(data), node_size)]
     parts = [reduce_scatter(node) for node in nodes]

@@ -7,14 +7,12 @@ __all__ = ['split_layers', 'gpipe_schedule', 'pipeline_gradients', 'one_f_one_b_
 # %% ../../notebooks/15_model_parallel.ipynb #2
 import functools
 from mxnet import autograd, np, npx
-from d2lmulti.model_parallelism.check_schedules import (
-    check_interleaved, check_schedule)
-from ..checks import check_batch
-from .checks import (check_costs, check_layers,
-                                               check_micro_batches)
-from .checks import check_outputs
-from ..check_values import check_positive_int
-from .checks import check_tensor_parts
+from ..checks import check_batch, check_devices
+from ..check_values import (check_divides, check_enough,
+                                   check_positive_int)
+from .checks import (check_layers,
+                                               check_micro_batches,
+                                               check_schedule)
 from ..devices import split_slices
 from ..network import loss
 
@@ -41,7 +39,8 @@ def split_by_cost(costs, k):
     as small as possible (as Narayanan et al. 2019). Raises TypeError or
     ValueError unless `costs` are finite numbers from 0, and k is an integer
     from 1 to their number."""
-    check_costs(costs, k)
+    check_positive_int(k=k)
+    check_enough(len(costs), 'layer', k, 'stage')
     n = len(costs)
 
     @functools.lru_cache(maxsize=None)
@@ -91,7 +90,7 @@ def split_layers(params, devices, layers=LENET, costs=None, num_chunks=1):
     stage gets a layer, and parameters and costs fit the layers.
     """
     costs = [1] * len(layers) if costs is None else costs
-    check_layers(params, devices, layers, costs, num_chunks)
+    check_layers(params, devices, layers, costs)
     weights, biases = params[::2], params[1::2]
     parts = split_by_cost(costs, num_chunks * len(devices))
     return [[(layer, *copy_with_gradient([W, b], device)) for layer, W, b
@@ -225,8 +224,10 @@ def interleaved_schedule(num_stages, num_micro_batches, num_devices):
     """Return the instructions of each device, (phase, micro-batch, stage),
     in interleaved 1F1B order (Narayanan et al. 2021). Raises TypeError or
     ValueError unless both counts are multiples of `num_devices`."""
-    check_interleaved(num_stages, num_micro_batches, num_devices)
     p, orders = num_devices, []
+    check_divides('num_devices must divide num_stages', num_stages, p)
+    check_divides('num_devices must divide num_micro_batches',
+                  num_micro_batches, p)
     groups = [range(i, i + p) for i in range(0, num_micro_batches, p)]
     for d in range(p):
         own = range(d, num_stages, p)
@@ -264,7 +265,9 @@ def shard_params(params, devices):
     on the first device, the others have None. Gradients accumulate. Raises
     ValueError if a layer has fewer outputs than there are devices.
     """
-    check_outputs([len(b) for b in params[1:-2:2]], devices)
+    check_devices(devices)
+    check_enough(min(map(len, params[1:-2:2])), 'output', len(devices),
+                 'device')
     return [[shard_param(params, i, j, len(devices), device)
              for j in range(len(params))]
             for i, device in enumerate(devices)]
@@ -306,7 +309,7 @@ def tensor_parallel_gradients(X, y, device_parts, layers):
     `device_parts`: from `shard_params`. `layers`: all but the last, which
     is a matrix product. Returns without waiting. Raises ValueError if
     labels or parameters are missing."""
-    check_tensor_parts(X, y, device_parts, layers)
+    check_batch(X, y)
     wholes = [X.as_in_ctx(parts[0].ctx) for parts in device_parts]
     gathered = []
     for i, layer in enumerate(layers):

@@ -308,7 +308,7 @@ def expert_gradients(X, y, device_params, experts, devices, num_choices=1,
     of E, W, b of the router, and a bias; `experts`: see `run_experts`.
     Raises TypeError or ValueError for invalid arguments."""
     check_experts(X, y, device_params, experts, devices, num_choices,
-                  capacity, alpha)
+                  capacity)
     for param in [p for params in (*device_params, *experts) for p in params]:
         param.attach_grad('add')
     (Xs, ys), tape = split_batch(X, y, devices), []

@@ -9,10 +9,10 @@ import inspect
 import math
 import numpy as onp
 from mxnet import autograd, np
-from .checks import (check_layout, check_recomputed,
-                                               check_replicated, check_shards,
-                                               check_zero2, check_zero3)
-from ..check_values import check_positive_number
+from ..checks import check_replicas
+from .checks import (check_layer_arrays, check_layout,
+                                               check_shards, check_step)
+from ..check_values import check_enough, check_positive_number
 from ..communication.collectives import (all_gather, reduce_scatter,
                                                 split_views)
 from ..data import split_batch
@@ -45,7 +45,8 @@ def train_batch_replicated(X, y, device_params, devices, lr, states,
     `update`: a rule, `update(params, grads, state, lr)`, such as
     `sgd_momentum` or `adam`. `states`: for each device a list, [] before
     the first step. The other arguments and the errors: see `train_batch`."""
-    check_replicated(X, y, device_params, devices, lr, states, update)
+    check_replicas(device_params, devices)
+    check_step(device_params, lr, states, update, shards=False)
     backward(*split_batch(X, y, devices), device_params, net,
              mean_over(len(X), loss))
     allreduce_gradients(device_params, allreduce)
@@ -87,8 +88,8 @@ def train_batch_zero1(X, y, device_params, devices, lr, states,
     """Take the step of `train_batch_replicated`. Device j updates part j of
     all parameters, and holds its state (Rajbhandari et al. 2020). `update`
     treats every number alike, or takes `norms`. The rest: see there."""
-    check_replicated(X, y, device_params, devices, lr, states,
-                     update, shards=True)
+    check_replicas(device_params, devices)
+    check_step(device_params, lr, states, update)
     backward(*split_batch(X, y, devices), device_params, net,
              mean_over(len(X), loss))
     parts = [reduce_scatter([param.grad for param in params])
@@ -139,7 +140,8 @@ def train_batch_zero2(X, y, device_params, devices, lr, states,
     """Take the step of `train_batch_zero1`; shard the gradients, too.
     `device_params`: the weight and bias of each of `layers`; their gradients
     are freed (`attach_grad` again before another kind of step)."""
-    check_zero2(X, y, device_params, devices, lr, states, layers, update)
+    check_layer_arrays(device_params, devices, layers)
+    check_step(device_params, lr, states, update)
     for params in device_params:
         track(params)
     passed = forward_layers(X, y, device_params, devices, layers, loss,
@@ -179,8 +181,9 @@ def train_batch_zero3(X, y, device_shards, devices, lr, states, shapes,
     """Take the step of `train_batch_zero2`; shard the parameters, too.
     `device_shards`: from `scatter_params`; `shapes`: of the whole parameters.
     A layer is gathered when it is needed, into the memory of the last one."""
-    check_zero3(X, y, device_shards, devices, lr, states, shapes, layers,
-                update)
+    check_layer_arrays(device_shards, devices, layers)
+    check_shards(device_shards, shapes)
+    check_step(device_shards, lr, states, update)
     device_params = [layer_buffer(shapes, device, shards[0].dtype)
                      for device, shards in zip(devices, device_shards)]
 
@@ -248,7 +251,8 @@ def backward_recomputed(X, y, params, num_segments, layers=LENET, loss=loss):
     `num_segments` segments, each of which runs again in the backward pass
     (T. Chen et al. 2016, arXiv:1604.06174). `params`: from `get_params`, on
     the device of `X`. Raises TypeError or ValueError for invalid ones."""
-    check_recomputed(X, y, params, num_segments, layers)
+    check_layer_arrays([params], [X.ctx], layers)
+    check_enough(len(layers), 'layer', num_segments, 'segment')
     segments = split_slices(len(layers), num_segments)
     inputs, output_grad = [X], None  # of the loss: 1
     for segment in segments[:-1]:  # not recorded: nothing else is kept

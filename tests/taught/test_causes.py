@@ -254,7 +254,7 @@ def test_each_measurement_leads_to_its_own_cause(
         monkeypatch.setattr(causes, name, lambda *_, value=value: value)
     seconds = iter(seconds)
     monkeypatch.setattr(causes, 'median_seconds', lambda work: next(seconds))
-    findings = d2lmulti.find_causes(None, TWO)
+    findings = d2lmulti.find_causes([], TWO)
     assert len(findings) == 5
     assert [finding.cause for finding in findings if finding.found] == (
         [cause] if cause else []
@@ -436,10 +436,19 @@ def test_the_readers_own_network_competes_with_itself():
         d2lmulti.find_causes([(X, y)], TWO, step, net=net)
 
 
-@pytest.mark.parametrize('step', [0.1, 'step', d2lmulti.train_batch])
-def test_a_step_that_does_not_take_a_minibatch_is_refused(step):
-    with pytest.raises(TypeError, match='lambda X, y: train_batch'):
-        d2lmulti.find_causes([minibatch(4)], TWO, step)
+@pytest.mark.parametrize(
+    'data_iter, devices, words',
+    [
+        (minibatch(4), TWO, r'a single|: \[data_iter\]'),
+        ((iter([]), iter([])), TWO, 'of iterators, give one'),
+        ([minibatch(4)], 2, r'try_devices\(2\)'),
+        ([minibatch(4)], TWO[:1], 'at least 2 devices'),
+        (TWO, [minibatch(4)], 'data_iter is a list of devices'),
+    ],
+)
+def test_what_is_no_iterator_or_no_two_devices(data_iter, devices, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        d2lmulti.find_causes(data_iter, devices)
 
 
 def test_parameters_on_other_devices_are_refused():

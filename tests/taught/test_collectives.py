@@ -374,7 +374,7 @@ def test_a_bucket_sends_fewer_messages():
 @pytest.mark.parametrize(
     'device_arrays, error',
     [
-        ([], ValueError),
+        ([], TypeError),
         ([[np.ones(2)], []], ValueError),
         ([[np.ones(2)], [np.ones(3, ctx=mx.cpu(1))]], ValueError),
         ([[np.ones(2)], [onp.ones(2)]], TypeError),

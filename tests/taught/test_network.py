@@ -34,6 +34,83 @@ def test_weights_have_the_promised_size_and_biases_are_zero():
             assert (b == 0).all()
 
 
+X, Y = minibatch(4)
+PARAMS = d2lmulti.init_params()
+
+
+@pytest.mark.parametrize(
+    'arguments, words',
+    [
+        (dict(seed=mx.cpu(0)), r'get_params\(init_params\(\), device\)'),
+        (dict(seed=-1), 'seed must be at least 0'),
+        (dict(scale=-1), 'scale must be .* at least 0'),
+    ],
+)
+def test_parameters_that_cannot_be_drawn(arguments, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        d2lmulti.init_params(**arguments)
+
+
+@pytest.mark.parametrize(
+    'images, params, words',
+    [
+        (PARAMS, X, r'come first, lenet\(X, params\)'),
+        (X, [PARAMS], r'params\[0\]'),
+        (X, d2lmulti.init_params, 'params is a function'),
+        (X[:0], PARAMS, 'at least one'),
+        (X.repeat(3, axis=1), PARAMS, r'shape \(4, 3, 28, 28\), but lenet'),
+    ],
+)
+def test_what_lenet_cannot_score_is_refused(images, params, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        d2lmulti.lenet(images, params)
+
+
+@pytest.mark.parametrize(
+    'images',
+    [
+        (255 * X).astype('uint8'),
+        X.astype('float64'),
+        X.reshape(4, 784),
+        X[0],
+        X.reshape(4, 28, 28),
+        X.transpose(0, 2, 3, 1),
+        X.copyto(mx.cpu(1)),
+    ],
+    ids=['bytes', 'float64', 'flat', 'one', 'grey', 'last', 'elsewhere'],
+)
+def test_images_of_another_kind_are_refused_with_the_line_that_converts(
+    images,
+):
+    with pytest.raises((TypeError, ValueError)) as refused:
+        d2lmulti.lenet(images, PARAMS)
+    line = str(refused.value).rpartition(': ')[2]
+    converted = eval(line, {'X': images, 'mx': mx})
+    scores, right = (d2lmulti.lenet(x, PARAMS) for x in (converted, X))
+    assert abs(scores - right[: len(scores)]).max() < 0.1
+
+
+SCORES = np.zeros((4, 10))
+
+
+@pytest.mark.parametrize(
+    'scores, labels, words',
+    [
+        (Y, SCORES, r'loss\(y_hat, y\) takes a row of scores'),  # swapped
+        (SCORES.argmax(axis=1), Y, 'before argmax'),
+        (SCORES, Y[:3], r'y_hat has the shape \(4, 10\) and y \(3,\)'),
+        (SCORES, np.ones((4, 10)), r': y.argmax\(axis=-1\)'),
+        (SCORES, Y.reshape(4, 1), r': y.squeeze\(-1\)'),
+        (SCORES, Y > 3, r"y.astype\('int32'\)"),
+        (SCORES, Y.asnumpy(), r'y is a NumPy array.*mx.np.array\(y\)'),
+        (SCORES, Y.copyto(mx.cpu(1)), r'y.copyto\(mx.cpu\(0\)\)'),
+    ],
+)
+def test_what_has_no_loss_is_refused(scores, labels, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        d2lmulti.loss(scores, labels)
+
+
 def test_weights_of_one_seed_differ_by_their_scale_only():
     by_inputs, ones = d2lmulti.init_params(), d2lmulti.init_params(0, scale=1)
     for W, V, n in zip(by_inputs[::2], ones[::2], (9, 500, 800, 128)):

@@ -28,11 +28,26 @@ def test_a_replica_has_every_parameter_on_its_device():
         assert (param.asnumpy() == right.asnumpy()).all()
 
 
-def test_a_replica_of_what_is_no_list_of_arrays_is_refused():
-    with pytest.raises(TypeError, match='params'):
-        d2lmulti.get_params([onp.zeros(3)], mx.cpu(0))
-    with pytest.raises(TypeError, match='device'):
-        d2lmulti.get_params(d2lmulti.init_params(), 0)
+@pytest.mark.parametrize(
+    'params, device, words',
+    [
+        ([onp.zeros(3)], mx.cpu(0), 'params is a list of .*: .mx.np.array.pa'),
+        (np.zeros(3), mx.cpu(0), 'params is an MXNet array, .* list of MXNet'),
+        ([[np.zeros(3)]], mx.cpu(0), r'of replicas, give one, params\[0\]'),
+        (d2lmulti.init_params, mx.cpu(0), 'params is a function'),
+        (mx.cpu(0), [np.zeros(3)], r'come first, get_params\(params, device'),
+        ([np.zeros(3)], [mx.cpu(0)], 'for device in devices'),
+        ([np.zeros(3)], 'cpu', 'device is .cpu.*such as mx.cpu'),
+        ([np.zeros(3)], '[', 'try_devices'),  # of '[cpu(0)]', a string
+        ([np.zeros(3)], 0, 'device is 0, but a device'),
+    ],
+)
+def test_a_replica_of_what_is_none_is_refused(params, device, words):
+    with pytest.raises(TypeError, match=words):
+        d2lmulti.get_params(params, device)
+
+
+WHOLE = np.zeros(5)
 
 
 @settings(max_examples=60)
@@ -63,7 +78,10 @@ def test_allreduce_equals_the_float64_sum(k, shape, seed):
         ([np.zeros(2), np.zeros(3)], 'shape'),
         ([np.zeros((1, 2)), np.zeros(2)], 'shape'),
         ([np.zeros(2), np.zeros(2, dtype='float64')], 'dtype'),
-        ([np.zeros(2)] * 2, 'twice'),
+        ([np.zeros(2)] * 2, 'two arrays are one'),
+        ([WHOLE[:2], WHOLE[:2]], 'or overlap'),
+        ([WHOLE[:3], WHOLE[2:]], 'or overlap'),
+        ([np.zeros(2), WHOLE[:2], WHOLE[1:3]], 'or overlap'),
     ],
 )
 def test_allreduce_of_arrays_that_do_not_fit(arrays, message):
@@ -72,6 +90,39 @@ def test_allreduce_of_arrays_that_do_not_fit(arrays, message):
         d2lmulti.allreduce(arrays)
     for array, value in zip(arrays, before):
         assert (array.asnumpy() == value).all()
+
+
+def test_parts_of_one_array_that_do_not_overlap_may_be_summed():
+    whole = np.arange(6)
+    d2lmulti.allreduce([whole[:3], whole[3:]])
+    assert whole.tolist() == [3, 5, 7, 3, 5, 7]
+
+
+@pytest.mark.parametrize(
+    'data, words',
+    [
+        (np.zeros(2), 'data is an MXNet array, but a list'),
+        ([onp.zeros(2)] * 2, r'mx.np.array\(data\[0\]'),
+        ([[np.zeros(2)], [np.zeros(2)]], r'allreduce_gradients\(replicas\)'),
+        ([np.zeros(2) > 1, np.zeros(2) > 1], 'sum of bool'),
+    ],
+)
+def test_allreduce_of_what_are_no_arrays_of_numbers(data, words):
+    with pytest.raises(TypeError, match=words):
+        d2lmulti.allreduce(data)
+
+
+@pytest.mark.parametrize(
+    'not_replicas',
+    [
+        d2lmulti.get_params(d2lmulti.init_params(), mx.cpu(0)),
+        [d2lmulti.init_params(), d2lmulti.init_params()],
+    ],
+    ids=['a single replica', 'without gradients'],
+)
+def test_gradients_that_are_not_there_are_not_summed(not_replicas):
+    with pytest.raises(TypeError, match='list of all replicas.* get_params'):
+        d2lmulti.allreduce_gradients(not_replicas)
 
 
 def assert_all_gradients_are_summed(k):
