@@ -300,7 +300,7 @@ def check_home(what, arrays, device):
         if array.ctx != device:
             raise ValueError(
                 f'{what} lives on {array.ctx}, but belongs on {device}: make '
-                'it there, as get_params does, and keep the order of the devices'
+                'it there, as get_params does, in the order of the devices'
             )
 
 

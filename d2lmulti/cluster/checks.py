@@ -44,5 +44,9 @@ def check_cluster(
     that no worker starts MPI and leaves the others waiting."""
     check_positive_int(**counts, num_micro_batches=num_micro_batches)
     check_positive_number(**given(speed=speed, max_norm=max_norm))
-    for name, value in given(**functions).items():
-        need(callable(value), 'a function', **{name: value})
+    optional = 'update', 'schedule', 'allreduce'
+    for name, value in functions.items():
+        if name not in (*optional, 'init', 'evaluate', 'net', 'loss', 'count'):
+            raise TypeError(f'train_on_cluster has no argument {name!r}')
+        is_right = callable(value) or value is None and name in optional
+        need(is_right, 'a function', **{name: value})

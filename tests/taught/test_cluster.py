@@ -8,7 +8,6 @@ import io
 import os
 import pathlib
 import random
-import re
 import types
 import warnings
 
@@ -394,15 +393,13 @@ def test_an_allreduce_over_processes_sums_all_devices_once(k, dtype):
 @pytest.mark.parametrize(
     'array, message',
     [
-        (np.ones(3), 'one of MXNet: use array.asnumpy()'),
-        ([1.0], 'NumPy array of numbers, not list'),
-        (onp.array(['a']), 'NumPy array of numbers'),
-        (onp.ones((4, 4))[:, 1], 'contiguous'),
-        (onp.broadcast_to(1.0, 3), 'writable: use array.copy()'),
+        (np.ones(3), 'is an MXNet array, .*: array.asnumpy()'),
+        ([1.0], 'is a list of float, but a NumPy array of numbers'),
+        (onp.array([True]), 'NumPy array of numbers'),
     ],
 )
 def test_what_mpi_cannot_sum_in_place_is_refused(array, message):
-    with pytest.raises(TypeError, match=re.escape(message)):
+    with pytest.raises(TypeError, match=message):
         cluster.exchange(array, Delayed(0))
 
 
@@ -1073,18 +1070,18 @@ def test_workers_that_were_started_differently_all_refuse(
         ({'num_devices': 0}, ValueError, 'num_devices must be at least 1'),
         ({'speed': 0}, ValueError, 'speed must be a finite number above 0'),
         ({'speed': float('nan')}, ValueError, 'speed must be'),
-        ({'speed': 1e-50}, ValueError, 'speed, in float32,'),
+        ({'speed': 1e-50}, ValueError, 'speeds must be'),
         ({'speed': 'fast'}, TypeError, 'speed must be a number'),
         ({'num_micro_batches': 0}, ValueError, 'num_micro_batches must be'),
         ({'max_norm': 0}, ValueError, 'max_norm must be'),
-        ({'update': 3}, TypeError, 'update must be a function'),
-        ({'net': None}, TypeError, 'net must be a function'),
-        ({'init': None}, TypeError, 'init must be a function'),
+        ({'update': 3}, TypeError, 'update is 3, but a function'),
+        ({'net': None}, TypeError, 'net is None, but a function'),
+        ({'init': None}, TypeError, 'init is None, but a function'),
         ({'init': lambda seed: []}, TypeError, 'must return a list of MXNet'),
-        ({'evaluate': 1}, TypeError, 'evaluate must be a function'),
-        ({'schedule': 0.1}, TypeError, 'schedule must be a function'),
-        ({'allreduce': 1}, TypeError, 'allreduce must be a function'),
-        ({'schedule': lambda step: None}, TypeError, 'schedule.0. must be'),
+        ({'evaluate': 1}, TypeError, 'evaluate is 1, but a f'),
+        ({'schedule': 0.1}, TypeError, 'schedule is 0.1, but a f'),
+        ({'allreduce': 1}, TypeError, 'allreduce is 1, but a f'),
+        ({'schedule': lambda step: None}, TypeError, 'schedule.0. is None'),
         ({'schedule': lambda step: -1.0}, ValueError, 'schedule.0. must be'),
         ({'momentum': 0.9}, TypeError, "no argument 'momentum'"),
     ],

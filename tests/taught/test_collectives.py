@@ -280,7 +280,6 @@ def test_parts_may_be_views_of_the_arrays_that_they_are_written_to():
 @pytest.mark.parametrize(
     'parts, error',
     [
-        (None, TypeError),
         ([onp.ones(2), np.ones(1)], TypeError),
         ([np.ones(2)], ValueError),
         ([np.ones(2), np.ones(2)], ValueError),

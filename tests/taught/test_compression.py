@@ -18,6 +18,7 @@ from helpers import (
 from mxnet import autograd, np
 
 import d2lmulti
+from d2lmulti.communication import compression
 from d2lmulti.communication.compression import (
     exchange_compressed,
     one_bit,
@@ -517,6 +518,50 @@ def test_only_the_inner_states_differ():
 
     assert alike(replicas) == alike(outer) == [True, True]
     assert alike(states) == [False, False]
+
+
+STATES = [[] for _ in DEVICES]
+MISTAKES = [  # of a round or a step, and the words that matter
+    (lambda *r: train_round((X, Y), *r, 0.1), r': \[minibatches\]'),
+    (lambda *r: train_round([], *r, 0.1), 'one for each local step'),
+    (lambda *r: train_round([(X, Y)], *r, 0.1, states=STATES), 'pass update'),
+    (
+        lambda *r: train_round([(X, Y)], *r, 0.1, adam, [[]] * 3),
+        'share one state',
+    ),
+    (lambda *r: diloco(*r, [[]]), 'outer_states must have a list for each of'),
+    (lambda *r: diloco(*r, [[], [X], []]), 'outer_states must be alike'),
+    (lambda *r: compressed(*r, [{}]), 'an entry for each parameter, 8 in all'),
+    (
+        lambda *r: compressed(*r, [{'residuals': [1]}] * 8),
+        'residuals needs an entry for each device, 3 in all',
+    ),
+    (
+        lambda *r: compression.average_params(r[0], [1]),
+        'weights needs an entry for each replica',
+    ),
+    (lambda *r: top_k([X], {}, fraction=2), 'fraction must be above 0'),
+    (lambda *r: two_bit([X], {}, threshold=0), 'threshold must be'),
+    (lambda *r: power_sgd([X], {}, rank=1.5), 'rank must be an integer'),
+]
+X, Y = minibatch(6)
+
+
+def diloco(replicas, devices, outer):
+    states = [[] for _ in devices]
+    train_round_diloco([(X, Y)], replicas, devices, 0.1, adam, states, outer)
+
+
+def compressed(replicas, devices, states):
+    train_batch_compressed(X, Y, replicas, devices, 0.1, states, one_bit)
+
+
+@pytest.mark.parametrize('mistake, words', MISTAKES)
+def test_a_mistake_is_refused_before_any_replica_moves(mistake, words):
+    replicas = replicas_on(DEVICES)
+    with pytest.raises((TypeError, ValueError), match=words):
+        mistake(replicas, DEVICES)
+    assert max_difference(replicas[0], replicas_on(DEVICES)[0]) == 0
 
 
 def test_a_round_with_too_few_examples_at_its_end_changes_nothing():

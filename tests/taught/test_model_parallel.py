@@ -527,19 +527,25 @@ F0, B0, I0, W0, F1, B1, I1, W1 = [
 @pytest.mark.parametrize(
     'orders, message',
     [
-        ([[F0, F1, B0, B1]], 'for each stage: give 2, not 1'),
-        ([[F0, F1, B0], [F0, F1, B0, B1]], 'stage 0 has .* 0 times'),
-        ([[F0, F1, B0, B1], [F0, F0, F1, B0, B1]], 'stage 1 has .* 2 t'),
+        ([[F0, F1, B0, B1]], '2 in all, but has 1'),
+        ([[F0, F1, B0], [F0, F1, B0, B1]], 'device 0 has .* 0 times'),
+        ([[F0, F1, B0, B1], [F0, F0, F1, B0, B1]], 'device 1 has .* 2 t'),
         ([[F0, F1, B0, B1], [F0, F1, B0, ('forward', 2)]], "'forward', 2"),
         ([[F0, F1, B0, B1], [F0, F1, B0, ('back', 1)]], "'back', 1"),
-        ([[B0, F0, F1, B1], [F0, F1, B0, B1]], 'never ends, .*0 before'),
-        ([[F0, F1, B0, B1], [B0, F0, F1, B1]], 'stage 1 before'),
+        (
+            [[B0, F0, F1, B1], [F0, F1, B0, B1]],
+            'ends, .*d., 0, 0',
+        ),
+        (
+            [[F0, F1, B0, B1], [B0, F0, F1, B1]],
+            'ends, .*d., 0, 1',
+        ),
         ([[F0, B0, F1, B1], [F0, F1, B0, B1]], 'never ends'),
         ([[F0, F1, B0, B1], [F0, F1, I0, B1, W0]], "'backward', 1.* 1 time"),
         ([[F0, F1, B0, B1], [F0, F1, W0, I0, I1, W1]], "wait.*'weights', 0"),
         (
             [[F0, F1, B0, B1], [(*F0, 0), F1, B0, B1]],
-            r'stage 1 has .*, 0\) 1 time',
+            r'device 1 has .*, 0\) 1 time',
         ),
     ],
 )
@@ -556,6 +562,52 @@ def test_a_schedule_that_cannot_end_is_refused(orders, message):
 
 
 TWO = [mx.cpu(0), mx.cpu(1)]
+
+
+@pytest.mark.parametrize(
+    'call, words',
+    [
+        (
+            lambda p: model_parallel.split_by_cost([1, 1], 3),
+            '2 layers .* over 3 stages',
+        ),
+        (
+            lambda p: model_parallel.split_by_cost([1, 1], 1.0),
+            'k must be an integer',
+        ),
+        (lambda p: d2lmulti.split_layers(p[:-1], TWO), 'weight and bias, '),
+        (
+            lambda p: d2lmulti.split_layers(p, TWO, costs=[1]),
+            'costs needs an entry for each layer',
+        ),
+        (lambda p: in_stages(p, *minibatch(4), 5), '4 examples .* over 5 mic'),
+        (lambda p: in_stages(p, *minibatch(4), '2'), 'must be an integer'),
+        (
+            lambda p: in_stages(p, minibatch(4)[0], minibatch(3)[1], 2),
+            '4 examples but 3 labels',
+        ),
+        (
+            lambda p: model_parallel.interleaved_schedule(3, 4, 2),
+            'divide num_stages, 3',
+        ),
+        (
+            lambda p: model_parallel.interleaved_schedule(4, 3, 2),
+            'num_micro_batches, 3',
+        ),
+        (
+            lambda p: model_parallel.zero_bubble_schedule(2, 2, ahead=0),
+            'ahead must be',
+        ),
+    ],
+)
+def test_counts_that_do_not_fit_are_refused(call, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        call(make_params())
+
+
+def in_stages(params, X, y, num_micro_batches):
+    stages = d2lmulti.split_layers(params, TWO)
+    return d2lmulti.pipeline_gradients(X, y, stages, num_micro_batches)
 
 
 @pytest.mark.parametrize(

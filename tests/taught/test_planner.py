@@ -520,6 +520,27 @@ def test_each_plan_is_listed_once():
     assert kinds == {1}  # FlashAttention has no scores to keep
 
 
+@pytest.mark.parametrize(
+    'plan, words',
+    [
+        (Degrees(dp=5), 'must divide batch_size, 12, but 5'),
+        (Degrees(tp=5), 'tp must divide the number of heads'),
+        (Degrees(cp=3), 'cp must divide the words'),
+        (Degrees(ep=2), 'ep must divide'),
+        (Degrees(pp=99), 'layers do not fill'),
+        (Degrees(pp=2, micro_batches=3, chunks=2), 'must be a multiple of pp'),
+    ],
+)
+def test_a_plan_that_does_not_fit_the_network_is_refused(plan, words):
+    with pytest.raises(ValueError, match=words):
+        plan_costs(GPT, BIG, plan, 12)
+
+
+def test_layers_without_parameters_are_refused():
+    with pytest.raises(ValueError, match='those of the embedding and the sco'):
+        gpt_network(1e3, 2, 8, 2, 4, 200)
+
+
 def test_degrees_are_refused_for_what_the_text_says():
     long = gpt_network(8e9, 32, 4096, 32, 98_304, 32_000, kv_heads=8)
     legal = {

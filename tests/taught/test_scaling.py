@@ -22,7 +22,6 @@ from d2lmulti import (
 )
 from d2lmulti.devices import record_copies
 from d2lmulti.judgment import scaling
-from d2lmulti.judgment.checks import ALGORITHMS
 from d2lmulti.judgment.scaling import (
     checkpoint_interval,
     expected_slowest,
@@ -33,6 +32,7 @@ from d2lmulti.judgment.scaling import (
     simulate_failures,
 )
 
+ALGORITHMS = 'star direct ring tree halving-doubling servers'.split()
 LINK = {'num_bytes': 1e8, 'alpha': 5e-5, 'beta': 1.6e-10}
 positive = st.floats(1e-3, 1e3)
 quick = settings(max_examples=60, derandomize=True)
@@ -243,6 +243,25 @@ def test_a_fit_is_the_best_without_negative_coefficients(seconds):
         found + onp.random.RandomState(0).normal(0, 0.1, (200, 2)), 0
     )
     assert error(found) <= min(map(error, others)) + 1e-9
+
+
+@pytest.mark.parametrize(
+    'call, words',
+    [
+        (lambda: allreduce_seconds('ring', 1e9, 8, 0, 1), 'k must be an int'),
+        (lambda: step_seconds(1, 2, [], Machine(1, 1, 0, 0)), '1 example can'),
+        (lambda: expected_slowest([], 2), r'len.times. must be at least 1'),
+        (lambda: run_seconds(1, 1, 100, 1, 1), 'would hardly ever end'),
+        (lambda: simulate_failures(1, 1, 100, 1, 1), 'would hardly ever end'),
+        (
+            lambda: hierarchical_seconds(9, 2, 1, (0, 1), (0, 1)),
+            'group must divide the number of devices, 9',
+        ),
+    ],
+)
+def test_what_cannot_be_predicted_is_refused(call, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        call()
 
 
 # The simulation

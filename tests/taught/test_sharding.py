@@ -609,7 +609,7 @@ def test_a_shard_that_is_missing_is_refused(drop, layout):
         with pytest.raises(ValueError, match='do not fit the layout'):
             reshard(drop(held), old, new, [mx.cpu(0)])
     if drop is drop_device:  # and its places with it
-        with pytest.raises(ValueError, match='the layout has no place'):
+        with pytest.raises(ValueError, match='has no place for some numbers'):
             reshard(params[:-1], old[:-1], new, [mx.cpu(0)])
 
 
@@ -705,10 +705,10 @@ STEPS = [
 @pytest.mark.parametrize(
     'states, error, message',
     [
-        ([[]], ValueError, 'each device, .*: give 2, not 1'),
+        ([[]], ValueError, 'a list for each of 2 devices'),
         ([[]] * 2, ValueError, 'share one state'),
-        ([(), ()], TypeError, 'a list for each device'),
-        (None, TypeError, 'a list for each device'),
+        ([(), ()], ValueError, 'a list for each of 2 devices'),
+        (None, ValueError, 'a list for each of 2 devices'),
     ],
 )
 def test_invalid_states_are_refused(stage, states, error, message):
@@ -748,7 +748,7 @@ def test_invalid_arguments_are_refused(stage, position, value, error):
 @pytest.mark.parametrize('stage', [2, 3])
 def test_layers_that_do_not_fit_are_refused(stage):
     arguments, more = step_arguments(stage)
-    with pytest.raises(ValueError, match='each layer: give 4'):
+    with pytest.raises(ValueError, match='weight and bias, 4 in all'):
         STEPS[stage](*arguments, **{**more, 'layers': LAYERS[:2]})
 
 

@@ -253,6 +253,20 @@ def test_a_shard_of_one_example_without_pixels_is_rejected():
     batch_norm(image, ones[:1], ones[:1])  # nine pixels
 
 
+def test_lists_that_do_not_fit_are_refused():
+    devices = [mx.cpu(0), mx.cpu(1)]
+    params, averages = init_params_bn()
+    replicas = [d2lmulti.get_params(params, device) for device in devices]
+    averages = [[a.copyto(device) for a in averages] for device in devices]
+    for wrong, words in (
+        (averages[:1], 'device_averages needs an entry for each shard'),
+        (averages[::-1], r'a running average lives on cpu\(1\)'),
+        ([own[1:] for own in averages], 'mean and variance, 6 in all'),
+    ):
+        with pytest.raises(ValueError, match=words):
+            train_batch_bn(*minibatch(8), replicas, wrong, devices, 0.1)
+
+
 def test_a_rejected_minibatch_changes_nothing():
     devices = [mx.cpu(0), mx.cpu(1)]
     params, averages = init_params_bn()

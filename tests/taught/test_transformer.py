@@ -130,8 +130,6 @@ def test_the_seed_determines_the_masks():
 @pytest.mark.parametrize(
     'tokens, vocab_size, fraction, error',
     [
-        ([[3, 4]], V, 0.15, TypeError),
-        (onp.ones((2, 3)), V, 0.15, TypeError),
         (onp.array([3, 4]), V, 0.15, ValueError),
         (onp.array([[3, 4], [0, 0]]), V, 0.15, ValueError),
         (onp.array([[3, V]]), V, 0.15, ValueError),
@@ -146,6 +144,19 @@ def test_the_seed_determines_the_masks():
 def test_words_that_cannot_be_masked(tokens, vocab_size, fraction, error):
     with pytest.raises(error):
         mask_words(tokens, 0, vocab_size, fraction)
+
+
+@pytest.mark.parametrize(
+    'tokens, options, words',
+    [
+        (np.ones(3), {}, r'X must have the shape \(n, length\)'),
+        (np.ones((1, 99)), {}, 'at most .* positions'),
+        (np.ones((1, 3)), {'num_heads': 5}, 'num_heads must divide the width'),
+    ],
+)
+def test_tokens_and_heads_that_do_not_fit(tokens, options, words):
+    with pytest.raises(ValueError, match=words):
+        transformer_scores(tokens, init(), **options)
 
 
 # The network

@@ -361,12 +361,12 @@ def test_a_rule_that_needs_whole_parameters_gets_them():
     'more, error, message',
     [
         ({'states': [[], []]}, ValueError, 'pass update, too'),
-        ({'update': d2lmulti.adam}, TypeError, 'a list for each device'),
-        ({'update': 'adam', 'states': [[], []]}, TypeError, 'a function'),
+        ({'update': d2lmulti.adam}, ValueError, 'a list for each of 2 dev'),
+        ({'update': 'adam', 'states': [[], []]}, TypeError, 'not callable'),
         (
             {'update': rmsprop, 'states': [[]]},
             ValueError,
-            'states must have a list for each device',
+            'states must have a list for each of 2 devices',
         ),
     ],
 )
@@ -446,9 +446,7 @@ def test_without_decay_a_rule_is_itself():
     'more, error, message',
     [
         ({'weight_decay': -0.1}, ValueError, 'at least 0'),
-        ({'weight_decay': '1'}, TypeError, 'weight_decay must be a number'),
         ({'weight_decay': 1 / LR}, ValueError, r'lr \* weight_decay must be'),
-        ({'update': 0.9}, TypeError, 'update must be a function'),
         ({'lr': 0}, ValueError, 'learning rate'),
         ({'grads': []}, ValueError, 'same shapes'),
     ],
