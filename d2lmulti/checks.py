@@ -128,7 +128,7 @@ def check_num_devices(k, gpus, faults):
             f'{works}{"".join(f" ({fault})" for fault in faults)}: ask for at '
             f'most {len(gpus)}, or set D2LMULTI_DEVICES=cpu to use CPUs'
         )
-    # more of them wait for each other's workspaces, some for ever
+    # more of them wait for each other's workspaces, some forever
     if not gpus and k > MAX_CPU_DEVICES:
         raise ValueError(
             f'{k} CPU devices asked for, but at most {MAX_CPU_DEVICES} work '
@@ -343,7 +343,7 @@ def check_allreduce_arrays(data):
     if any(overlap(*pair) for pair in itertools.combinations(data, 2)):
         raise ValueError(
             'two arrays are one, or overlap, so that numbers would be counted '
-            'twice: give each device an array of its own'
+            'twice: give each device another array'
         )
 
 

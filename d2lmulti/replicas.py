@@ -28,7 +28,7 @@ def allreduce(data):
     `len(data) - 1` arrays.
 
     Raises TypeError for anything other than arrays, and for bool, ValueError
-    if there is none, if one object appears twice, or if shapes or dtypes
+    if there is none, if two have memory in common, or if shapes or dtypes
     differ.
     """
     check_allreduce_arrays(data)

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from typing import Any, Dict
+from typing import Any, Dict, Set, Tuple
 
 import numpy as onp
 from mxnet import np
@@ -73,10 +73,11 @@ def check_schedule(orders, num_stages, m, num_devices=None):
 
 def check_progress(orders, num_stages):
     """Raise ValueError if a stage of a schedule would wait forever."""
-    queues, done = [list(order) for order in orders], set()
+    queues = [list(order) for order in orders]
+    done: Set[Tuple[str, int, int]] = set()
     while any(queues):
         waiting = [queue for queue in queues if queue]
-        ready = [q for q in waiting if needed_by(*q[0], num_stages) <= done]
+        ready = [q for q in waiting if needed_by(q[0], num_stages) <= done]
         if not ready:
             stuck = ', '.join(
                 f'stage {q[0][2]} before {q[0]}' for q in waiting
@@ -92,8 +93,9 @@ def check_progress(orders, num_stages):
             done.add(('backward' if phase == 'inputs' else phase, i, s))
 
 
-def needed_by(phase, i, s, num_stages):
+def needed_by(instruction, num_stages):
     """Return what must be done before an instruction."""
+    phase, i, s = instruction
     if phase == 'forward':
         return {(phase, i, s - 1)} if s else set()
     if phase == 'weights':

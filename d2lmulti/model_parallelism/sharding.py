@@ -10,8 +10,9 @@ import math
 import numpy as onp
 from mxnet import autograd, np
 from ..checks import check_replicas
-from .checks import (check_layer_arrays, check_layout,
-                                               check_shards, check_step)
+from .checks import (check_layer_arrays,
+                                               check_layout, check_shards,
+                                               check_step)
 from ..check_values import check_enough, check_positive_number
 from ..communication.collectives import (all_gather, reduce_scatter,
                                                 split_views)
