@@ -140,9 +140,9 @@ def last_lines(number: int, files: Sequence[IO[str]]) -> list[str]:
     """Return what a process printed last, on stdout and then on stderr."""
     lines = []
     for name, file in zip(('stdout', 'stderr'), files):
-        found = read_lines(file)[-SHOWN:]
-        if found:
-            lines += [f'last lines of process {number}, {name}:', *found]
+        last_lines = read_lines(file)[-SHOWN:]
+        if last_lines:
+            lines += [f'last lines of process {number}, {name}:', *last_lines]
     return lines
 
 
@@ -156,6 +156,6 @@ def free_ports(count: int) -> list[int]:
     """Return the numbers of ports that nobody listens on just now."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for own in sockets:
-            own.bind(('', 0))
-        return [own.getsockname()[1] for own in sockets]
+        for each in sockets:
+            each.bind(('', 0))  # a free port, which no other gets meanwhile
+        return [each.getsockname()[1] for each in sockets]

@@ -188,24 +188,24 @@ class Job:
 
     def hear(self, line: str) -> str:
         """Note what a rank says of itself; return the rest of the line."""
-        found = SAID.search(line)
-        if not found:
+        said = SAID.search(line)
+        if not said:
             return line
-        rank, status, what = found.groups()
+        rank, status, what = said.groups()
         if int(status) < 0:
             self.places[int(rank)] = what
         else:
             self.ended.setdefault(int(rank), (int(status), what))
             if int(status):  # time for lines that are on their way
                 self.deadline = min(self.deadline, time.monotonic() + 0.5)
-        rest = line[: found.start()]
+        rest = line[: said.start()]
         return '' if re.fullmatch(r'\[\d+\] ', rest) else f'{rest}\n'
 
     def judge(self, status: int) -> None:
         """Raise JobFailed unless all ranks have ended well."""
-        for rank, (found, how) in self.ended.items():
-            if found:
-                raise JobFailed(f'rank {rank} {how}', found)
+        for rank, (rank_status, how) in self.ended.items():
+            if rank_status:
+                raise JobFailed(f'rank {rank} {how}', rank_status)
         if status == TIMED_OUT:
             raise JobFailed(self.explain_limit(), status)
         if status:

@@ -100,8 +100,8 @@ def say_where(script: str) -> None:
         for frame, line in traceback.walk_stack(frame)
     ]
     places = [f'{os.path.basename(path)}:{line}' for path, line in lines]
-    own = [p for p, (path, _) in zip(places, lines) if path == script]
-    place = own[0] if own else places[0]
+    in_script = [p for p, (path, _) in zip(places, lines) if path == script]
+    place = in_script[0] if in_script else places[0]
     say(-1, f'is at {place}' + f', in {places[0]}' * (place != places[0]))
 
 

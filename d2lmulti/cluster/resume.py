@@ -229,8 +229,8 @@ class Training:
         mean, weight = 0.0, 0.0  # if there are fewer examples than workers
         if len(y):
             batches, net = Minibatches(X, y, 256), options.get('net', lenet)
-            found = evaluate(replicas, batches, workers.devices, net)
-            mean = as_scalar('evaluate', found)
+            result = evaluate(replicas, batches, workers.devices, net)
+            mean = as_scalar('evaluate', result)
             weight = as_weight(options.get('count', len)(y))
         table = workers.gather([mean, weight]).astype('float64')
         return float(onp.average(table[:, 0], weights=table[:, 1]))
@@ -264,8 +264,8 @@ def try_functions(
         size = norm([param.grad for param in replica])
         tried = [total.item(), size, as_weight(count(y))]
         if update:
-            found = try_rule(update, params, num_steps=3)
-            moves = [float(sum(abs(move).sum() for move in found))]
+            changes = try_rule(update, params, num_steps=3)
+            moves = [float(sum(abs(change).sum() for change in changes))]
     except Exception as error:
         warn_of_failure(len(X), error)
     return dict(zip(TRIED, (tried, moves)))
@@ -301,10 +301,10 @@ def check_same_start(workers: Any, state: Checkpoint, plan: Plan) -> None:
         'compute different things: net, loss, count and update must be the '
         'same in all': tried,
     }
-    found = workers.gather(sum(numbers.values(), []))
-    for difference, own in numbers.items():
-        columns, found = found[:, : len(own)], found[:, len(own) :]
-        rtol = 1e-4 if own is tried else 0
+    table = workers.gather(sum(numbers.values(), []))  # a row per worker
+    for difference, values in numbers.items():
+        columns, table = table[:, : len(values)], table[:, len(values) :]
+        rtol = 1e-4 if values is tried else 0
         if not onp.allclose(columns, columns[0], rtol, 0, equal_nan=True):
             raise ValueError(f'the workers {difference}')
 

@@ -90,11 +90,11 @@ def read_idx(path: StrPath, sha256: str) -> onp.ndarray:
             raise ValueError(
                 f'{path} is truncated or damaged ({error}): {fix}'
             ) from None
-    found = hashlib.sha256(content).hexdigest()
-    if found != sha256:
+    checksum = hashlib.sha256(content).hexdigest()
+    if checksum != sha256:
         raise ValueError(
             f'{path} is not the expected Fashion-MNIST file: its content has '
-            f'SHA-256 {found[:16]}..., expected {sha256[:16]}...: {fix}'
+            f'SHA-256 {checksum[:16]}..., expected {sha256[:16]}...: {fix}'
         )
     images = 'images' in Path(path).name
     data = onp.frombuffer(content, 'uint8', offset=16 if images else 8)

@@ -153,7 +153,7 @@ def check_layout(device_arrays, layout, new):
         )
         times -= more
     shapes = [shapes_of(a)[: len(a) - more] for a in device_arrays]
-    if more > 1 or shapes != [times * own for own in held]:
+    if more > 1 or shapes != [times * each for each in held]:
         raise ValueError(
             f'arrays of shapes {shapes} do not fit the layout, which has '
             f'{held}: give find_places the function and devices of the split'
@@ -203,7 +203,7 @@ def check_sequence(X, y, device_params, devices, num_heads, split):
     places = split(X.shape[1], len(devices))
     check_each(len(devices), 'device', **{'what split returns': places})
     joined = onp.hstack(places)
-    is_rising = all((onp.diff(own) > 0).all() for own in places)
+    is_rising = all((onp.diff(place) > 0).all() for place in places)
     if not is_rising or sorted(joined) != [*range(X.shape[1])]:
         raise ValueError(
             f'split must give each position from 0 to {X.shape[1] - 1} to '

@@ -440,7 +440,13 @@ def gradients_on(mesh=PAIR, y=WORDS, **options):
 def steps_on(states=((), ()), max_norm=None):
     states = [list(state) for state in states] if max_norm == 0 else states
     train_batch_mesh(
-        *(WORDS, WORDS, shards_on(PAIR), PAIR, 0.1, states, HEADS),
+        WORDS,
+        WORDS,
+        shards_on(PAIR),
+        PAIR,
+        0.1,
+        states,
+        HEADS,
         max_norm=max_norm,
     )
 
