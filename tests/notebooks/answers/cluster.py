@@ -77,9 +77,6 @@ def sum_in_rank_order(arrivals):
 
 # 2 wrong: NumPy sums in pairs -> in which order
 def sum_in_rank_order(arrivals):
-    total = onp.float32(0)
-    for _rank, number in sorted(arrivals):
-        total = total + onp.float32(number)
     return onp.array([x for _, x in sorted(arrivals)], 'float32').sum()
 
 # 2 wrong: in float64 -> which precision

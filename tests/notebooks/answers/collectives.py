@@ -95,7 +95,7 @@ def halving_steps(i, k):
     steps, gap = [], k // 2
     while gap:
         first = i // gap * gap
-        partner = i - gap if first // gap % 2 == 0 else i - gap
+        partner = i - gap
         steps.append((partner, list(range(first, first + gap))))
         gap //= 2
     return steps

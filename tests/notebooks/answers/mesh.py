@@ -46,9 +46,8 @@ def mesh_norm(device_grads, splits, mesh):
     for j, split in enumerate(splits):
         for ranks in replica:
             if device_grads[ranks[0]][j] is not None:
-                owners = ranks
                 total += sum((device_grads[rank][j] ** 2).sum()
-                             for rank in owners)
+                             for rank in ranks)
                 break
     return math.sqrt(total)
 
@@ -58,9 +57,7 @@ def mesh_norm(device_grads, splits, mesh):
     for j, split in enumerate(splits):
         for ranks in replica:
             if device_grads[ranks[0]][j] is not None:
-                owners = ranks[:1]
-                total += sum((device_grads[rank][j] ** 2).sum()
-                             for rank in owners)
+                total += (device_grads[ranks[0]][j] ** 2).sum()
                 break
     return math.sqrt(total)
 

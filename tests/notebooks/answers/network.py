@@ -24,7 +24,6 @@ def layer_sizes(params):
 
 # 2 wrong: exp of large scores is infinite -> not finite
 def loss_by_hand(y_hat, y):
-    pass
     return np.log(np.exp(y_hat).sum(axis=1)) - npx.pick(y_hat, y)
 
 # 2 wrong: the logarithm of a probability that is 0 -> logarithm of 0

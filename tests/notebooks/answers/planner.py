@@ -1,6 +1,6 @@
 # 1 wrong: forgets the chunks -> of the step is bubble
 def enough_micro_batches(p, v, bubble):
-    waits = (p - 1)
+    waits = p - 1
     m = max(1, math.ceil(round(waits * (1 - bubble) / bubble, 9)))
     return -(-m // p) * p if v > 1 else m
 
@@ -13,8 +13,7 @@ def enough_micro_batches(p, v, bubble):
 # 1 wrong: any number, which interleaving does not take -> multiple of p
 def enough_micro_batches(p, v, bubble):
     waits = (p - 1) / v
-    m = max(1, math.ceil(round(waits * (1 - bubble) / bubble, 9)))
-    return m
+    return max(1, math.ceil(round(waits * (1 - bubble) / bubble, 9)))
 
 # 1 wrong: a multiple of p, also without interleaving -> of the step is bubble
 def enough_micro_batches(p, v, bubble):

@@ -73,7 +73,7 @@ def zero1_step(params, grads, states, lr, num_examples):
         sgd_momentum([part], [grad / num_examples], state, lr)
     all_gather(parts, params)
 
-# 2 wrong: momentum without the velocity's own rule -> step 3.*wrong parameters
+# 2 wrong: a velocity without the rate: the rate changes -> step 3.*wrong parameters
 def zero1_step(params, grads, states, lr, num_examples):
     parts = [split_views(param, len(params))[j]
              for j, param in enumerate(params)]
@@ -100,10 +100,9 @@ def zero1_step(params, grads, states, lr, num_examples):
 def zero1_step(params, grads, states, lr, num_examples):
     parts = [split_views(param, len(params))[j]
              for j, param in enumerate(params)]
-    sums = reduce_scatter([g / num_examples for g in grads])
-    num_examples = 1
-    for part, grad, state in zip(parts, sums, states):
-        sgd_momentum([part], [grad / num_examples], state, lr)
+    means = reduce_scatter([g / num_examples for g in grads])
+    for part, mean, state in zip(parts, means, states):
+        sgd_momentum([part], [mean], state, lr)
     all_gather(parts, params)
 
 # 3 wrong: takes a step with infinite gradients -> take_step is wrong
