@@ -188,8 +188,14 @@ def test_a_chapter_imports_earlier_ones_only(module):
 
 # The folders of d2lmulti; '' are the modules beside them, part I's included.
 ORDER = [
-    *('prepare', 'datasets', ''),
-    *('communication', 'learning', 'model_parallelism', 'cluster', 'judgment'),
+    'prepare',
+    'datasets',
+    '',
+    'communication',
+    'learning',
+    'model_parallelism',
+    'cluster',
+    'judgment',
 ]
 # They bring all parts together.
 ABOVE = {'d2lmulti', 'd2lmulti.__main__'}

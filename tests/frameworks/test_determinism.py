@@ -144,9 +144,12 @@ def test_two_runs_are_bit_identical_and_another_seed_is_not(run):
 @pytest.mark.parametrize(
     'setting',
     [
-        *('torch.manual_seed', 'torch.set_num_threads', 'DistributedSampler'),
+        'torch.manual_seed',
+        'torch.set_num_threads',
+        'DistributedSampler',
         'torch.use_deterministic_algorithms(True)',
-        *('tf.keras.utils.set_random_seed', 'MirroredStrategy'),
+        'tf.keras.utils.set_random_seed',
+        'MirroredStrategy',
         'tf.config.threading.set_intra_op_parallelism_threads',
         'tf.config.experimental.enable_op_determinism()',
     ],

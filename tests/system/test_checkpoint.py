@@ -446,7 +446,9 @@ def test_what_is_written_stays_where_later_ones_are(tmp_path, keep_every):
         path = save_checkpoint(tmp_path, some(step), keep_every)
         assert path.exists()
     assert [path.name[-5] for path in sorted(tmp_path.iterdir())] == [
-        *('2', '8', '9')
+        '2',
+        '8',
+        '9',
     ]
 
 

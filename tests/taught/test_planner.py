@@ -290,23 +290,43 @@ def random_case(rng):
     per_layer = 3 * rng.randint(1, 9) * width**2
     expert = per_layer * 2 // 3 if num_experts > 1 else 0
     net = Net(
-        *(depth, width, heads),
+        depth,
+        width,
+        heads,
         rng.choice([d for d in (1, 2, 3, 4, 6, 8) if heads % d == 0]),
-        *(rng.choice([4, 6, 8, 12, 24]), rng.choice([2, 3, 4, 99])),
-        *(vocab, tied < 0.5, num_experts),
+        rng.choice([4, 6, 8, 12, 24]),
+        rng.choice([2, 3, 4, 99]),
+        vocab,
+        tied < 0.5,
+        num_experts,
         rng.randint(1, min(2, num_experts)),
-        *(rng.random() < 0.5, per_layer - expert, expert, rng.random() < 0.3),
+        rng.random() < 0.5,
+        per_layer - expert,
+        expert,
+        rng.random() < 0.3,
     )
     num_params = depth * per_layer + vocab * width * (1 if net.tied else 2)
     network = gpt_network(
-        *(num_params, depth, width, heads, net.length, vocab, net.tied),
-        *(net.kv_heads, num_experts, net.choices, net.flash, net.min_words),
+        num_params,
+        depth,
+        width,
+        heads,
+        net.length,
+        vocab,
+        net.tied,
+        net.kv_heads,
+        num_experts,
+        net.choices,
+        net.flash,
+        net.min_words,
         'fp8' if net.fp8 else 'bf16',
     )
     k, inside = rng.choice([2, 3, 4, 6, 8, 12]), 10 ** rng.uniform(7, 11)
     cluster = Cluster(
         18 * num_params / k * rng.uniform(0.7, 20),
-        *(10 ** rng.uniform(9, 13), inside, inside / 10 ** rng.uniform(0, 2)),
+        10 ** rng.uniform(9, 13),
+        inside,
+        inside / 10 ** rng.uniform(0, 2),
         rng.choice([1, 2, 3, 4, 6, 8]),
     )
     return net, network, cluster, k, rng.choice([1, 2, 4, 6, 8, 12, 24, 36])
@@ -420,7 +440,9 @@ def by_the_gcd(network, tp, cp, ep):
             lambda layers, plan, network: sum(
                 sum(
                     planner.held_bytes(
-                        *(numbers, planner.extent(plan, axes), plan.zero),
+                        numbers,
+                        planner.extent(plan, axes),
+                        plan.zero,
                         network.param_bytes,
                     )
                 )
@@ -573,7 +595,8 @@ def finish(orders, forward):
             phase, i = queue[0]
             before = s - 1 if phase == 'forward' else s + 1
             if (phase, i, before) not in done and before not in (
-                *(-1, len(orders)),
+                -1,
+                len(orders),
             ):
                 continue
             queue.pop(0)

@@ -84,7 +84,12 @@ def draw():
     names = {number_of(path.stem): name_of(path.stem) for path in NOTEBOOKS}
     for chapter, (x, y) in at.items():
         box(
-            *(ax, x, y, BOX_WIDTH, BOX_HEIGHT, str(chapter)),
+            ax,
+            x,
+            y,
+            BOX_WIDTH,
+            BOX_HEIGHT,
+            str(chapter),
             corner=4,
             size=SMALL,
             weight='bold',
@@ -92,7 +97,9 @@ def draw():
         others = above[chapter] - {found[chapter][1]}
         also = f' (also {", ".join(map(str, sorted(others)))})' * bool(others)
         label(
-            *(ax, x + BOX_WIDTH / 2 + 6, y),
+            ax,
+            x + BOX_WIDTH / 2 + 6,
+            y,
             names[chapter].replace('_', ' ') + also,
             align='left',
         )

@@ -170,8 +170,12 @@ def check_needs(path):
 
 
 RULES = (
-    *(check_outputs, check_figures, check_small, check_exercises),
-    *(check_folding, check_optional),
+    check_outputs,
+    check_figures,
+    check_small,
+    check_exercises,
+    check_folding,
+    check_optional,
 )
 
 

@@ -181,7 +181,8 @@ def plans(network, k, batch, gigabytes):
     for seconds, memory, plan, *_ in planner.find_plans(
         planner.gpt_network(*NETWORKS[network]),
         H100._replace(memory=1e9 * gigabytes),
-        *(k, batch),
+        k,
+        batch,
         most=None,
     ):
         degrees = (*plan[:4], *plan[5:8])
@@ -201,7 +202,10 @@ def step(batch, k, per_example, num_bytes, bits, algorithm, overlap, spread):
     deviation of the computation's time, a fraction of it.
     """
     machine = d2lmulti.Machine(
-        *(0, per_example, 5e-5, 8 / bits),
+        0,
+        per_example,
+        5e-5,
+        8 / bits,
         overlap=overlap,
         times=tuple(1 + spread * z for z in QUANTILES),
     )

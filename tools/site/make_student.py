@@ -36,8 +36,11 @@ PARTS = (
 MEASURED = [
     f'tools/speed/results/{name}'
     for name in (
-        *('h100.json', 'h200.json', 'network_work.json'),
-        *('GPU_OR_CPU.md', 'FALSE_ALARMS.md'),
+        'h100.json',
+        'h200.json',
+        'network_work.json',
+        'GPU_OR_CPU.md',
+        'FALSE_ALARMS.md',
     )
 ]
 # Of what reads notebooks: what a student runs, and what that needs.

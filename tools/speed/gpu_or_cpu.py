@@ -275,9 +275,16 @@ def precision():
 def lenet():
     """Return the LeNet of chapter 2."""
     return nn.Sequential(
-        *(nn.Conv2d(1, 20, 3), nn.ReLU(), nn.AvgPool2d(2)),
-        *(nn.Conv2d(20, 50, 5), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten()),
-        *(nn.Linear(800, 128), nn.ReLU(), nn.Linear(128, 10)),
+        nn.Conv2d(1, 20, 3),
+        nn.ReLU(),
+        nn.AvgPool2d(2),
+        nn.Conv2d(20, 50, 5),
+        nn.ReLU(),
+        nn.AvgPool2d(2),
+        nn.Flatten(),
+        nn.Linear(800, 128),
+        nn.ReLU(),
+        nn.Linear(128, 10),
     )
 
 
@@ -303,9 +310,7 @@ class Block(nn.Module):
 def normalized(channels_in, channels, size, stride):
     """Return a convolution and its batch normalization."""
     return (
-        nn.Conv2d(
-            *(channels_in, channels, size, stride, size // 2), bias=False
-        ),
+        nn.Conv2d(channels_in, channels, size, stride, size // 2, bias=False),
         nn.BatchNorm2d(channels),
     )
 
@@ -320,8 +325,12 @@ def resnet18():
     ]
     return nn.Sequential(
         *normalized(3, 64, 7, 2),
-        *(nn.ReLU(), nn.MaxPool2d(3, 2, 1), *blocks),
-        *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10)),
+        nn.ReLU(),
+        nn.MaxPool2d(3, 2, 1),
+        *blocks,
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(512, 10),
     )
 
 
@@ -333,7 +342,9 @@ class Transformer(nn.Module):
         self.word = nn.Embedding(words, width)
         self.place = nn.Embedding(length, width)
         layer = nn.TransformerEncoderLayer(
-            *(width, heads, 4 * width),
+            width,
+            heads,
+            4 * width,
             dropout=0.0,
             activation='gelu',
             batch_first=True,
@@ -715,8 +726,17 @@ def samestep_cases():
 
 
 SECTIONS = (
-    *(call_and_done, copies, thousand_small_copies, products, precision),
-    *(same_step, samestep_cases, networks, streams, repeatable, power),
+    call_and_done,
+    copies,
+    thousand_small_copies,
+    products,
+    precision,
+    same_step,
+    samestep_cases,
+    networks,
+    streams,
+    repeatable,
+    power,
 )
 
 if __name__ == '__main__':

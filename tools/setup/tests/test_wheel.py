@@ -71,7 +71,8 @@ def installed(dist, tmp_path_factory):
     folder = tmp_path_factory.mktemp('installed')
     wheels = sorted(dist.glob('*.whl'))
     assert [wheel.name.split('-')[0] for wheel in wheels] == [
-        *('d2lmulti', 'samestep')
+        'd2lmulti',
+        'samestep',
     ]
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as archive:

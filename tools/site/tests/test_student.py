@@ -217,7 +217,11 @@ def test_samestep_can_be_installed_and_brings_no_tests(edition):
     project = tomllib.loads((folder / 'pyproject.toml').read_text())
     assert (folder / project['project']['readme']).exists()
     assert {path.name for path in folder.iterdir()} == {
-        *('LICENSE', 'POWER.md', 'README.md', 'pyproject.toml', 'src')
+        'LICENSE',
+        'POWER.md',
+        'README.md',
+        'pyproject.toml',
+        'src',
     }
 
 
@@ -267,7 +271,8 @@ def test_it_has_nothing_of_the_instructors(edition):
     assert {path.name for path in edition.iterdir()} == {
         *(part.split('/')[0] for part in make_student.PARTS),
         *(path.name for path in (ROOT / 'tools/site' / 'student').iterdir()),
-        *('img', 'notebooks'),
+        'img',
+        'notebooks',
     }
     linked = set()
     for name in NAMES:
