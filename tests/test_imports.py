@@ -23,6 +23,10 @@ MAY_IMPORT = {
     'tools.speed': {'tools.notebooks', 'd2lmulti', 'samestep'},
 }
 OURS = {*MAY_IMPORT}
+ELSEWHERE = {
+    'samestep': 'samestep/src',
+    'd2ldoctor': 'tools/setup/d2ldoctor',
+}
 # Runs a script as Python does, with the script's folder first on the path.
 HIDING = {'d2lmulti/cluster/rank.py'}
 BY_NAME = {'import_module', '__import__', 'run_module', 'run_path'}
@@ -42,7 +46,7 @@ TAUGHT = [*filter(None, map(exported, NOTEBOOKS))]
 def files_of(package):
     """Return the Python files of a package that git knows, or would."""
     folder = package.replace('.', '/')
-    folder = 'samestep/src' if package == 'samestep' else folder
+    folder = ELSEWHERE.get(package, folder)
     listed = subprocess.run(
         ['git', 'ls-files', '-co', '--exclude-standard', f'{folder}/*.py'],
         cwd=ROOT,
@@ -116,7 +120,7 @@ def test_the_rules_are_for_every_package():
     packages = {path.parent.name for path in ROOT.glob('*/__init__.py')}
     tools = {f'tools.{p.parent.name}' for p in ROOT.glob('tools/*/*.py')}
     without_code = {'tools.setup', 'tools.containers'}
-    assert packages - {'tools'} | tools - without_code | {'samestep'} == OURS
+    assert packages - {'tools'} | tools - without_code | {*ELSEWHERE} == OURS
 
 
 @pytest.mark.parametrize('package', MAY_IMPORT)
@@ -152,7 +156,8 @@ def modules():
     paths = {}
     for path in [path for package in OURS for path in files_of(package)]:
         parts = path.relative_to(ROOT).with_suffix('').parts
-        parts = parts[2:] if parts[0] == 'samestep' else parts
+        if parts[0] == 'samestep' or 'd2ldoctor' in parts:
+            parts = parts[2:]
         paths['.'.join(parts).replace('.__init__', '')] = path
     return paths
 

@@ -21,7 +21,7 @@ ALIKE = {'main', 'make_parser'}
 
 def test_one_name_means_one_thing_in_all_packages():
     homes = {}
-    for package in ('d2ldoctor', 'd2lmulti'):
+    for package in ('tools/setup/d2ldoctor', 'd2lmulti'):
         for path in (ROOT / package).rglob('*.py'):
             if path.stem == 'one_file':  # which repeats chapters
                 continue

@@ -21,7 +21,6 @@ from .whole import whole
 
 PARTS = (
     'CITATION.cff',
-    'd2ldoctor',
     'd2lmulti',
     'LICENSE',
     'LICENSE-TEXT',

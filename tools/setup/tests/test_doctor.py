@@ -167,9 +167,9 @@ def test_mxnet_is_not_installed(machine):
         find_builds=returning({}),
         ask_mxnet=returning({'error': 'No module named mxnet'}),
     )
-    assert 'pip install mxnet-cu112==1.9.1' in the_only_fault().fix
+    assert 'pip install --no-deps mxnet-cu112==1.9.1' in the_only_fault().fix
     machine(cuda, find_library=returning(None))
-    assert 'pip install mxnet==1.9.1' in the_only_fault().fix
+    assert 'pip install --no-deps mxnet==1.9.1' in the_only_fault().fix
 
 
 @pytest.mark.parametrize('name', machine_checks.PACKAGES)
@@ -322,6 +322,20 @@ def run_doctor(*arguments, **environment):
     )
 
 
+def test_it_survives_a_path_with_modules_that_break_others(tmp_path):
+    for name in ('random', 'json', 'numpy'):
+        (tmp_path / f'{name}.py').write_text('1 / 0')
+    result = subprocess.run(
+        ['make', '-s', 'doctor', '-o', 'env', 'ARGS=--quick'],
+        cwd=ROOT,
+        env={**os.environ, 'PYTHONPATH': str(tmp_path)},
+        text=True,
+        timeout=200,
+        capture_output=True,
+    )
+    assert result.returncode and 'unset PYTHONPATH' in result.stdout
+
+
 @pytest.mark.parametrize('free, can_train', [(4, True), (0.1, False)])
 def test_a_program_can_read_the_checks(free, can_train, machine, capsys):
     machine(machine_checks, free_memory=returning(free * 2**30))
@@ -433,7 +447,10 @@ def imports_of(path):
 
 
 def test_all_that_the_package_imports_is_declared():
-    files = [*ROOT.glob('d2lmulti/**/*.py'), *ROOT.glob('d2ldoctor/*.py')]
+    files = [
+        *ROOT.glob('d2lmulti/**/*.py'),
+        *ROOT.glob('tools/setup/d2ldoctor/*.py'),
+    ]
     imported = set().union(*map(imports_of, files))
     installed = {
         name

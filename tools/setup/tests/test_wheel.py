@@ -9,10 +9,10 @@ import zipfile
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[3]
-PACKAGES = {  # of which folder of the repository, in which distribution
-    'd2ldoctor/': ('', 'd2lmulti'),
-    'd2lmulti/': ('', 'd2lmulti'),
-    'samestep/': ('samestep/src/', 'samestep'),
+PACKAGES = {  # of which folder of which distribution, and where that lies
+    'd2ldoctor/': ('tools/setup/', 'd2lmulti', ''),
+    'd2lmulti/': ('', 'd2lmulti', ''),
+    'samestep/': ('src/', 'samestep', 'samestep/'),
 }
 TRAIN = """
 import d2lmulti
@@ -49,7 +49,10 @@ def dist(tmp_path_factory):
     """A folder with the wheels and the source archives, of git's files."""
     folder = tmp_path_factory.mktemp('dist')
     for name in git_files('.'):
-        if name.startswith((*PACKAGES,)) or '/' not in name:
+        if (
+            name.startswith((*PACKAGES, 'tools/setup/d2ldoctor/'))
+            or '/' not in name
+        ):
             path = folder / 'source' / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes((ROOT / name).read_bytes())
@@ -97,7 +100,8 @@ def run(installed, folder, *arguments, seconds=200):
 def test_wheel_and_source_hold_every_file_of_a_package(
     dist, installed, package
 ):
-    above, name = PACKAGES[package]
+    inside, name, above = PACKAGES[package]
+    above += inside
     wanted = {path[len(above) :] for path in git_files(f'{above}{package}')}
     found = {
         str(path.relative_to(installed))
@@ -108,7 +112,6 @@ def test_wheel_and_source_hold_every_file_of_a_package(
     (source,) = dist.glob(f'{name}-*.tar.gz')
     with tarfile.open(source) as archive:
         names = {name.partition('/')[2] for name in archive.getnames()}
-    inside = 'src/' if above else ''
     assert {f'{inside}{path}' for path in wanted} <= names
     assert {'LICENSE', 'README.md', 'pyproject.toml'} <= names
 

@@ -179,7 +179,7 @@ def test_it_has_what_its_readme_needs(edition):
         'tools/setup/cpu.txt',
         'd2lmulti/datasets/fashion_mnist',
         'd2lmulti/prepare/runtime.py',
-        'd2ldoctor/__main__.py',
+        'tools/setup/d2ldoctor/__main__.py',
         'img/allreduce_ring.svg',
     ):
         assert (edition / part).exists(), part
@@ -194,16 +194,21 @@ def test_it_has_what_its_readme_needs(edition):
 def test_it_has_every_package_that_the_project_names(edition):
     """Else setuptools, and with it `make env`, fails in the class."""
     project = tomllib.loads((edition / 'pyproject.toml').read_text())
-    include = project['tool']['setuptools']['packages']['find']['include']
-    packages = find_packages(ROOT, include=include)
-    assert {'d2ldoctor', 'd2lmulti'} <= {*packages}
-    assert {*find_packages(edition, include=include)} == {*packages}
-    for package in [*packages, 'samestep']:
-        above = 'samestep/src/' if package == 'samestep' else ''
-        folder = above + package.replace('.', '/')
-        ours = {path.name for path in (ROOT / folder).glob('*.py')}
-        assert ours
-        assert {path.name for path in (edition / folder).glob('*.py')} == ours
+    find = project['tool']['setuptools']['packages']['find']
+    ours, theirs = (
+        [
+            f'{where}/{package.replace(".", "/")}'
+            for where in find['where']
+            for package in find_packages(root / where, include=find['include'])
+        ]
+        for root in (ROOT, edition)
+    )
+    assert {'tools/setup/d2ldoctor', './d2lmulti'} <= {*ours}
+    assert theirs == ours
+    for folder in [*ours, 'samestep/src/samestep']:
+        files = {path.name for path in (ROOT / folder).glob('*.py')}
+        assert files
+        assert {path.name for path in (edition / folder).glob('*.py')} == files
     for package, patterns in project['tool']['setuptools'][
         'package-data'
     ].items():

@@ -39,7 +39,10 @@ def diagnose_builds(builds: Dict[str, str]) -> Check:
     wanted = pinned(wanted_build())
     if not builds:
         return Check(
-            'MXNet package', RED, 'is not installed', pip(f'install {wanted}')
+            'MXNet package',
+            RED,
+            'is not installed',
+            pip(f'install --no-deps {wanted}'),
         )
     return Check(
         'MXNet package',
