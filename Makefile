@@ -2,12 +2,8 @@
 #     BUILD=gpu             MXNet's build for GPUs, in a separate environment
 #     BUILD=frameworks      with PyTorch and TensorFlow, for chapters 21 and 22
 #     SUITE=...             which tests (`make test`) or benchmarks
-#     EDITION=student       the site or PDF without solutions
 BUILD ?= cpu
 SUITE ?=
-EDITION ?=
-edition = $(if $(EDITION),-$(EDITION))
-sphinx = $(python) -m sphinx -q $(if $(EDITION),-t $(EDITION))
 venv = .venv$(if $(filter-out cpu,$(BUILD)),-$(BUILD))
 python = $(venv)/bin/python
 # The chapters of this build: those that need PyTorch or TensorFlow run in
@@ -123,19 +119,19 @@ sphinx: env
 # The front page links to the PDF, the slides and the poster if there are any.
 # Every page is written (-a), since the search's index has definitions only of
 # pages that are.
-book: sphinx  ## render the site into build/book; EDITION=student has no solutions
-	@rm -rf build/book$(edition)  # pages that are no more
-	$(sphinx) -a -W --keep-going -n -D printed_folder="$$PWD/build" \
-	    -d build/book-cache$(edition) tools/site build/book$(edition)
-	@echo 'The book is in build/book$(edition)/index.html'
+book: sphinx  ## render the site into build/book
+	@rm -rf build/book  # pages that are no more
+	$(python) -m sphinx -q -a -W --keep-going -n -D printed_folder="$$PWD/build" \
+	    -d build/book-cache tools/site build/book
+	@echo 'The book is in build/book/index.html'
 
 pdf: sphinx  ## print the book and its poster, build/book.pdf; needs Chromium
-	$(sphinx) -b singlehtml -d build/book-single-cache$(edition) tools/site \
-	    build/book-single$(edition)
-	$(python) -m tools.site.make_pdf build/book-single$(edition)/index.html \
-	    build/book$(edition).pdf
+	$(python) -m sphinx -q -b singlehtml -d build/book-single-cache tools/site \
+	    build/book-single
+	$(python) -m tools.site.make_pdf build/book-single/index.html \
+	    build/book.pdf
 	$(python) -m tools.site.make_poster build/poster.pdf
-	@echo 'They are build/book$(edition).pdf and build/poster.pdf'
+	@echo 'They are build/book.pdf and build/poster.pdf'
 
 slides: sphinx  ## make slides of each chapter in build/slides
 	@$(python) -m tools.site.make_slides build/slides

@@ -10,7 +10,6 @@ import json
 import pathlib
 import re
 
-import nbformat
 from pybtex.database import parse_file
 
 from tools.notebooks import stems
@@ -20,7 +19,6 @@ from tools.notebooks.cells import (
     plain,
     without_marks,
 )
-from tools.notebooks.without_solutions import for_students
 
 HERE = pathlib.Path(__file__).parent
 
@@ -49,18 +47,14 @@ CODE = r'```.*?```|`[^`\n]*`|^#[^\n]*|!?\[[^\]]*\]\([^)]*\)'
 def adapt_page(app, docname, source):
     """Replace the source of a page by what the site shows of it."""
     if docname.startswith('notebooks/'):
-        adapt_notebook(app, docname, source)
+        adapt_notebook(source)
     else:
         source[0] = link_sources(link_chapters(source[0], '/notebooks/'))
 
 
-def adapt_notebook(app, docname, source):
+def adapt_notebook(source):
     """Replace the source of a chapter by what the site shows of it."""
     notebook = json.loads(source[0])
-    if app is not None and app.tags.has('student'):
-        notebook = for_students(
-            nbformat.reads(source[0], 4), pathlib.Path(docname).name
-        )
     notebook['metadata'] = {
         'language_info': {'name': 'python', 'pygments_lexer': 'ipython3'}
     }

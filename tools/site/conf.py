@@ -44,8 +44,6 @@ exclude_patterns = [
     'student',
     'tests',
 ]
-if tags.has('student'):  # noqa: F821
-    exclude_patterns.append('teaching*')  # has answers
 nitpicky = True
 numfig = True  # figures are numbered through the whole book
 

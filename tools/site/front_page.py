@@ -31,7 +31,6 @@ def fill_in(app, docname, source):
         return
     for path in (ROOT / 'README.md', ROOT / 'CITATION.cff', __file__):
         app.env.note_dependency(str(path))
-    student = app.tags.has('student')
     parts = {
         'buttons': buttons(app),
         'first commands': first_commands(app.config.html_theme_options),
@@ -41,22 +40,11 @@ def fill_in(app, docname, source):
         'contents': contents(),
         'how to cite': citation(app.config.html_theme_options),
     }
-    text = re.sub(
+    source[0] = re.sub(
         r'^% fill in: (.*)$',
         lambda found: parts[found[1]],
         source[0],
         flags=re.MULTILINE,
-    )
-    source[0] = for_edition(text, 'student' if student else 'instructor')
-
-
-def for_edition(text, edition):
-    """Return the text without what other editions have between comments."""
-    return re.sub(
-        r'^% only: (\w+)\n(.*?)^% end\n',
-        lambda found: found[2] * (found[1] == edition),
-        text,
-        flags=re.MULTILINE | re.DOTALL,
     )
 
 
@@ -181,11 +169,10 @@ def github_links(name):
 def printed(app):
     """Return {label: (path, name in the site)} of what was made before."""
     folder = app.config.printed_folder
-    edition = '-student' if app.tags.has('student') else ''
     if not folder:
         return {}
     found = {
-        'PDF': (pathlib.Path(folder, f'book{edition}.pdf'), 'book.pdf'),
+        'PDF': (pathlib.Path(folder, 'book.pdf'), 'book.pdf'),
         'Slides': (pathlib.Path(folder, 'slides'), 'slides/index.html'),
         'Poster': (pathlib.Path(folder, 'poster.pdf'), 'poster.pdf'),
     }
