@@ -37,7 +37,7 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s%s\n", $$1, $$2}' \
 	    Makefile
 
-env:  ## set up .venv; PYTHON=/path/to/python3.12 chooses the interpreter
+env:  ## set up .venv; PYTHON=3.12 chooses the interpreter
 	@BUILD=$(BUILD) exec sh tools/setup/install.sh
 
 train: env  ## train on one and two devices; options in ARGS='--full'
@@ -114,7 +114,7 @@ execute: env  ## run the notebooks and store their outputs; chapters 21 and 22: 
 
 sphinx: env
 	@$(python) -c 'import sphinx' 2>/dev/null || { \
-	    echo 'for the book: make env PYTHON=python3.11' >&2; exit 1; }
+	    echo 'for the book: make env PYTHON=3.11' >&2; exit 1; }
 
 # The front page links to the PDF, the slides and the poster if there are any.
 # Every page is written (-a), since the search's index has definitions only of
