@@ -173,10 +173,10 @@ def wait_until(condition, seconds=10):
     """Return what `condition()` returns as soon as it is true; fail if it does
     not come true in time."""
     deadline = time.monotonic() + seconds
-    while not (found := condition()):
+    while not (result := condition()):
         assert time.monotonic() < deadline, f'not true in {seconds} seconds'
         time.sleep(0.05)
-    return found
+    return result
 
 
 def run_as_another_user(function, *args):
@@ -190,11 +190,11 @@ def run_as_another_user(function, *args):
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter('always')
-                found = repr(function(*args))
-            found += ' '.join(str(warning.message) for warning in caught)
+                said = repr(function(*args))
+            said += ' '.join(str(warning.message) for warning in caught)
         except Exception as error:
-            found = f'{type(error).__name__}: {error}'
-        connection.send(found)
+            said = f'{type(error).__name__}: {error}'
+        connection.send(said)
 
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context('fork').Process(
@@ -292,8 +292,8 @@ def assert_interruption_changes_nothing(folder, step, whole=None, **options):
         patch.setattr(cluster, 'cluster_step', failing_step)
         with pytest.raises(Interrupted):
             small_training(folder, **options)
-    found = small_training(folder, **options)
-    assert found == (whole or small_training(f'{folder}-whole', **options))
+    result = small_training(folder, **options)
+    assert result == (whole or small_training(f'{folder}-whole', **options))
 
 
 # Interrupts

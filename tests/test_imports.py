@@ -130,12 +130,14 @@ def test_a_package_imports_only_what_is_below_it(package):
 
 @pytest.mark.parametrize('package', MAY_IMPORT)
 def test_no_package_changes_where_python_looks(package):
-    found = {
+    changing = {
         str(path.relative_to(ROOT))
         for path in files_of(package)
         if changes_path(path.read_text())
     }
-    assert not found - HIDING, 'run it as a module: python -m PACKAGE.MODULE'
+    assert not changing - HIDING, (
+        'run it as a module: python -m PACKAGE.MODULE'
+    )
 
 
 def test_the_doctor_loads_neither_mxnet_nor_d2lmulti():
@@ -170,10 +172,10 @@ def modules_in(module, path):
     package = module.split('.')
     if path.name != '__init__.py':
         package.pop()
-    found = set()
+    imported = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             around = package[: len(package) + 1 - node.level]
             base = '.'.join(
@@ -181,8 +183,10 @@ def modules_in(module, path):
                 + ([node.module] if node.module else [])
             )
             names = {f'{base}.{alias.name}' for alias in node.names}
-            found |= {name if name in MODULES else base for name in names}
-    return found & {*MODULES} - {module}
+            imported |= {
+                name if name in MODULES else base for name in names
+            }
+    return imported & {*MODULES} - {module}
 
 
 @pytest.mark.parametrize('module', TAUGHT)

@@ -107,14 +107,14 @@ def run_all(commands):
         for command in commands
     ]
     try:
-        found = [process.communicate(timeout=240) for process in processes]
+        outputs = [process.communicate(timeout=240) for process in processes]
     finally:
         for process in processes:
             process.kill()
             process.wait()
-    for process, (_, error) in zip(processes, found):
+    for process, (_, error) in zip(processes, outputs):
         assert process.returncode == 0, error
-    return [out.split()[-2:] for out, _ in found]
+    return [out.split()[-2:] for out, _ in outputs]
 
 
 def torch_run():

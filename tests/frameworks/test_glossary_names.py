@@ -63,9 +63,9 @@ def check(says):
     for name, owner in QUOTED.findall(says):
         name = name.partition('=')[0]
         if owner and not {name, owner} & OTHERS:
-            found = resolve(full(owner))
-            arguments = inspect.signature(found).parameters
-            if name not in arguments and not hasattr(found, name):
+            home = resolve(full(owner))
+            arguments = inspect.signature(home).parameters
+            if name not in arguments and not hasattr(home, name):
                 raise AttributeError(f'{owner} has no {name}')
         elif not {name, owner} & OTHERS:
             resolve(full(name))

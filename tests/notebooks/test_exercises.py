@@ -42,7 +42,7 @@ def returning(value, stub):
 def computed_once(in_several_orders):
     """Return a function that computes what is right for a minibatch once,
     whatever the answers are that a check compares with it."""
-    found = {}
+    results = {}
 
     def remembered(reference, batches):
         key = (
@@ -53,9 +53,9 @@ def computed_once(in_several_orders):
                 for array in batch
             ),
         )
-        if key not in found:
-            found[key] = in_several_orders(reference, batches)
-        return found[key]
+        if key not in results:
+            results[key] = in_several_orders(reference, batches)
+        return results[key]
 
     return remembered
 

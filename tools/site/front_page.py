@@ -73,12 +73,12 @@ def first_commands(options):
 
 def chapter_lines():
     """Return {stem: (title, line)} from README's table of the chapters."""
-    found = re.findall(
+    rows = re.findall(
         r'^\| \[(.*?)\]\(notebooks/(\w+)\.ipynb\) \| (.*?) \|',
         (ROOT / 'README.md').read_text(),
         flags=re.MULTILINE,
     )
-    return {stem: (title, line) for title, stem, line in found}
+    return {stem: (title, line) for title, stem, line in rows}
 
 
 def cards():
@@ -129,10 +129,10 @@ def buttons(app):
     links = [('Start reading', 'notebooks/01_devices.html')]
     options = app.config.html_theme_options
     repository = options.get('repository_url', '')
-    found = re.fullmatch(r'https://(github|gitlab)\.com/(.+)', repository)
-    if found:
-        host = {'github': 'gh', 'gitlab': 'gl'}[found[1]]
-        name = found[2] if host == 'gh' else found[2].replace('/', '%2F')
+    match = re.fullmatch(r'https://(github|gitlab)\.com/(.+)', repository)
+    if match:
+        host = {'github': 'gh', 'gitlab': 'gl'}[match[1]]
+        name = match[2] if host == 'gh' else match[2].replace('/', '%2F')
         links[:0] = [
             (
                 'Start on Binder',
@@ -171,14 +171,14 @@ def printed(app):
     folder = app.config.printed_folder
     if not folder:
         return {}
-    found = {
+    made = {
         'PDF': (pathlib.Path(folder, 'book.pdf'), 'book.pdf'),
         'Slides': (pathlib.Path(folder, 'slides'), 'slides/index.html'),
         'Poster': (pathlib.Path(folder, 'poster.pdf'), 'poster.pdf'),
     }
     return {
         label: (path, name)
-        for label, (path, name) in found.items()
+        for label, (path, name) in made.items()
         if path.exists()
     }
 

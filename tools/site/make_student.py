@@ -17,7 +17,7 @@ from tools.notebooks.check import EXERCISES
 from tools.notebooks.exercises import read_chapters, write_chapters
 from tools.notebooks.without_solutions import for_students
 
-from .whole import whole
+from .atomic import atomically
 
 PARTS = (
     'CITATION.cff',
@@ -90,5 +90,5 @@ def make_student(folder):
 
 
 if __name__ == '__main__':
-    with whole(sys.argv[1]) as student:
+    with atomically(sys.argv[1]) as student:
         os.replace(make_student(student), f'{sys.argv[1]}.zip')

@@ -45,12 +45,14 @@ PRECISIONS = {
 def main(out):
     """Measure section by section, and write what there is after each."""
     set_tf32(False)
-    found = describe()
+    report = describe()
     for section in SECTIONS:
-        found[section.__name__] = attempt(section)
-        print(section.__name__, str(found[section.__name__])[:200], flush=True)
-        found['took'] = rounded(time.monotonic() - BEGAN)[0]
-        text = json.dumps(found, indent=1)
+        report[section.__name__] = attempt(section)
+        print(
+            section.__name__, str(report[section.__name__])[:200], flush=True
+        )
+        report['took'] = rounded(time.monotonic() - BEGAN)[0]
+        text = json.dumps(report, indent=1)
         triples = re.compile(r'\[\s+([^][{}"]*?)\s+\]')
         text = triples.sub(lambda m: f'[{" ".join(m[1].split())}]', text)
         pathlib.Path(out).write_text(text + '\n')
@@ -110,8 +112,8 @@ def describe():
 def name_of_cpu():
     """Return the processor's name, or its kind where it has none."""
     text = pathlib.Path('/proc/cpuinfo').read_text()
-    found = re.search(r'model name\s*: (.*)', text)
-    return found[1] if found else platform.machine()
+    match = re.search(r'model name\s*: (.*)', text)
+    return match[1] if match else platform.machine()
 
 
 def seconds(work, device=None, rounds=9, limit=2.0):
@@ -598,8 +600,8 @@ def gradients(net, X, y):
     """Return the gradients of the mean loss, where the network is."""
     device = next(net.parameters()).device
     loss = nn.functional.cross_entropy(net(X.to(device)), y.to(device))
-    found = torch.autograd.grad(loss, [*net.parameters()])
-    return [gradient.detach() for gradient in found]
+    grads = torch.autograd.grad(loss, [*net.parameters()])
+    return [gradient.detach() for gradient in grads]
 
 
 def distances(found, exact):
@@ -659,11 +661,11 @@ def work(folder, backend, rank):
         world_size=2,
     )
     X, y = cut[rank]
-    found = gradients(net.to(device), X, y)
-    for gradient in found:
+    grads = gradients(net.to(device), X, y)
+    for gradient in grads:
         gradient *= len(X) / 61
         dist.all_reduce(gradient)
-    torch.save([gradient.cpu() for gradient in found], place / f'{rank}.pt')
+    torch.save([gradient.cpu() for gradient in grads], place / f'{rank}.pt')
     dist.destroy_process_group()
 
 

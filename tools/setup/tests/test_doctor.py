@@ -248,8 +248,8 @@ def test_cpu_devices_wait_for_each_other(machine):
 def test_whether_cpu_devices_wait_is_measured(count, parallel, monkeypatch):
     monkeypatch.setenv('MXNET_CPU_TEMP_COPY', count)
     monkeypatch.setenv('D2LMULTI_DEVICES', 'cpu')
-    found = mxnet_checks.ask_mxnet()
-    assert found['in_parallel'] == parallel
+    answer = mxnet_checks.ask_mxnet()
+    assert answer['in_parallel'] == parallel
 
 
 @pytest.mark.parametrize('free, status', [(0.2, 'red'), (1, 'yellow')])
@@ -292,8 +292,8 @@ def test_the_users_own_cuda_is_told(machine):
         user_versions=returning((11070, 8400)),
         find_library=returning(None),
     )
-    found = [c.found for c in doctor.examine() if c.name == 'CUDA libraries']
-    assert found == ['your own: runtime 11.7, cuDNN 8400']
+    said = [c.found for c in doctor.examine() if c.name == 'CUDA libraries']
+    assert said == ['your own: runtime 11.7, cuDNN 8400']
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ EVERY_PYTHON = [f'3.{minor}' for minor in range(OLDEST, NEWEST + 1)]
 
 def pins(lines, python):
     """Return {package: version} of the exact pins for a Python."""
-    found = {}
+    versions = {}
     machine = {
         'python_version': python,
         'python_full_version': f'{python}.0',
@@ -41,9 +41,9 @@ def pins(lines, python):
         if version.startswith('==') and (
             not marker or marker.evaluate(machine)
         ):
-            assert requirement.name not in found, requirement
-            found[requirement.name] = version[2:]
-    return found
+            assert requirement.name not in versions, requirement
+            versions[requirement.name] = version[2:]
+    return versions
 
 
 def pins_of(extra, python='3.11'):

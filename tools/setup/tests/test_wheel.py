@@ -103,12 +103,12 @@ def test_wheel_and_source_hold_every_file_of_a_package(
     inside, name, above = PACKAGES[package]
     above += inside
     wanted = {path[len(above) :] for path in git_files(f'{above}{package}')}
-    found = {
+    unpacked = {
         str(path.relative_to(installed))
         for path in (installed / package).rglob('*')
         if path.is_file()
     }
-    assert wanted and found == wanted
+    assert wanted and unpacked == wanted
     (source,) = dist.glob(f'{name}-*.tar.gz')
     with tarfile.open(source) as archive:
         names = {name.partition('/')[2] for name in archive.getnames()}

@@ -65,14 +65,14 @@ def test_no_solution_is_left(name, edition):
             for cell in cells(path, 'exercise', 'check')
             for line in cell.source.splitlines()
         }
-        own = [
+        sources = [
             line
             for line in solution.source.splitlines()
             if line not in stub_lines and len(line.strip()) > 12
         ]
         left = [cell.source for cell in cells(path, 'exercise', 'check')]
-        assert own and not any(
-            line in source for line in own for source in left
+        assert sources and not any(
+            line in source for line in sources for source in left
         )
 
 
@@ -255,11 +255,11 @@ def test_its_packages_import_nothing_that_is_not_there(edition):
 def imported_by(module):
     """Return the modules of `tools.notebooks` that one needs, and itself."""
     text = (ROOT / 'tools/notebooks' / f'{module}.py').read_text()
-    found = {'__init__', module}
+    modules = {'__init__', module}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.level and node.module:
-            found |= imported_by(node.module)
-    return found
+            modules |= imported_by(node.module)
+    return modules
 
 
 def test_of_the_machinery_it_has_what_a_students_commands_need(edition):
@@ -283,8 +283,8 @@ def test_it_has_nothing_of_the_instructors(edition):
     for name in NAMES:
         text = (edition / 'notebooks' / name).read_text()
         linked |= {*re.findall(r'\]\(\.\./(tools/site/\w+\.md)', text)}
-    found = {str(p.relative_to(edition)) for p in edition.glob('tools/site/*')}
-    assert found == linked and 'tools/site/teaching.md' not in found
+    files = {str(p.relative_to(edition)) for p in edition.glob('tools/site/*')}
+    assert files == linked and 'tools/site/teaching.md' not in files
     measured = [p for p in edition.glob('tools/speed/**/*') if p.is_file()]
     assert {str(p.relative_to(edition)) for p in measured} == {
         *make_student.MEASURED
