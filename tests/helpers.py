@@ -6,11 +6,14 @@ import importlib.util
 import multiprocessing
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
+import typing
 import warnings
+from pathlib import Path
 
 import numpy as onp
 import pytest
@@ -29,6 +32,8 @@ HAS_FRAMEWORKS = importlib.util.find_spec('torch') is not None
 SUPPORT_NEWER_PYTHON = (
     f'import runpy; runpy.run_path({newer_python.__file__!r})["install"]()\n'
 )
+
+ANSWERS = Path(__file__).parent / 'notebooks' / 'answers'
 
 
 def needs_frameworks(path):
@@ -168,10 +173,10 @@ def wait_until(condition, seconds=10):
     """Return what `condition()` returns as soon as it is true; fail if it does
     not come true in time."""
     deadline = time.monotonic() + seconds
-    while not (found := condition()):
+    while not (result := condition()):
         assert time.monotonic() < deadline, f'not true in {seconds} seconds'
         time.sleep(0.05)
-    return found
+    return result
 
 
 def run_as_another_user(function, *args):
@@ -185,11 +190,11 @@ def run_as_another_user(function, *args):
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter('always')
-                found = repr(function(*args))
-            found += ' '.join(str(warning.message) for warning in caught)
+                said = repr(function(*args))
+            said += ' '.join(str(warning.message) for warning in caught)
         except Exception as error:
-            found = f'{type(error).__name__}: {error}'
-        connection.send(found)
+            said = f'{type(error).__name__}: {error}'
+        connection.send(said)
 
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context('fork').Process(
@@ -287,8 +292,8 @@ def assert_interruption_changes_nothing(folder, step, whole=None, **options):
         patch.setattr(cluster, 'cluster_step', failing_step)
         with pytest.raises(Interrupted):
             small_training(folder, **options)
-    found = small_training(folder, **options)
-    assert found == (whole or small_training(f'{folder}-whole', **options))
+    result = small_training(folder, **options)
+    assert result == (whole or small_training(f'{folder}-whole', **options))
 
 
 # Interrupts
@@ -325,6 +330,30 @@ def assert_ctrl_c_waits(step, params, devices):
 
 
 # Chapters
+
+
+class Answer(typing.NamedTuple):
+    """An answer to an exercise, a whole cell, from tests/notebooks/answers."""
+
+    exercise: int  # counted from 1
+    right: bool
+    source: str
+    said: str  # what the check says of a wrong one, a regular expression
+
+
+def read_answers(name):
+    """Return the answers to the exercises of a chapter, in order.
+
+    Each begins with a comment: the number of the exercise, `right` or `wrong`,
+    a word on it, and after an arrow what the check says of a wrong one.
+    """
+    text = (ANSWERS / f'{name}.py').read_text()
+    head = r'^# (\d) (right|wrong): .*?(?: -> ?(.*))?$\n'
+    _, *parts = re.split(head, text, flags=re.MULTILINE)
+    return [
+        Answer(int(number), kind == 'right', source, said or '')
+        for number, kind, said, source in zip(*(parts[i::4] for i in range(4)))
+    ]
 
 
 def small_source(cell):

@@ -23,6 +23,10 @@ MAY_IMPORT = {
     'tools.speed': {'tools.notebooks', 'd2lmulti', 'samestep'},
 }
 OURS = {*MAY_IMPORT}
+ELSEWHERE = {
+    'samestep': 'samestep/src',
+    'd2ldoctor': 'tools/setup/d2ldoctor',
+}
 # Runs a script as Python does, with the script's folder first on the path.
 HIDING = {'d2lmulti/cluster/rank.py'}
 BY_NAME = {'import_module', '__import__', 'run_module', 'run_path'}
@@ -42,7 +46,7 @@ TAUGHT = [*filter(None, map(exported, NOTEBOOKS))]
 def files_of(package):
     """Return the Python files of a package that git knows, or would."""
     folder = package.replace('.', '/')
-    folder = 'samestep/src' if package == 'samestep' else folder
+    folder = ELSEWHERE.get(package, folder)
     listed = subprocess.run(
         ['git', 'ls-files', '-co', '--exclude-standard', f'{folder}/*.py'],
         cwd=ROOT,
@@ -116,7 +120,7 @@ def test_the_rules_are_for_every_package():
     packages = {path.parent.name for path in ROOT.glob('*/__init__.py')}
     tools = {f'tools.{p.parent.name}' for p in ROOT.glob('tools/*/*.py')}
     without_code = {'tools.setup', 'tools.containers'}
-    assert packages - {'tools'} | tools - without_code | {'samestep'} == OURS
+    assert packages - {'tools'} | tools - without_code | {*ELSEWHERE} == OURS
 
 
 @pytest.mark.parametrize('package', MAY_IMPORT)
@@ -126,12 +130,14 @@ def test_a_package_imports_only_what_is_below_it(package):
 
 @pytest.mark.parametrize('package', MAY_IMPORT)
 def test_no_package_changes_where_python_looks(package):
-    found = {
+    changing = {
         str(path.relative_to(ROOT))
         for path in files_of(package)
         if changes_path(path.read_text())
     }
-    assert not found - HIDING, 'run it as a module: python -m PACKAGE.MODULE'
+    assert not changing - HIDING, (
+        'run it as a module: python -m PACKAGE.MODULE'
+    )
 
 
 def test_the_doctor_loads_neither_mxnet_nor_d2lmulti():
@@ -152,7 +158,8 @@ def modules():
     paths = {}
     for path in [path for package in OURS for path in files_of(package)]:
         parts = path.relative_to(ROOT).with_suffix('').parts
-        parts = parts[2:] if parts[0] == 'samestep' else parts
+        if parts[0] == 'samestep' or 'd2ldoctor' in parts:
+            parts = parts[2:]
         paths['.'.join(parts).replace('.__init__', '')] = path
     return paths
 
@@ -165,10 +172,10 @@ def modules_in(module, path):
     package = module.split('.')
     if path.name != '__init__.py':
         package.pop()
-    found = set()
+    imported = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             around = package[: len(package) + 1 - node.level]
             base = '.'.join(
@@ -176,8 +183,10 @@ def modules_in(module, path):
                 + ([node.module] if node.module else [])
             )
             names = {f'{base}.{alias.name}' for alias in node.names}
-            found |= {name if name in MODULES else base for name in names}
-    return found & {*MODULES} - {module}
+            imported |= {
+                name if name in MODULES else base for name in names
+            }
+    return imported & {*MODULES} - {module}
 
 
 @pytest.mark.parametrize('module', TAUGHT)
@@ -188,8 +197,14 @@ def test_a_chapter_imports_earlier_ones_only(module):
 
 # The folders of d2lmulti; '' are the modules beside them, part I's included.
 ORDER = [
-    *('prepare', 'datasets', ''),
-    *('communication', 'learning', 'model_parallelism', 'cluster', 'judgment'),
+    'prepare',
+    'datasets',
+    '',
+    'communication',
+    'learning',
+    'model_parallelism',
+    'cluster',
+    'judgment',
 ]
 # They bring all parts together.
 ABOVE = {'d2lmulti', 'd2lmulti.__main__'}

@@ -21,14 +21,14 @@ ALIKE = {'main', 'make_parser'}
 
 def test_one_name_means_one_thing_in_all_packages():
     homes = {}
-    for package in ('d2ldoctor', 'd2lmulti'):
+    for package in ('tools/setup/d2ldoctor', 'd2lmulti'):
         for path in (ROOT / package).rglob('*.py'):
             if path.stem == 'one_file':  # which repeats chapters
                 continue
             for node in ast.parse(path.read_text()).body:
                 if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                     homes.setdefault(node.name, []).append(path)
-    twice = {name: found for name, found in homes.items() if found[1:]}
+    twice = {name: files for name, files in homes.items() if files[1:]}
     assert {*twice} <= ALIKE, twice
 
 

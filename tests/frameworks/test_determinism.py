@@ -107,14 +107,14 @@ def run_all(commands):
         for command in commands
     ]
     try:
-        found = [process.communicate(timeout=240) for process in processes]
+        outputs = [process.communicate(timeout=240) for process in processes]
     finally:
         for process in processes:
             process.kill()
             process.wait()
-    for process, (_, error) in zip(processes, found):
+    for process, (_, error) in zip(processes, outputs):
         assert process.returncode == 0, error
-    return [out.split()[-2:] for out, _ in found]
+    return [out.split()[-2:] for out, _ in outputs]
 
 
 def torch_run():
@@ -144,9 +144,12 @@ def test_two_runs_are_bit_identical_and_another_seed_is_not(run):
 @pytest.mark.parametrize(
     'setting',
     [
-        *('torch.manual_seed', 'torch.set_num_threads', 'DistributedSampler'),
+        'torch.manual_seed',
+        'torch.set_num_threads',
+        'DistributedSampler',
         'torch.use_deterministic_algorithms(True)',
-        *('tf.keras.utils.set_random_seed', 'MirroredStrategy'),
+        'tf.keras.utils.set_random_seed',
+        'MirroredStrategy',
         'tf.config.threading.set_intra_op_parallelism_threads',
         'tf.config.experimental.enable_op_determinism()',
     ],

@@ -21,11 +21,21 @@ SHORT = {
 # What is no name in the packages: a command, a variable and what is in it,
 # an argument of a layer's call, attributes that instances have.
 OTHERS = {
-    *('torchrun', 'TF_CONFIG', 'ps', 'worker', 'training', 'copy'),
+    'torchrun',
+    'TF_CONFIG',
+    'ps',
+    'worker',
+    'training',
+    'copy',
     'bytes_per_pack',  # behind TensorFlow's decorator
     'is_causal',  # of a function in C, which has no signature
-    *('running_mean', 'running_var', 'moving_mean', 'moving_variance'),
-    *('numpy()', 'horovod.torch', 'horovod.tensorflow'),
+    'running_mean',
+    'running_var',
+    'moving_mean',
+    'moving_variance',
+    'numpy()',
+    'horovod.torch',
+    'horovod.tensorflow',
     'TORCH_FR_BUFFER_SIZE',  # an environment variable
 }
 QUOTED = re.compile(r'`([^`]+)`(?: of `([^`]+)`)?')
@@ -53,9 +63,9 @@ def check(says):
     for name, owner in QUOTED.findall(says):
         name = name.partition('=')[0]
         if owner and not {name, owner} & OTHERS:
-            found = resolve(full(owner))
-            arguments = inspect.signature(found).parameters
-            if name not in arguments and not hasattr(found, name):
+            home = resolve(full(owner))
+            arguments = inspect.signature(home).parameters
+            if name not in arguments and not hasattr(home, name):
                 raise AttributeError(f'{owner} has no {name}')
         elif not {name, owner} & OTHERS:
             resolve(full(name))

@@ -174,7 +174,7 @@ def test_two_mirrored_devices_train_as_one(batch_size, in_tensorflow, request):
     request.addfinalizer(lambda: backend.set_floatx('float32'))
     backend.set_floatx('float64')
     X, y = rng.rand(96, 28, 28, 1), rng.randint(0, 10, 96)
-    found = []
+    results = []
     for scope in (None, chapter.strategy.scope()):
         if scope:
             with scope:
@@ -182,6 +182,6 @@ def test_two_mirrored_devices_train_as_one(batch_size, in_tensorflow, request):
         else:
             net = chapter.new_cnn()
         net.fit(X, y, batch_size=batch_size, shuffle=False, verbose=0)
-        found.append(net.get_weights())
-    one, two = found
+        results.append(net.get_weights())
+    one, two = results
     assert roundings(two, one) <= 1

@@ -1,7 +1,6 @@
 """Checks accept our solutions, and say what is wrong with others."""
 
 import re
-import runpy
 import sys
 import tempfile
 import types
@@ -9,7 +8,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from helpers import HAS_FRAMEWORKS, needs_frameworks, small_source
+from helpers import (
+    HAS_FRAMEWORKS,
+    needs_frameworks,
+    read_answers,
+    small_source,
+)
 
 from d2lmulti.devices import median_seconds
 from d2lmulti.network import to_numpy
@@ -18,33 +22,11 @@ from tools.notebooks.cells import code_cells, plain
 from tools.notebooks.exercises import code_before
 
 NOTEBOOKS = Path(__file__).parents[2] / 'notebooks'
-ANSWERS = Path(__file__).parent / 'answers'
 NAMES = [
     path.stem
     for path in sorted(NOTEBOOKS.glob('*.ipynb'))
     if needs_frameworks(path) == HAS_FRAMEWORKS
 ]
-
-
-def answers(name, number, solution):
-    """Yield (answer, what the check says) of each one in answers/; what it
-    says is None where it accepts the answer.
-
-    An answer is a whole function, or what to replace in our solution.
-    """
-    table = runpy.run_path(str(ANSWERS / f'{name_of(name)}.py'))
-    wrong = [(entry[:-1], entry[-1]) for entry in table['WRONG'][number]]
-    right = [
-        ((entry,) if isinstance(entry, str) else entry, None)
-        for entry in table['RIGHT'][number]
-    ]
-    yield solution, None
-    for change, message in wrong + right:
-        if len(change) == 2:
-            assert solution.count(change[0]) == 1, f'{change[0]!r}, once'
-            yield solution.replace(*change), message
-        else:
-            yield change[0], message
 
 
 def returning(value, stub):
@@ -60,7 +42,7 @@ def returning(value, stub):
 def computed_once(in_several_orders):
     """Return a function that computes what is right for a minibatch once,
     whatever the answers are that a check compares with it."""
-    found = {}
+    results = {}
 
     def remembered(reference, batches):
         key = (
@@ -71,9 +53,9 @@ def computed_once(in_several_orders):
                 for array in batch
             ),
         )
-        if key not in found:
-            found[key] = in_several_orders(reference, batches)
-        return found[key]
+        if key not in results:
+            results[key] = in_several_orders(reference, batches)
+        return results[key]
 
     return remembered
 
@@ -117,26 +99,28 @@ def told(error, message):
     ) and re.search(message, str(error))
 
 
-def without_call(solution):
-    """Return our solution without its last line, which calls the check."""
-    return re.sub(r'\ncheck_\d\(\)$', '', solution)
-
-
 def all_attempts(name, notebook):
-    """Yield (number, answer, check, what it is to say) of each attempt."""
+    """Yield (number, answer, check, what it is to say) of each attempt; what
+    it says is None where it accepts the answer."""
+    written = read_answers(name_of(name))
     triples = zip(
         *(
             code_cells(notebook, tag)
             for tag in ('exercise', 'check', 'solution')
         )
     )
-    for number, (stub, check, solution) in enumerate(triples):
+    for number, (stub, check, solution) in enumerate(triples, 1):
         reason = re.search(r"NotImplementedError\(\s*'(.{12})", stub.source)
         for answer, message in [
             (stub.source, re.escape(reason[1])),
             (returning(None, stub.source), ''),
             (returning(-1, stub.source), ''),
-            *answers(name, number, without_call(solution.source)),
+            (solution.source, None),  # calls the check itself, too
+            *(
+                (answer.source, None if answer.right else answer.said)
+                for answer in written
+                if answer.exercise == number
+            ),
         ]:
             yield number, answer, check.source, message
 
@@ -149,7 +133,7 @@ def test_checks_tell_right_from_wrong(chapter):
     for number, answer, check, message in all_attempts(name, notebook):
         error = run_cell(answer) or run_cell(check)
         if not told(error, message):
-            wrong.append((number + 1, answer[-300:], message, repr(error)))
+            wrong.append((number, answer[-300:], message, repr(error)))
     assert not wrong, '\n\n'.join(map(str, wrong))
 
 
@@ -165,11 +149,12 @@ def test_a_wrong_answer_stays_wrong_when_all_cells_run(chapter):
             assert run_cell(cell.source) is None
 
 
-def test_there_are_three_to_five_exercises_with_enough_answers(chapter):
+def test_each_exercise_has_right_and_wrong_answers(chapter):
     name, notebook, _ = chapter
-    table = runpy.run_path(str(ANSWERS / f'{name_of(name)}.py'))
+    answers = {(a.exercise, a.right) for a in read_answers(name_of(name))}
     count = len(code_cells(notebook, 'exercise'))
-    assert 3 <= count <= 5
-    assert len(table['WRONG']) == len(table['RIGHT']) == count
-    assert all(len(wrong) >= 6 for wrong in table['WRONG'])
-    assert all(len(right) >= 3 for right in table['RIGHT'])
+    assert answers == {
+        (number, right)
+        for number in range(1, count + 1)
+        for right in (True, False)
+    }

@@ -13,13 +13,13 @@ pytestmark = pytest.mark.ci
 
 def collected(*options):
     """Return the ids of the tests that pytest would run."""
-    found = subprocess.run(
+    done = subprocess.run(
         [sys.executable, '-m', 'pytest', '--collect-only', '-q', *options],
         cwd=ROOT,
         text=True,
         capture_output=True,
     )
-    return [line for line in found.stdout.splitlines() if '::' in line]
+    return [line for line in done.stdout.splitlines() if '::' in line]
 
 
 @pytest.mark.slow
@@ -35,19 +35,19 @@ def collected(*options):
 def test_a_mark_selects_all_of_a_chapter_and_nothing_else(stem):
     ids = collected('-m', name_of(stem))
     files = {test.split('::')[0] for test in ids}
-    own = f'tests/taught/test_{name_of(stem)}.py'
+    its_file = f'tests/taught/test_{name_of(stem)}.py'
     assert f'notebooks/{stem}.ipynb' in files
     assert 'tests/notebooks/test_exercises.py' in files
-    assert (own in files) == (ROOT / own).exists()
+    assert (its_file in files) == (ROOT / its_file).exists()
     for test in ids:
-        assert test.startswith(own) or stem in test
+        assert test.startswith(its_file) or stem in test
 
 
 @pytest.mark.long
 def test_long_tests_of_a_chapter_run_only_if_they_are_named():
-    own = 'tests/taught/test_sync_batch_norm.py'
-    some = collected('-m', 'sync_batch_norm', own)
-    every = collected('-m', 'sync_batch_norm and (long or not long)', own)
+    its_file = 'tests/taught/test_sync_batch_norm.py'
+    some = collected('-m', 'sync_batch_norm', its_file)
+    every = collected('-m', 'sync_batch_norm and (long or not long)', its_file)
     assert 0 < len(some) < len(every)
 
 

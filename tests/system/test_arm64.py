@@ -132,13 +132,13 @@ def without_rights(packages, monkeypatch):
 def test_the_import_and_the_doctor_say_what_is_missing(
     fault, packages, monkeypatch
 ):
-    found, fix = fault(packages, monkeypatch)
+    message, fix = fault(packages, monkeypatch)
     with pytest.raises(ImportError) as error:
         runtime.import_mxnet()
-    assert found in str(error.value) and fix in str(error.value)
+    assert message in str(error.value) and fix in str(error.value)
     check = mxnet_checks.diagnose_blas(packages / 'mxnet')
     assert check.status == doctor.RED
-    assert found in check.found and fix in check.fix
+    assert message in check.found and fix in check.fix
 
 
 def test_the_doctor_lets_mxnet_find_it_and_says_which(packages):

@@ -58,13 +58,13 @@ def test_what_is_saved_is_loaded_bit_for_bit(tmp_path):
             params, 3, 17, {'lr': 0.1}, optimizer, {'accuracies': [0.5]}
         ),
     )
-    found = load_checkpoint(tmp_path)
-    assert (found.epoch, found.step) == (3, 17)
-    assert found.settings == {'lr': 0.1}
-    assert found.history == {'accuracies': [0.5]}
+    loaded = load_checkpoint(tmp_path)
+    assert (loaded.epoch, loaded.step) == (3, 17)
+    assert loaded.settings == {'lr': 0.1}
+    assert loaded.history == {'accuracies': [0.5]}
     for arrays, others in (
-        (params, found.params),
-        (optimizer, found.optimizer),
+        (params, loaded.params),
+        (optimizer, loaded.optimizer),
     ):
         assert len(arrays) == len(others)
         for array, other in zip(arrays, others):
@@ -259,10 +259,10 @@ def test_what_cannot_be_read_is_not_called_broken(open_folder):
     path = save_checkpoint(open_folder, some(2))
     load_checkpoint(open_folder)  # imports what another user may not
     path.chmod(0)
-    found = run_as_another_user(lambda: load_checkpoint(open_folder).step)
-    assert found.startswith('PermissionError') and path.name in found
-    assert 'cannot be read (Permission denied), and may be whole' in found
-    assert f'a file of user {os.getuid()}' in found or os.getuid()
+    said = run_as_another_user(lambda: load_checkpoint(open_folder).step)
+    assert said.startswith('PermissionError') and path.name in said
+    assert 'cannot be read (Permission denied), and may be whole' in said
+    assert f'a file of user {os.getuid()}' in said or os.getuid()
 
 
 def test_a_disk_that_cannot_read_is_named(tmp_path, monkeypatch):
@@ -288,11 +288,11 @@ def test_a_folder_that_must_not_be_read_is_not_empty(open_folder):
 def test_a_folder_that_must_not_be_written_is_refused(open_folder):
     open_folder.chmod(0o555)
     for folder in (open_folder, open_folder / 'new'):
-        found = run_as_another_user(checkpoint_files.claim_checkpoints, folder)
-        assert found.startswith('PermissionError') and str(folder) in found
-        assert 'change its permissions, or give another folder' in found
-        found = run_as_another_user(save_checkpoint, folder, some())
-        assert found.startswith('PermissionError') and str(folder) in found
+        said = run_as_another_user(checkpoint_files.claim_checkpoints, folder)
+        assert said.startswith('PermissionError') and str(folder) in said
+        assert 'change its permissions, or give another folder' in said
+        said = run_as_another_user(save_checkpoint, folder, some())
+        assert said.startswith('PermissionError') and str(folder) in said
 
 
 def test_two_jobs_cannot_write_in_one_folder(tmp_path):
@@ -446,7 +446,9 @@ def test_what_is_written_stays_where_later_ones_are(tmp_path, keep_every):
         path = save_checkpoint(tmp_path, some(step), keep_every)
         assert path.exists()
     assert [path.name[-5] for path in sorted(tmp_path.iterdir())] == [
-        *('2', '8', '9')
+        '2',
+        '8',
+        '9',
     ]
 
 

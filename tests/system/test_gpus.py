@@ -148,10 +148,10 @@ def test_only_gpus_will_do_and_none_works(gpus, monkeypatch):
 
 def test_the_report_has_every_chapter_that_its_environment_can_run():
     command, _ = gpu_report.PARTS['chapters']
-    found = {pathlib.Path(part) for part in command if '.ipynb' in part}
+    names = {pathlib.Path(part) for part in command if '.ipynb' in part}
     every = {path.relative_to(ROOT) for path in ROOT.glob('notebooks/*.ipynb')}
-    others = {path.stem.split('_')[1] for path in every - found}
-    assert found < every
+    others = {path.stem.split('_')[1] for path in every - names}
+    assert names < every
     assert others == {'pytorch', 'tensorflow'}
 
 

@@ -158,7 +158,11 @@ def faults(tmp_path_factory):
             own.mkdir()
             three = how == 'watched' and kind in ('skip', 'exit 0')
             jobs[kind, how] = pool.submit(
-                *(run, folder / 'fault.py', kind, f'{own}', how),
+                run,
+                folder / 'fault.py',
+                kind,
+                f'{own}',
+                how,
                 limit=60 if how == 'watched' else LIMIT,
                 processes=3 if three else 2,
             )

@@ -33,8 +33,8 @@ def parents():
 
 def followers(chapter, above):
     """Return the chapters that need one, directly or not."""
-    found = {c for c in above if chapter in above[c]}
-    return found.union(*(followers(c, above) for c in found))
+    direct = {c for c in above if chapter in above[c]}
+    return direct.union(*(followers(c, above) for c in direct))
 
 
 def places(above):
@@ -44,12 +44,12 @@ def places(above):
     Of those that a chapter makes possible, the one that most others need is
     last and stays in its lane; the others are one lane to the right.
     """
-    found = {}
+    lanes = {}
 
     def add(chapter, lane, source):
-        found[chapter] = lane, source
+        lanes[chapter] = lane, source
         possible = [
-            c for c in above if chapter in above[c] and above[c] <= {*found}
+            c for c in above if chapter in above[c] and above[c] <= {*lanes}
         ]
         possible.sort(key=lambda c: len(followers(c, above)))
         for c in possible:
@@ -58,20 +58,20 @@ def places(above):
     for chapter in above:
         if not above[chapter]:
             add(chapter, 0, None)
-    return found
+    return lanes
 
 
 def draw():
     """Return the figure."""
     above = parents()
-    found = places(above)
-    height = ROW * len(found)
+    lanes = places(above)
+    height = ROW * len(lanes)
     fig, ax = canvas(height, WIDTH)
     at = {
         chapter: (1 + BOX_WIDTH / 2 + LANE * lane, height - ROW * (i + 0.5))
-        for i, (chapter, (lane, _)) in enumerate(found.items())
+        for i, (chapter, (lane, _)) in enumerate(lanes.items())
     }
-    for chapter, (_, source) in found.items():
+    for chapter, (_, source) in lanes.items():
         (x, y), start = at[chapter], at.get(source)
         if start and start[0] == x:
             arrow(
@@ -84,15 +84,22 @@ def draw():
     names = {number_of(path.stem): name_of(path.stem) for path in NOTEBOOKS}
     for chapter, (x, y) in at.items():
         box(
-            *(ax, x, y, BOX_WIDTH, BOX_HEIGHT, str(chapter)),
+            ax,
+            x,
+            y,
+            BOX_WIDTH,
+            BOX_HEIGHT,
+            str(chapter),
             corner=4,
             size=SMALL,
             weight='bold',
         )
-        others = above[chapter] - {found[chapter][1]}
+        others = above[chapter] - {lanes[chapter][1]}
         also = f' (also {", ".join(map(str, sorted(others)))})' * bool(others)
         label(
-            *(ax, x + BOX_WIDTH / 2 + 6, y),
+            ax,
+            x + BOX_WIDTH / 2 + 6,
+            y,
             names[chapter].replace('_', ' ') + also,
             align='left',
         )

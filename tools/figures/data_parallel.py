@@ -74,7 +74,7 @@ def draw():
     return fig
 
 
-def draw_device(ax, device, own):
+def draw_device(ax, device, shard):
     """Draw one device's part of the step; `own` is its own gradient."""
     y = LANES[device]
     side = 1 if y > MIDDLE_Y else -1  # above or below the sum
@@ -85,7 +85,7 @@ def draw_device(ax, device, own):
         example(ax, MINIBATCH_X, row_y, number, device)
         example(ax, SHARD_X + (i - 0.5) * PITCH, y, number, device)
     parameters(ax, W_X, y, 'w', device)
-    gradient(ax, OWN_X, y, own, device)
+    gradient(ax, OWN_X, y, shard, device)
     gradient(ax, G_X, y, 'g', device)
     parameters(ax, NEW_W_X, y, 'w′', device)
 

@@ -13,10 +13,10 @@ READ = ('.ipynb', '.md', '.py', '.sh', '.toml', '.yml', '.yaml', 'Makefile')
 def file_names():
     """Return the names of the files that git knows or would add."""
     command = 'git ls-files --cached --others --exclude-standard'.split()
-    found = subprocess.run(
+    listed = subprocess.run(
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
     )
-    return [name for name in found.stdout.split() if (ROOT / name).is_file()]
+    return [name for name in listed.stdout.split() if (ROOT / name).is_file()]
 
 
 @functools.lru_cache(maxsize=None)

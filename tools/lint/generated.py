@@ -36,12 +36,12 @@ def tree(source):
 
 def functions(source):
     """Return {name: code} of the functions, without docstrings."""
-    found = {}
+    sources = {}
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef):
             node.body = node.body[bool(ast.get_docstring(node)) :]
-            found[node.name] = ast.dump(node)
-    return found
+            sources[node.name] = ast.dump(node)
+    return sources
 
 
 def check_readme(readme, source):

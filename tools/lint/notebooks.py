@@ -37,8 +37,8 @@ def check_outputs(notebook):
             if output.get('name') == 'stderr':
                 yield cell, f'stores a warning: {output.text.strip()}'
             text = str(output.get('text', output.get('data', '')))
-            for found in re.findall(FOREIGN, text):
-                yield cell, f'stores a path of one machine: {found}'
+            for word in re.findall(FOREIGN, text):
+                yield cell, f'stores a path of one machine: {word}'
 
 
 def is_unanswered(cell, output):
@@ -152,8 +152,8 @@ def stated_chapters(number):
     first = notebook_at(f'notebooks/{stems()[number]}.ipynb').cells[0]
     stated = {
         n
-        for found in re.finditer(REFERENCE, first.source)
-        for n in numbers_in(found[2], stems())
+        for match in re.finditer(REFERENCE, first.source)
+        for n in numbers_in(match[2], stems())
     }
     return stated.union(*(stated_chapters(n) for n in stated if n < number))
 
@@ -170,8 +170,12 @@ def check_needs(path):
 
 
 RULES = (
-    *(check_outputs, check_figures, check_small, check_exercises),
-    *(check_folding, check_optional),
+    check_outputs,
+    check_figures,
+    check_small,
+    check_exercises,
+    check_folding,
+    check_optional,
 )
 
 

@@ -48,15 +48,15 @@ def claims(sentence):
     """Yield (text, value, scales, rounding, spread) of each claim."""
     if re.search(SOURCE, sentence):
         return
-    for found in re.finditer(NUMBER, sentence):
-        rest = sentence[found.end() :]
+    for match in re.finditer(NUMBER, sentence):
+        rest = sentence[match.end() :]
         unit = next((u for u in UNITS if re.match(u, rest)), None)
-        if not unit and '.' not in found[1]:
+        if not unit and '.' not in match[1]:
             continue
-        value = float(found[1].rstrip(',').replace(',', ''))
-        rounding = 0.501 * 10 ** -len(found[1].partition('.')[2])
+        value = float(match[1].rstrip(',').replace(',', ''))
+        rounding = 0.501 * 10 ** -len(match[1].partition('.')[2])
         spread = value / 3 if re.match(MEASURED, rest) else 0
-        shown = found[0] + (re.match(unit, rest)[0] if unit else '')
+        shown = match[0] + (re.match(unit, rest)[0] if unit else '')
         yield shown, value, UNITS.get(unit, (1, 100)), rounding, spread
 
 

@@ -26,34 +26,34 @@ TERM = re.compile(
 
 def check_paths(place, text, folder):
     """Yield the links and the paths in backquotes that lead nowhere."""
-    for found in re.finditer(LINK, text):
-        if not (folder / found[1]).exists():
-            yield at(place, text, found.start(), f'no file {found[1]}')
-    for found in re.finditer(PATH, text):
-        if found[1].split('/')[0] in FOLDERS - {'build'}:
-            if not (ROOT / found[1]).exists():
-                yield at(place, text, found.start(), f'no file {found[1]}')
+    for match in re.finditer(LINK, text):
+        if not (folder / match[1]).exists():
+            yield at(place, text, match.start(), f'no file {match[1]}')
+    for match in re.finditer(PATH, text):
+        if match[1].split('/')[0] in FOLDERS - {'build'}:
+            if not (ROOT / match[1]).exists():
+                yield at(place, text, match.start(), f'no file {match[1]}')
 
 
 def check_commands(place, text):
     """Yield the targets and suites that the Makefile does not have."""
     makefile = text_of('Makefile') + text_of('tools/site/student/Makefile')
-    for found in re.finditer(r'(?:^|`)make ([^`\n]*)', text, re.M):
-        command = re.sub(r"ARGS='.*?'|#.*|&&.*|;.*|\\$", '', found[1])
+    for match in re.finditer(r'(?:^|`)make ([^`\n]*)', text, re.M):
+        command = re.sub(r"ARGS='.*?'|#.*|&&.*|;.*|\\$", '', match[1])
         for word in command.split():
             name, _, value = word.partition('=')
             known = name != 'SUITE' or value in makefile
             if '=' not in word:
                 known = re.search(rf'^{re.escape(word)}:', makefile, re.M)
             if not known:
-                yield at(place, text, found.start(), f'no `make {word}`')
+                yield at(place, text, match.start(), f'no `make {word}`')
 
 
 def check_chapters(place, text):
     """Yield the chapters that do not exist."""
-    for found in re.finditer(REFERENCE, text):
-        if not {*numbers_in(found[2], stems())} <= {*stems()}:
-            yield at(place, text, found.start(), f'there is no {found[0]}')
+    for match in re.finditer(REFERENCE, text):
+        if not {*numbers_in(match[2], stems())} <= {*stems()}:
+            yield at(place, text, match.start(), f'there is no {match[0]}')
 
 
 @functools.lru_cache(maxsize=None)
@@ -68,18 +68,18 @@ def check_glossary(text, prose=prose_of, place='tools/site/glossary.md'):
     """Yield the entries that are out of order, or that their chapter does
     not have."""
     before = ''
-    for found in re.finditer(r'^.*\*\*.*$', text, re.M):
-        row = TERM.match(found[0])
+    for match in re.finditer(r'^.*\*\*.*$', text, re.M):
+        row = TERM.match(match[0])
         if not row:
-            yield at(place, text, found.start(), 'not a row with four parts')
+            yield at(place, text, match.start(), 'not a row with four parts')
             continue
         term, number = row['term'].lower(), int(row['chapter'])
         if not re.search(rf'(?<!\w){re.escape(term)}', prose(number)):
             message = f'chapter {number} does not have {term!r}'
-            yield at(place, text, found.start(), message)
+            yield at(place, text, match.start(), message)
         term = term.replace('α–β', 'alpha')
         if term <= before:
-            yield at(place, text, found.start(), f'{term!r} is out of order')
+            yield at(place, text, match.start(), f'{term!r} is out of order')
         before = term
 
 

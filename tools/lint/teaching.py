@@ -24,9 +24,9 @@ def check_minutes(text, clock):
     rows = re.findall(
         r'^\| chapter (\d+) \| [^|]+ \| (\d+) \| (\d+) \|$', text, re.M
     )
-    found = {int(row[0]): row[1:] for row in rows}
+    stated = {int(row[0]): row[1:] for row in rows}
     for number, right in clock.items():
-        written = [int(minutes) for minutes in found.get(number, ())]
+        written = [int(minutes) for minutes in stated.get(number, ())]
         if not written or any(
             abs(a - b) > OF_A_CHAPTER for a, b in zip(written, right)
         ):
@@ -108,12 +108,12 @@ def check_lab(text, exercises):
         re.sub(r'\| read \|.*?\n\n', '', text, flags=re.S),
         re.M,
     )
-    found = {
+    stated = {
         int(chapter): sorted(re.findall(r'\d+', f'{lab},{home}'))
         for chapter, lab, home in rows
     }
     for number, wanted in exercises.items():
-        if found.get(number) != wanted:
+        if stated.get(number) != wanted:
             yield f'chapter {number}: each of {wanted} is for lab or home'
 
 
@@ -123,11 +123,11 @@ def check_exam(text):
     parts = re.split(r'^(\d+)\. ', text.split('\n## ')[0], flags=re.M)
     asked = set()
     for number, part in zip(parts[1::2], parts[2::2]):
-        found = re.fullmatch(
+        match = re.fullmatch(
             r'\*\*.+?\*\* .+ \((Chapters? .+?)\)\s*', part, re.S
         )
-        if found:
-            asked |= {int(n) for n in re.findall(r'\d+', found[1])}
+        if match:
+            asked |= {int(n) for n in re.findall(r'\d+', match[1])}
         else:
             yield f'{number}. needs an answer and its chapters'
     for number in sorted({*NUMBERS} - asked):

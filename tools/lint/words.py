@@ -25,9 +25,9 @@ def read_phrases(text):
 def find_phrases(place, text, phrases):
     """Yield a finding for each phrase of the list in a text."""
     for pattern, advice in phrases:
-        for found in pattern.finditer(text):
-            words = ' '.join(found[0].split())
-            yield at(place, text, found.start(), f'{words!r}: write {advice}')
+        for match in pattern.finditer(text):
+            words = ' '.join(match[0].split())
+            yield at(place, text, match.start(), f'{words!r}: write {advice}')
 
 
 def misspelled(places, texts):
@@ -37,14 +37,14 @@ def misspelled(places, texts):
         for place, text in zip(places, texts)
         for i, line in enumerate(text.splitlines(), 1)
     ]
-    found = subprocess.run(
+    done = subprocess.run(
         [sys.executable, '-m', 'codespell_lib', '-'],
         cwd=ROOT,
         input='\n'.join(line for *_, line in lines),
         stdout=subprocess.PIPE,
         text=True,
     ).stdout
-    for number, fault in re.findall(r'^(\d+): .*\n\t(.*)', found, re.M):
+    for number, fault in re.findall(r'^(\d+): .*\n\t(.*)', done, re.M):
         place, line, _ = lines[int(number) - 1]
         yield f'{place}:{line}: {fault}'
 

@@ -62,8 +62,8 @@ def numbers_in(text, chapters):
 
 def by_part(chapters):
     """Return {part: the stems in it}, for the chapters of some stems."""
-    found = {}
+    parts = {}
     for stem in chapters:
         part = next(p for p in PARTS if number_of(stem) in PARTS[p])
-        found.setdefault(part, []).append(stem)
-    return found
+        parts.setdefault(part, []).append(stem)
+    return parts

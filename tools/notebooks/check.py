@@ -147,14 +147,14 @@ def find_chapter(notebook, stem, chapters):
 
 def id_of(cell):
     """Return the id of an exercise's cell, or ''."""
-    found = cell.metadata.get('nbgrader', {})
-    return found.get('grade_id', '') if isinstance(found, dict) else ''
+    nbgrader = cell.metadata.get('nbgrader', {})
+    return nbgrader.get('grade_id', '') if isinstance(nbgrader, dict) else ''
 
 
 def with_checks(notebook, chapter):
     """Return {id: check cell} of the exercises of a chapter, after the checks
     of a notebook are as the book has them. What is missing comes last."""
-    found = {}
+    chosen = {}
     for number, exercise in enumerate(chapter.exercises, 1):
         defined = re.compile(rf'^def check_{number}\(', re.MULTILINE)
         cells = [
@@ -168,8 +168,8 @@ def with_checks(notebook, chapter):
             notebook.cells += cells
         cells[-1].source = exercise.check
         cells[-1].outputs = []
-        found[exercise.id] = cells[-1]
-    return found
+        chosen[exercise.id] = cells[-1]
+    return chosen
 
 
 def run(notebook, path, seconds):

@@ -110,8 +110,8 @@ def code_before(notebook):
         and not cell['source'].startswith('%%')  # writes a file
     ]
     asked = [cell['source'] for cell in exercises]
-    own = set().union(*(names_in(source)[0] for source in asked))
-    needed = needed_for(asked, others, given=own)
+    asked_names = set().union(*(names_in(source)[0] for source in asked))
+    needed = needed_for(asked, others, given=asked_names)
     kept, known = [], set(dir(builtins))
     taken = set().union(*(names_in(source)[0] for source in needed))
     for source in others:
@@ -178,19 +178,19 @@ def read_chapters(source):
     return [
         Chapter(
             **{
-                **found,
-                'exercises': [Exercise(**e) for e in found['exercises']],
+                **fields,
+                'exercises': [Exercise(**e) for e in fields['exercises']],
             }
         )
-        for found in json.loads(source.read_text())
+        for fields in json.loads(source.read_text())
     ]
 
 
 def write_chapters(chapters, path):
     """Save what a student needs to run the checks: no solution."""
-    found = [dataclasses.asdict(chapter) for chapter in chapters]
-    for chapter in found:
+    records = [dataclasses.asdict(chapter) for chapter in chapters]
+    for chapter in records:
         chapter['before'] = []
         for exercise in chapter['exercises']:
             exercise['solution'] = ''
-    path.write_text(json.dumps(found, indent=1))
+    path.write_text(json.dumps(records, indent=1))

@@ -11,19 +11,19 @@ from .cells import code_cells, plain, read_chapter
 @functools.lru_cache(maxsize=None)
 def exporters():
     """Return {public or module name: the chapter that exports it}."""
-    found = {}
+    chapters = {}
     for path in NOTEBOOKS:
         chapter = number_of(path.stem)
         for cell in code_cells(read_chapter(path)):
             name = re.search(r'^#\| default_exp ([\w.]+)', cell.source, re.M)
             if name:
                 parts = name[1].split('.')
-                found[parts[-1]] = chapter
+                chapters[parts[-1]] = chapter
                 module = ROOT.joinpath('d2lmulti', *parts).with_suffix('.py')
                 for node in ast.parse(module.read_text()).body:
                     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                        found[node.name] = chapter
-    return found
+                        chapters[node.name] = chapter
+    return chapters
 
 
 def imported_names(path):

@@ -123,8 +123,8 @@ def is_check(node):
 
 def one_file():
     """Return the text of d2lmulti/one_file.py."""
-    found = {name: definitions(name) for name in CORE}
-    everything = {k: v for each in found.values() for k, v in each.items()}
+    taught = {name: definitions(name) for name in CORE}
+    everything = {k: v for each in taught.values() for k, v in each.items()}
     own = {  # which the file has in its own words
         node.name
         for node in ast.parse(END).body
@@ -134,7 +134,7 @@ def one_file():
     used = needed_for([END], others)
     parts = [BEGIN]
     for path in NOTEBOOKS:
-        sources = found.get(name_of(path.stem), {})
+        sources = taught.get(name_of(path.stem), {})
         number = number_of(path.stem)
         kept = [short(source) for source in sources.values() if source in used]
         if kept:

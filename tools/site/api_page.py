@@ -64,8 +64,8 @@ def place_of(item):
 def notebook_of(module):
     """Return the stem of the notebook that exports a module, or None."""
     head = pathlib.Path(module.__file__).read_text()[:200]
-    found = re.search(r'File to edit: .*/(\w+)\.ipynb', head)
-    return found and found[1]
+    match = re.search(r'File to edit: .*/(\w+)\.ipynb', head)
+    return match and match[1]
 
 
 def origin_of(module):

@@ -10,7 +10,6 @@ import json
 import pathlib
 import re
 
-import nbformat
 from pybtex.database import parse_file
 
 from tools.notebooks import stems
@@ -20,7 +19,6 @@ from tools.notebooks.cells import (
     plain,
     without_marks,
 )
-from tools.notebooks.without_solutions import for_students
 
 HERE = pathlib.Path(__file__).parent
 
@@ -49,18 +47,14 @@ CODE = r'```.*?```|`[^`\n]*`|^#[^\n]*|!?\[[^\]]*\]\([^)]*\)'
 def adapt_page(app, docname, source):
     """Replace the source of a page by what the site shows of it."""
     if docname.startswith('notebooks/'):
-        adapt_notebook(app, docname, source)
+        adapt_notebook(source)
     else:
         source[0] = link_sources(link_chapters(source[0], '/notebooks/'))
 
 
-def adapt_notebook(app, docname, source):
+def adapt_notebook(source):
     """Replace the source of a chapter by what the site shows of it."""
     notebook = json.loads(source[0])
-    if app is not None and app.tags.has('student'):
-        notebook = for_students(
-            nbformat.reads(source[0], 4), pathlib.Path(docname).name
-        )
     notebook['metadata'] = {
         'language_info': {'name': 'python', 'pygments_lexer': 'ipython3'}
     }
@@ -138,14 +132,14 @@ def link_chapters(text, folder=''):
     `folder`: where the chapters are, for a page that is not among them.
     """
 
-    def link(found):
-        first, *others = map(int, re.findall(r'\d+', found[0]))
+    def link(match):
+        first, *others = map(int, re.findall(r'\d+', match[0]))
         if not others:
-            return f'{{doc}}`{found[0]} <{folder}{CHAPTERS[first]}>`'
-        return re.sub(r'\d+', link_number, found[0])
+            return f'{{doc}}`{match[0]} <{folder}{CHAPTERS[first]}>`'
+        return re.sub(r'\d+', link_number, match[0])
 
-    def link_number(found):
-        return f'{{doc}}`{found[0]} <{folder}{CHAPTERS[int(found[0])]}>`'
+    def link_number(match):
+        return f'{{doc}}`{match[0]} <{folder}{CHAPTERS[int(match[0])]}>`'
 
     number = rf'(?:{"|".join(map(str, CHAPTERS))})\b'
     return outside_code(
@@ -163,13 +157,13 @@ def link_sources(text):
     al. 2016', where another Chen is cited of the same year.
     """
 
-    def cite(found):
-        key = re.sub(r'\W', '', found[1]).lower() + found[3]
+    def cite(match):
+        key = re.sub(r'\W', '', match[1]).lower() + match[3]
         if key not in SOURCES:
-            return found[0]
-        role = 't' if found[2] else 'alp'
+            return match[0]
+        role = 't' if match[2] else 'alp'
         # A name with an initial is that of two: all authors, then.
-        return f'{{cite:{role}{"s" * (". " in found[1])}}}`{key}`'
+        return f'{{cite:{role}{"s" * (". " in match[1])}}}`{key}`'
 
     return outside_code(
         r'((?:[A-Z]\. )?[A-Z][\w-]+)(?: et al\.| and [A-Z][\w ]+?)?,? '

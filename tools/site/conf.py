@@ -44,8 +44,6 @@ exclude_patterns = [
     'student',
     'tests',
 ]
-if tags.has('student'):  # noqa: F821
-    exclude_patterns.append('teaching*')  # has answers
 nitpicky = True
 numfig = True  # figures are numbered through the whole book
 
@@ -118,10 +116,10 @@ def find_repository():
         ).stdout.strip()
     except OSError:  # git is not needed to render the book
         return ''
-    found = re.fullmatch(
+    match = re.fullmatch(
         r'https://(github|gitlab)\.com/[\w./-]+?(\.git)?', origin
     )
-    return origin.removesuffix('.git') if found else ''
+    return origin.removesuffix('.git') if match else ''
 
 
 repository = find_repository()
@@ -145,10 +143,10 @@ def fix_roles(app, pagename, templatename, context, doctree):
     )
 
 
-def breaking(found, after='[._]'):
+def breaking(match, after='[._]'):
     """Return a name of code with places to break: after a dot or an
     underscore, and between the words of a very long one."""
-    parts = re.sub(rf'(?<=\w{after})(?=[^\W\d])', '<wbr>', found[0])
+    parts = re.sub(rf'(?<=\w{after})(?=[^\W\d])', '<wbr>', match[0])
     return re.sub(
         '[A-Za-z]{20,}',
         lambda word: re.sub('(?<=[a-z])(?=[A-Z])', '<wbr>', word[0]),
@@ -156,9 +154,9 @@ def breaking(found, after='[._]'):
     )
 
 
-def breaking_in_text(found):
+def breaking_in_text(match):
     """Return the same with breaks at the dots alone, if it has any."""
-    return breaking(found, '[.]' if re.search(r'\w[.]\w', found[0]) else '_')
+    return breaking(match, '[.]' if re.search(r'\w[.]\w', match[0]) else '_')
 
 
 def break_names(text, name='[^<]+', replace=breaking):

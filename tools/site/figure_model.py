@@ -66,17 +66,17 @@ def messages(algorithm, k):
     In a round, a device sends once and receives once at most; it sends on
     only what it received in earlier rounds.
     """
-    found, sent, received = [], [0] * k, [0] * k
+    rounds, sent, received = [], [0] * k, [0] * k
     for i, j, places, terms in copies(ALGORITHMS[algorithm], k):
         needed = [
             now
-            for now, _, to, others, part in found
+            for now, _, to, others, part in rounds
             if to == i and others & places and part <= terms
         ]
         now = 1 + max(sent[i], received[j], *needed, 0)
         sent[i] = received[j] = now
-        found.append((now, i, j, places, terms))
-    return [(now, i, j, len(places)) for now, i, j, places, _ in found]
+        rounds.append((now, i, j, places, terms))
+    return [(now, i, j, len(places)) for now, i, j, places, _ in rounds]
 
 
 def copies(algorithm, k):
@@ -85,7 +85,7 @@ def copies(algorithm, k):
     Element e of device i's array is 2**i + e / 2**20, so that a sum tells
     which elements it is of (`places`), and of which devices (`terms`).
     """
-    found, copyto = [], np.ndarray.copyto
+    seen, copyto = [], np.ndarray.copyto
     places = np.arange(SIZE, dtype='float64') / 2**20
     data = [(places + 2**i).as_in_ctx(mx.cpu(i)) for i in range(k)]
 
@@ -96,14 +96,14 @@ def copies(algorithm, k):
             whole, rest = divmod(array.asnumpy(), 1)
             terms = {i for i in range(k) if int(whole[0]) >> i & 1}
             places = onp.rint(rest * 2**20 / len(terms)).astype(int)
-            found.append(
+            seen.append(
                 (sender.device_id, receiver.device_id, {*places}, terms)
             )
         return result
 
     with mock.patch.object(np.ndarray, 'copyto', recorded):
         algorithm(data)
-    return found
+    return seen
 
 
 def time_steps(orders):
@@ -181,7 +181,8 @@ def plans(network, k, batch, gigabytes):
     for seconds, memory, plan, *_ in planner.find_plans(
         planner.gpt_network(*NETWORKS[network]),
         H100._replace(memory=1e9 * gigabytes),
-        *(k, batch),
+        k,
+        batch,
         most=None,
     ):
         degrees = (*plan[:4], *plan[5:8])
@@ -201,7 +202,10 @@ def step(batch, k, per_example, num_bytes, bits, algorithm, overlap, spread):
     deviation of the computation's time, a fraction of it.
     """
     machine = d2lmulti.Machine(
-        *(0, per_example, 5e-5, 8 / bits),
+        0,
+        per_example,
+        5e-5,
+        8 / bits,
         overlap=overlap,
         times=tuple(1 + spread * z for z in QUANTILES),
     )
@@ -288,7 +292,7 @@ UNPACK = """for (const found of Object.values(MESSAGES)) for (const k in found)
 
 def write():
     """Write the messages of each algorithm on 2 to 8 devices, and facts."""
-    found = {
+    data = {
         'SIZE': SIZE,
         'MESSAGES': {
             name: {k: packed(messages(name, k)) for k in range(2, 9)}
@@ -301,7 +305,7 @@ def write():
     }
     lines = [
         f'const {name} = {json.dumps(value, separators=(",", ":"))};\n'
-        for name, value in found.items()
+        for name, value in data.items()
     ]
     head = '// Written by tools/site/figure_model.py\n'
     DATA.write_text(head + ''.join(lines) + UNPACK)

@@ -31,7 +31,6 @@ def fill_in(app, docname, source):
         return
     for path in (ROOT / 'README.md', ROOT / 'CITATION.cff', __file__):
         app.env.note_dependency(str(path))
-    student = app.tags.has('student')
     parts = {
         'buttons': buttons(app),
         'first commands': first_commands(app.config.html_theme_options),
@@ -41,22 +40,11 @@ def fill_in(app, docname, source):
         'contents': contents(),
         'how to cite': citation(app.config.html_theme_options),
     }
-    text = re.sub(
+    source[0] = re.sub(
         r'^% fill in: (.*)$',
         lambda found: parts[found[1]],
         source[0],
         flags=re.MULTILINE,
-    )
-    source[0] = for_edition(text, 'student' if student else 'instructor')
-
-
-def for_edition(text, edition):
-    """Return the text without what other editions have between comments."""
-    return re.sub(
-        r'^% only: (\w+)\n(.*?)^% end\n',
-        lambda found: found[2] * (found[1] == edition),
-        text,
-        flags=re.MULTILINE | re.DOTALL,
     )
 
 
@@ -85,12 +73,12 @@ def first_commands(options):
 
 def chapter_lines():
     """Return {stem: (title, line)} from README's table of the chapters."""
-    found = re.findall(
+    rows = re.findall(
         r'^\| \[(.*?)\]\(notebooks/(\w+)\.ipynb\) \| (.*?) \|',
         (ROOT / 'README.md').read_text(),
         flags=re.MULTILINE,
     )
-    return {stem: (title, line) for title, stem, line in found}
+    return {stem: (title, line) for title, stem, line in rows}
 
 
 def cards():
@@ -141,10 +129,10 @@ def buttons(app):
     links = [('Start reading', 'notebooks/01_devices.html')]
     options = app.config.html_theme_options
     repository = options.get('repository_url', '')
-    found = re.fullmatch(r'https://(github|gitlab)\.com/(.+)', repository)
-    if found:
-        host = {'github': 'gh', 'gitlab': 'gl'}[found[1]]
-        name = found[2] if host == 'gh' else found[2].replace('/', '%2F')
+    match = re.fullmatch(r'https://(github|gitlab)\.com/(.+)', repository)
+    if match:
+        host = {'github': 'gh', 'gitlab': 'gl'}[match[1]]
+        name = match[2] if host == 'gh' else match[2].replace('/', '%2F')
         links[:0] = [
             (
                 'Start on Binder',
@@ -181,17 +169,16 @@ def github_links(name):
 def printed(app):
     """Return {label: (path, name in the site)} of what was made before."""
     folder = app.config.printed_folder
-    edition = '-student' if app.tags.has('student') else ''
     if not folder:
         return {}
-    found = {
-        'PDF': (pathlib.Path(folder, f'book{edition}.pdf'), 'book.pdf'),
+    made = {
+        'PDF': (pathlib.Path(folder, 'book.pdf'), 'book.pdf'),
         'Slides': (pathlib.Path(folder, 'slides'), 'slides/index.html'),
         'Poster': (pathlib.Path(folder, 'poster.pdf'), 'poster.pdf'),
     }
     return {
         label: (path, name)
-        for label, (path, name) in found.items()
+        for label, (path, name) in made.items()
         if path.exists()
     }
 

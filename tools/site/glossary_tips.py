@@ -77,11 +77,11 @@ class AddTips(SphinxPostTransform):
         if page in WITHOUT_TIPS:
             return
         folder, _, stem = page.rpartition('/')
-        own = number_of(stem) if folder == 'notebooks' else None
+        number = number_of(stem) if folder == 'notebooks' else None
         missing = {
             term: meaning
             for term, (meaning, chapter) in rows().items()
-            if chapter != own and term not in COMMON
+            if chapter != number and term not in COMMON
         }
         up = '../' * bool(folder)
         for text in [*self.document.findall(is_prose)]:
@@ -104,21 +104,21 @@ def parts_of(text, missing, up='../'):
     longest_first = sorted(map(re.escape, forms), key=len, reverse=True)
     pattern = rf'(?<![\w-])({"|".join(longest_first)})e?s?(?![\w-])'
     parts, end = [], 0
-    for found in re.finditer(pattern, text) if forms else []:
-        meaning = missing.pop(forms[found[1]], None)
+    for match in re.finditer(pattern, text) if forms else []:
+        meaning = missing.pop(forms[match[1]], None)
         if meaning is not None:
-            parts.append(nodes.Text(text[end : found.start()]))
-            parts.append(nodes.raw('', tip(found, meaning, up), format='html'))
-            end = found.end()
+            parts.append(nodes.Text(text[end : match.start()]))
+            parts.append(nodes.raw('', tip(match, meaning, up), format='html'))
+            end = match.end()
     return [*parts, nodes.Text(text[end:])]
 
 
-def tip(found, meaning, up):
+def tip(match, meaning, up):
     """Return the link of a match, whose group is the term without its plural;
     `up`: the way to the folder of the glossary."""
     return (
-        f'<a class="tip" href="{up}glossary.html#{anchor(found[1])}" '
-        f'data-tip="{html.escape(meaning)}">{html.escape(found[0])}</a>'
+        f'<a class="tip" href="{up}glossary.html#{anchor(match[1])}" '
+        f'data-tip="{html.escape(meaning)}">{html.escape(match[0])}</a>'
     )
 
 

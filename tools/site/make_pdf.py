@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 
 from tools.notebooks import NOTEBOOKS, by_part, number_of
 
-from .whole import whole
+from .atomic import atomically
 
 AUTHOR = 'the d2lmulti authors'
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
@@ -181,5 +181,5 @@ def print_book(source, target):
 
 
 if __name__ == '__main__':
-    with whole(sys.argv[2]) as pdf:
+    with atomically(sys.argv[2]) as pdf:
         print_book(pathlib.Path(sys.argv[1]), pdf)

@@ -8,8 +8,8 @@ import sys
 
 from playwright.sync_api import sync_playwright
 
+from .atomic import atomically
 from .make_pdf import find_browser
-from .whole import whole
 
 PAGE = pathlib.Path(__file__).with_name('poster.html')
 
@@ -33,5 +33,5 @@ def print_poster(target):
 
 
 if __name__ == '__main__':
-    with whole(sys.argv[1]) as pdf:
+    with atomically(sys.argv[1]) as pdf:
         print_poster(pdf)

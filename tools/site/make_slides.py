@@ -33,7 +33,7 @@ from traitlets.config import Config
 from tools.notebooks import NOTEBOOKS, by_part
 from tools.notebooks.cells import without_marks
 
-from .whole import whole
+from .atomic import atomically
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -236,15 +236,15 @@ def shown_code(cell, slide_type, show, part):
 def part_of(text, part, name):
     """Return the lines from the first of two texts to the second."""
     first, last = map(re.escape, part)
-    found = re.search(
+    match = re.search(
         rf'^[^\n]*{first}(.*?){last}[^\n]*', text, re.MULTILINE | re.DOTALL
     )
-    if not found:
+    if not match:
         raise ValueError(
             f'the cell {name!r} is marked to show a part on a slide, and has '
             f'no lines from {part[0]!r} to {part[1]!r}: correct the mark'
         )
-    return textwrap.dedent(found[0])
+    return textwrap.dedent(match[0])
 
 
 def shorten(source):
@@ -344,5 +344,5 @@ def write_index(folder, chapters):
 
 
 if __name__ == '__main__':
-    with whole(sys.argv[1]) as slides:
+    with atomically(sys.argv[1]) as slides:
         make_slides(slides)

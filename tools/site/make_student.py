@@ -17,11 +17,10 @@ from tools.notebooks.check import EXERCISES
 from tools.notebooks.exercises import read_chapters, write_chapters
 from tools.notebooks.without_solutions import for_students
 
-from .whole import whole
+from .atomic import atomically
 
 PARTS = (
     'CITATION.cff',
-    'd2ldoctor',
     'd2lmulti',
     'LICENSE',
     'LICENSE-TEXT',
@@ -36,8 +35,11 @@ PARTS = (
 MEASURED = [
     f'tools/speed/results/{name}'
     for name in (
-        *('h100.json', 'h200.json', 'network_work.json'),
-        *('GPU_OR_CPU.md', 'FALSE_ALARMS.md'),
+        'h100.json',
+        'h200.json',
+        'network_work.json',
+        'GPU_OR_CPU.md',
+        'FALSE_ALARMS.md',
     )
 ]
 # Of what reads notebooks: what a student runs, and what that needs.
@@ -88,5 +90,5 @@ def make_student(folder):
 
 
 if __name__ == '__main__':
-    with whole(sys.argv[1]) as student:
+    with atomically(sys.argv[1]) as student:
         os.replace(make_student(student), f'{sys.argv[1]}.zip')

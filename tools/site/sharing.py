@@ -19,22 +19,22 @@ def describe(app, pagename, templatename, context, doctree):
     own = re.search('<meta content="([^"]*)" name="description"', metatags)
     text = html.unescape(own[1]) if own else description_of(doctree)
     title = re.sub('<[^>]*>', '', context['title'])
-    found = {
+    tags = {
         'property="og:title"': html.unescape(title),
         'property="og:description"': text,
         'property="og:site_name"': app.config.project,
     }
     if not own:
-        found['name="description"'] = text
+        tags['name="description"'] = text
     if site := app.config.html_baseurl:  # cards need whole addresses
-        found |= {
+        tags |= {
             'property="og:url"': context['pageurl'],
             'property="og:image"': site + CARD,
             'name="twitter:card"': 'summary_large_image',
         }
     context['metatags'] = metatags + ''.join(
         f'<meta {name} content="{html.escape(value)}">'
-        for name, value in found.items()
+        for name, value in tags.items()
     )
 
 

@@ -32,7 +32,7 @@ def main():
     options = parse()
     if options.worker:
         return work(options)
-    found = {'machine': describe(), 'images': options.images, 'runs': []}
+    results = {'machine': describe(), 'images': options.images, 'runs': []}
     options.out.mkdir(parents=True, exist_ok=True)
     for number in range(options.rounds):
         for k in options.devices:
@@ -41,11 +41,11 @@ def main():
                 run = {'round': number, 'k': k, 'kind': kind}
                 run.update(workspaces=count)
                 run.update(measure(sizes, kind, count, options))
-                found['runs'].append(run)
+                results['runs'].append(run)
                 print(json.dumps(run), file=sys.stderr)
-        (options.out / 'cores.json').write_text(json.dumps(found, indent=1))
-        (options.out / 'CORES.md').write_text(page(found))
-    print(page(found))
+        (options.out / 'cores.json').write_text(json.dumps(results, indent=1))
+        (options.out / 'CORES.md').write_text(page(results))
+    print(page(results))
     return 0
 
 
@@ -179,13 +179,13 @@ def describe():
     )
 
 
-def page(found):
+def page(results):
     """Return the table: medians of the rounds, and their range."""
     lines = [
         '# Devices beside processes, on all cores',
         '',
-        f'Measured {found["machine"]}. LeNet, {found["images"]} images per '
-        'device and step; images per second, medians of the rounds with '
+        f'Measured {results["machine"]}. LeNet, {results["images"]} images '
+        'per device and step; images per second, medians of the rounds with '
         'smallest and largest; memory of all processes together; the part of '
         "the time in which Python's thread queues. The processes exchange "
         'nothing. For k = 1 both are the same program: what they differ by is '
@@ -196,7 +196,7 @@ def page(found):
         '|---|---|---|---|---|---|---|',
     ]
     groups = {}
-    for run in found['runs']:
+    for run in results['runs']:
         key = run['k'], run['kind'], run['workspaces']
         groups.setdefault(key, []).append(run)
     median = {key: middle(runs) for key, runs in groups.items()}

@@ -63,8 +63,8 @@ def ratios_of(seed):
     several = in_several_orders(lambda each: gradients(each, params), batches)
     exact = gradients(batches, params, 'float64')
     order = rng.permutation(n)
-    found = gradients([(X[order], y[order])], params)
-    return [rounding_ratio(found, r) for r in (several, [several[0], exact])]
+    grads = gradients([(X[order], y[order])], params)
+    return [rounding_ratio(grads, r) for r in (several, [several[0], exact])]
 
 
 def main(minutes=5):

@@ -45,12 +45,14 @@ PRECISIONS = {
 def main(out):
     """Measure section by section, and write what there is after each."""
     set_tf32(False)
-    found = describe()
+    report = describe()
     for section in SECTIONS:
-        found[section.__name__] = attempt(section)
-        print(section.__name__, str(found[section.__name__])[:200], flush=True)
-        found['took'] = rounded(time.monotonic() - BEGAN)[0]
-        text = json.dumps(found, indent=1)
+        report[section.__name__] = attempt(section)
+        print(
+            section.__name__, str(report[section.__name__])[:200], flush=True
+        )
+        report['took'] = rounded(time.monotonic() - BEGAN)[0]
+        text = json.dumps(report, indent=1)
         triples = re.compile(r'\[\s+([^][{}"]*?)\s+\]')
         text = triples.sub(lambda m: f'[{" ".join(m[1].split())}]', text)
         pathlib.Path(out).write_text(text + '\n')
@@ -110,8 +112,8 @@ def describe():
 def name_of_cpu():
     """Return the processor's name, or its kind where it has none."""
     text = pathlib.Path('/proc/cpuinfo').read_text()
-    found = re.search(r'model name\s*: (.*)', text)
-    return found[1] if found else platform.machine()
+    match = re.search(r'model name\s*: (.*)', text)
+    return match[1] if match else platform.machine()
 
 
 def seconds(work, device=None, rounds=9, limit=2.0):
@@ -275,9 +277,16 @@ def precision():
 def lenet():
     """Return the LeNet of chapter 2."""
     return nn.Sequential(
-        *(nn.Conv2d(1, 20, 3), nn.ReLU(), nn.AvgPool2d(2)),
-        *(nn.Conv2d(20, 50, 5), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten()),
-        *(nn.Linear(800, 128), nn.ReLU(), nn.Linear(128, 10)),
+        nn.Conv2d(1, 20, 3),
+        nn.ReLU(),
+        nn.AvgPool2d(2),
+        nn.Conv2d(20, 50, 5),
+        nn.ReLU(),
+        nn.AvgPool2d(2),
+        nn.Flatten(),
+        nn.Linear(800, 128),
+        nn.ReLU(),
+        nn.Linear(128, 10),
     )
 
 
@@ -303,9 +312,7 @@ class Block(nn.Module):
 def normalized(channels_in, channels, size, stride):
     """Return a convolution and its batch normalization."""
     return (
-        nn.Conv2d(
-            *(channels_in, channels, size, stride, size // 2), bias=False
-        ),
+        nn.Conv2d(channels_in, channels, size, stride, size // 2, bias=False),
         nn.BatchNorm2d(channels),
     )
 
@@ -320,8 +327,12 @@ def resnet18():
     ]
     return nn.Sequential(
         *normalized(3, 64, 7, 2),
-        *(nn.ReLU(), nn.MaxPool2d(3, 2, 1), *blocks),
-        *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10)),
+        nn.ReLU(),
+        nn.MaxPool2d(3, 2, 1),
+        *blocks,
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(512, 10),
     )
 
 
@@ -333,7 +344,9 @@ class Transformer(nn.Module):
         self.word = nn.Embedding(words, width)
         self.place = nn.Embedding(length, width)
         layer = nn.TransformerEncoderLayer(
-            *(width, heads, 4 * width),
+            width,
+            heads,
+            4 * width,
             dropout=0.0,
             activation='gelu',
             batch_first=True,
@@ -587,8 +600,8 @@ def gradients(net, X, y):
     """Return the gradients of the mean loss, where the network is."""
     device = next(net.parameters()).device
     loss = nn.functional.cross_entropy(net(X.to(device)), y.to(device))
-    found = torch.autograd.grad(loss, [*net.parameters()])
-    return [gradient.detach() for gradient in found]
+    grads = torch.autograd.grad(loss, [*net.parameters()])
+    return [gradient.detach() for gradient in grads]
 
 
 def distances(found, exact):
@@ -648,11 +661,11 @@ def work(folder, backend, rank):
         world_size=2,
     )
     X, y = cut[rank]
-    found = gradients(net.to(device), X, y)
-    for gradient in found:
+    grads = gradients(net.to(device), X, y)
+    for gradient in grads:
         gradient *= len(X) / 61
         dist.all_reduce(gradient)
-    torch.save([gradient.cpu() for gradient in found], place / f'{rank}.pt')
+    torch.save([gradient.cpu() for gradient in grads], place / f'{rank}.pt')
     dist.destroy_process_group()
 
 
@@ -715,8 +728,17 @@ def samestep_cases():
 
 
 SECTIONS = (
-    *(call_and_done, copies, thousand_small_copies, products, precision),
-    *(same_step, samestep_cases, networks, streams, repeatable, power),
+    call_and_done,
+    copies,
+    thousand_small_copies,
+    products,
+    precision,
+    same_step,
+    samestep_cases,
+    networks,
+    streams,
+    repeatable,
+    power,
 )
 
 if __name__ == '__main__':

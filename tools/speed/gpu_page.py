@@ -30,22 +30,25 @@ def main():
     print(page(found, other), end='')
 
 
-def page(found, other):
+def page(measured, other):
     """Return the page on one machine beside another, in Markdown."""
-    lines = [f'# {found.get("gpu", "?")}, beside {other.get("gpu", "?")}', '']
+    lines = [
+        f'# {measured.get("gpu", "?")}, beside {other.get("gpu", "?")}',
+        '',
+    ]
     lines += ['| | this machine | the other |', '|---|---|---|']
     for name in MACHINE:
-        lines.append(row(name, found.get(name), other.get(name)))
+        lines.append(row(name, measured.get(name), other.get(name)))
     versions = [
         ', '.join(f'{k} {v}' for k, v in data.get('versions', {}).items())
-        for data in (found, other)
+        for data in (measured, other)
     ]
     lines.append(row('versions', *versions))
-    for section in dict.fromkeys([*found, *other]):
+    for section in dict.fromkeys([*measured, *other]):
         if section in (*MACHINE, 'versions', 'took'):
             continue
         left, right = [
-            dict(leaves(data.get(section))) for data in (found, other)
+            dict(leaves(data.get(section))) for data in (measured, other)
         ]
         lines += ['', f'## {section}', '']
         lines += [

@@ -57,20 +57,20 @@ def work_of(make, data):
     """Return what a training step and a forward pass cost; what depends on
     the minibatch is linear in it, so two sizes are enough."""
     net = make()
-    found = {'copied_per_example': sum(part.nbytes for part in data(1))}
+    counts = {'copied_per_example': sum(part.nbytes for part in data(1))}
     step = step_of(net, foreach=True)  # as on a GPU
     tasks = {'step': step, 'infer': lambda X, y: infer(net, X)}
     for task, work in tasks.items():
         (operators, two, moved), (_, three, more) = (
             count(work, *data(n)) for n in (2, 3)
         )
-        found[task] = {
+        counts[task] = {
             'operators': operators,
             'operations_per_example': three - two,
             'bytes': moved - 2 * (more - moved),
             'bytes_per_example': more - moved,
         }
-    return found
+    return counts
 
 
 if __name__ == '__main__':

@@ -1,161 +1,165 @@
-"""Answers to the exercises of 26_bugs, right and wrong, in order."""
+# 1 wrong: the sums may be 0 -> is closest
+def factor_of(found, right):
+    factor = found.sum() / right.sum()
+    rest = abs(found - factor * right).max()
+    return factor if rest <= abs(found).max() / 1000 else None
 
-FACTOR = 'factor = (found * right).sum() / (right * right).sum()'
-REST = 'rest = abs(found - factor * right).max()'
-LIMIT = 'return factor if rest <= abs(found).max() / 1000 else None'
-SHUFFLE = 'rows = onp.random.RandomState(i).permutation(len(X))'
+# 1 wrong: divides by numbers that may be 0 -> is closest
+def factor_of(found, right):
+    factor = (found / right).mean()
+    rest = abs(found - factor * right).max()
+    return factor if rest <= abs(found).max() / 1000 else None
 
-WRONG = [
-    [
-        (FACTOR, 'factor = found.sum() / right.sum()', 'is closest'),
-        (FACTOR, 'factor = (found / right).mean()', 'is closest'),
-        (FACTOR, 'factor = abs(found).max() / abs(right).max()', 'times'),
-        (LIMIT, 'return factor', 'is no multiple'),
-        (LIMIT, 'return factor if rest == 0 else None', ''),
-        (LIMIT, LIMIT.replace('1000', '1e5'), 'a ten-thousandth'),
-        (LIMIT, LIMIT.replace('1000', '10'), 'is no multiple'),
-        (LIMIT, LIMIT.replace('1000', '999'), 'of its largest'),
-        (LIMIT, LIMIT.replace('abs(found)', 'abs(right)'), 'of its largest'),
-        (REST, 'rest = abs((found - factor * right).mean())', 'no multiple'),
-        (LIMIT, LIMIT.replace('else None', 'else 0.0'), 'is no multiple'),
-        (LIMIT, LIMIT.replace('<=', '<'), '0 times the right'),
-        (LIMIT, 'return 1 / factor if factor else 0.0', 'times the right'),
-        ('abs(found - factor', '(found - factor', 'no multiple'),
-        (REST, REST.replace('max', 'mean'), 'no multiple'),
-    ],
-    [
-        ("X.astype('float64'), y)", 'X, y[::-1])', 'different orders'),
-        ("params, X = [p.astype('float32') for p in params], ", '', ''),
-        (
-            "[p.astype('float64') for p in params]",
-            "[params[0].astype('float64')]",
-            'dtypes: ',
-        ),
-        (SHUFFLE, 'rows = onp.arange(len(X))', 'orders:'),
-        (SHUFFLE, SHUFFLE.replace('(i)', '(0)'), 'orders:'),
-        (SHUFFLE, SHUFFLE.replace('(i)', '(i + 1)'), 'orders:'),
-        (
-            'reference(params, X[rows], y[rows])',
-            'reference(params, X[rows], y)',
-            'different orders',
-        ),
-        ('float(max(apart))', 'float(min(apart))', 'orders:'),
-        ('float(max(apart))', 'float(sum(apart))', 'orders:'),
-        ('float(max(apart))', 'float(apart[-1])', 'orders:'),
-        ('abs(result', '(result', 'orders:'),
-        ('range(num_orders)', 'range(num_orders + 1)', 'orders:'),
-        ('float(max(apart))', 'str(max(apart))', 'orders:'),
-        (
-            '- exact).max()',
-            '- exact).mean()',
-            '1 orders',
-        ),
-        ('- exact).max()', '- exact)[0]', 'orders'),
-        ("[p.astype('float64') for p in params]", 'params', 'raises|orders'),
-    ],
-    [
-        ('kind = convert(kind, collective)', 'convert(kind, collective)', ','),
-        (
-            'kind = convert(kind, collective)',
-            'kind = CONVERSIONS[collective][1]',
-            'no TypeError',
-        ),
-        (
-            'for collective in collectives:',
-            'for collective in collectives[:1]:',
-            ',',
-        ),
-        ('return kind', 'return REPLICATED', 'not'),
-        (
-            'kind = convert(kind, collective)',
-            'kind = (CONVERSIONS[collective][1] if kind == LOCAL\n'
-            '                else convert(kind, collective))',
-            'no TypeError',
-        ),
-        (
-            'kind = convert(kind, collective)',
-            'kind = (SHARDED if collective == "reduce-scatter"\n'
-            '                else convert(kind, collective))',
-            'no TypeError',
-        ),
-        (
-            'kind = convert(kind, collective)',
-            'kind = (REPLICATED if collective == "all-gather"\n'
-            '                else convert(kind, collective))',
-            'no TypeError',
-        ),
-        (
-            'kind = convert(kind, collective)',
-            'try:\n            kind = convert(kind, collective)\n'
-            '        except TypeError as error:\n'
-            '            raise ValueError(str(error))',
-            'no TypeError',
-        ),
-        ('return kind', 'return [kind]', 'not'),
-        (
-            'kind = convert(kind, collective)',
-            'try:\n            kind = convert(kind, collective)\n'
-            '        except TypeError:\n            pass',
-            'no TypeError',
-        ),
-        (
-            'kind = convert(kind, collective)',
-            'if CONVERSIONS[collective][0] != kind:\n'
-            '            raise TypeError("wrong")\n'
-            '        kind = CONVERSIONS[collective][1]',
-            'name',
-        ),
-        (
-            '        kind = convert(kind, collective)',
-            '        try:\n'
-            '            kind = convert(kind, collective)\n'
-            '        except TypeError as error:\n'
-            '            return error',
-            'no TypeError',
-        ),
-    ],
-]
+# 1 wrong: never says no -> is no multiple
+def factor_of(found, right):
+    factor = (found * right).sum() / (right * right).sum()
+    rest = abs(found - factor * right).max()
+    return factor
 
-RIGHT = [
-    [
-        (FACTOR, 'factor = onp.vdot(right, found) / onp.vdot(right, right)'),
-        (
-            FACTOR,
-            'factor = onp.linalg.lstsq(right.reshape(-1, 1), '
-            'found.reshape(-1), rcond=None)[0].item()',
-        ),
-        (REST, 'rest = onp.max(onp.abs(found - right * factor))'),
-        (LIMIT, 'return None if 1000 * rest > abs(found).max() else factor'),
-        (
-            'return factor if rest <= abs(found).max() / 1000 else None',
-            'from fractions import Fraction\n'
-            '    close = rest <= abs(found).max() / 1000\n'
-            '    return Fraction(float(factor)) if close else None',
-        ),
-    ],
-    [
-        (
-            "abs(result.astype('float64') - exact).max()",
-            'onp.max(onp.abs(result - exact))',
-        ),
-        ('float(max(apart))', 'max(apart)'),
-        ('y[rows])', 'y.take(rows))'),
-    ],
-    [
-        (
-            'kind = convert(kind, collective)',
-            'before, after = CONVERSIONS[collective]\n'
-            '        if kind != before:\n'
-            '            raise TypeError(f"{collective} cannot take {kind}")\n'
-            '        kind = after',
-        ),
-        (
-            'kind = convert(kind, collective)',
-            'kind = (lambda a: convert(a, collective))(kind)',
-        ),
-        (
-            'for collective in collectives:',
-            'for collective in iter(collectives):',
-        ),
-    ],
-]
+# 1 wrong: upside down -> times the right
+def factor_of(found, right):
+    factor = (found * right).sum() / (right * right).sum()
+    rest = abs(found - factor * right).max()
+    return 1 / factor if factor else 0.0
+
+# 1 right: a product of vectors
+def factor_of(found, right):
+    factor = onp.vdot(right, found) / onp.vdot(right, right)
+    rest = abs(found - factor * right).max()
+    return factor if rest <= abs(found).max() / 1000 else None
+
+# 1 right: a fraction
+def factor_of(found, right):
+    factor = (found * right).sum() / (right * right).sum()
+    rest = abs(found - factor * right).max()
+    from fractions import Fraction
+    close = rest <= abs(found).max() / 1000
+    return Fraction(float(factor)) if close else None
+
+# 2 wrong: the same order each time -> orders:
+def spread(reference, params, X, y, num_orders):
+    exact = reference([p.astype('float64') for p in params],
+                      X.astype('float64'), y)
+    params, X = [p.astype('float32') for p in params], X.astype('float32')
+    apart = []
+    for i in range(num_orders):
+        rows = onp.arange(len(X))
+        result = reference(params, X[rows], y[rows])
+        apart.append(abs(result.astype('float64') - exact).max())
+    return float(max(apart))
+
+# 2 wrong: one other order -> orders:
+def spread(reference, params, X, y, num_orders):
+    exact = reference([p.astype('float64') for p in params],
+                      X.astype('float64'), y)
+    params, X = [p.astype('float32') for p in params], X.astype('float32')
+    apart = []
+    for i in range(num_orders):
+        rows = onp.random.RandomState(0).permutation(len(X))
+        result = reference(params, X[rows], y[rows])
+        apart.append(abs(result.astype('float64') - exact).max())
+    return float(max(apart))
+
+# 2 wrong: forgets the labels -> different orders
+def spread(reference, params, X, y, num_orders):
+    exact = reference([p.astype('float64') for p in params],
+                      X.astype('float64'), y)
+    params, X = [p.astype('float32') for p in params], X.astype('float32')
+    apart = []
+    for i in range(num_orders):
+        rows = onp.random.RandomState(i).permutation(len(X))
+        result = reference(params, X[rows], y)
+        apart.append(abs(result.astype('float64') - exact).max())
+    return float(max(apart))
+
+# 2 wrong: the mean difference -> 1 orders
+def spread(reference, params, X, y, num_orders):
+    exact = reference([p.astype('float64') for p in params],
+                      X.astype('float64'), y)
+    params, X = [p.astype('float32') for p in params], X.astype('float32')
+    apart = []
+    for i in range(num_orders):
+        rows = onp.random.RandomState(i).permutation(len(X))
+        result = reference(params, X[rows], y[rows])
+        apart.append(abs(result.astype('float64') - exact).mean())
+    return float(max(apart))
+
+# 2 wrong: the smallest difference -> orders:
+def spread(reference, params, X, y, num_orders):
+    exact = reference([p.astype('float64') for p in params],
+                      X.astype('float64'), y)
+    params, X = [p.astype('float32') for p in params], X.astype('float32')
+    apart = []
+    for i in range(num_orders):
+        rows = onp.random.RandomState(i).permutation(len(X))
+        result = reference(params, X[rows], y[rows])
+        apart.append(abs(result.astype('float64') - exact).max())
+    return float(min(apart))
+
+# 2 right: the largest by NumPy
+def spread(reference, params, X, y, num_orders):
+    exact = reference([p.astype('float64') for p in params],
+                      X.astype('float64'), y)
+    params, X = [p.astype('float32') for p in params], X.astype('float32')
+    apart = []
+    for i in range(num_orders):
+        rows = onp.random.RandomState(i).permutation(len(X))
+        result = reference(params, X[rows], y[rows])
+        apart.append(onp.max(onp.abs(result - exact)))
+    return float(max(apart))
+
+# 2 right: rows by take
+def spread(reference, params, X, y, num_orders):
+    exact = reference([p.astype('float64') for p in params],
+                      X.astype('float64'), y)
+    params, X = [p.astype('float32') for p in params], X.astype('float32')
+    apart = []
+    for i in range(num_orders):
+        rows = onp.random.RandomState(i).permutation(len(X))
+        result = reference(params, X[rows], y.take(rows))
+        apart.append(abs(result.astype('float64') - exact).max())
+    return float(max(apart))
+
+# 3 wrong: forgets the result -> ,
+def kind_after(kind, collectives):
+    for collective in collectives:
+        convert(kind, collective)
+    return kind
+
+# 3 wrong: never asks what it had -> no TypeError
+def kind_after(kind, collectives):
+    for collective in collectives:
+        kind = CONVERSIONS[collective][1]
+    return kind
+
+# 3 wrong: goes on after the error -> no TypeError
+def kind_after(kind, collectives):
+    for collective in collectives:
+        try:
+            kind = convert(kind, collective)
+        except TypeError:
+            pass
+    return kind
+
+# 3 wrong: another type of error -> no TypeError
+def kind_after(kind, collectives):
+    for collective in collectives:
+        try:
+            kind = convert(kind, collective)
+        except TypeError as error:
+            raise ValueError(str(error))
+    return kind
+
+# 3 right: from the table
+def kind_after(kind, collectives):
+    for collective in collectives:
+        before, after = CONVERSIONS[collective]
+        if kind != before:
+            raise TypeError(f"{collective} cannot take {kind}")
+        kind = after
+    return kind
+
+# 3 right: with reduce
+def kind_after(kind, collectives):
+    import functools
+    return functools.reduce(convert, collectives, kind)

@@ -1,128 +1,75 @@
-"""Answers to the exercises of 04_data, right and wrong, in order."""
+# 1 wrong: the first device that is done -> the last is done after
+def step_time(sizes, speeds):
+    return min(size / speed for size, speed in zip(sizes, speeds))
 
-TIMES = 'max(size / speed for size, speed in zip(sizes, speeds))'
-ENDS = '[i * n // k for i in range(k + 1)]'
-TOTAL = 'sum(correct) / sum(sizes)'
+# 1 wrong: as if all devices shared all the work -> the last is done after
+def step_time(sizes, speeds):
+    return sum(sizes) / sum(speeds)
 
-WRONG = [
-    [
-        ('max(size', 'min(size', 'the last is done after'),
-        ('max(size', 'sum(size', 'the last is done after'),
-        (TIMES, 'sum(sizes) / sum(speeds)', 'the last is done after'),
-        (
-            TIMES,
-            'sizes[speeds.index(min(speeds))] / min(speeds)',
-            'the last is done after',
-        ),
-        (TIMES, 'max(sizes) / max(speeds)', 'the last is done after'),
-        (TIMES, 'max(sizes) / min(speeds)', 'the last is done after'),
-        (
-            TIMES,
-            'sum(n / v for n, v in zip(sizes, speeds)) / len(sizes)',
-            'the last is done after',
-        ),
-        ('size / speed', 'size * speed', 'the last is done after'),
-        (TIMES, '1.5', 'the last is done after'),
-        (
-            TIMES,
-            'max(sizes[0] / speeds[0], sizes[-1] / speeds[-1])',
-            'the last is done after',
-        ),
-        (TIMES, f'[{TIMES}]', 'return a number of seconds'),
-        (
-            TIMES,
-            'max(sizes[i] / speeds[i] for i in ('
-            'sizes.index(max(sizes)), speeds.index(min(speeds))))',
-            'the last is done after',
-        ),
-        ('size / speed for', 'round(size / speed, 3) for', 'the last'),
-    ],
-    [
-        (ENDS, '[i * (n // k) for i in range(k + 1)]', 'the first must be 0'),
-        ('i * n // k', 'min(n, i * -(-n // k))', 'not balanced'),
-        ('i * n // k', 'i * n / k', 'cannot be used as indices'),
-        ('i * n // k', 'i * n // k + 0.0', 'used as indices'),
-        ('range(k + 1)', 'range(1, k + 1)', 'the first is 0'),
-        ('range(k + 1)', 'range(k)', 'the first is 0'),
-        (ENDS, '[i * (n // k) for i in range(k)] + [n]', 'not balanced'),
-        (ENDS, '[n // k + (i < n % k) for i in range(k)]', 'the first is 0'),
-        (ENDS, '[0] * k + [n]', 'not balanced'),
-        (ENDS, '[0, 4, 8]', 'need 5 numbers'),
-        ('i * n // k', 'i * n // k + 1', 'the first must be 0'),
-        ('i * n // k', 'int(i * (n / k))', 'the first must be 0'),
-    ],
-    [
-        (
-            TOTAL,
-            'sum(c / s for c, s in zip(correct, sizes)) / len(sizes)',
-            'every example counts',
-        ),
-        (TOTAL, 'sum(correct) / len(sizes)', 'every example counts'),
-        (
-            TOTAL,
-            'sum(correct) / (len(sizes) * sizes[0])',
-            'every example counts',
-        ),
-        (TOTAL, 'correct[0] / sizes[0]', 'every example counts'),
-        (
-            TOTAL,
-            'max(c / s for c, s in zip(correct, sizes))',
-            'every example counts',
-        ),
-        (TOTAL, 'sum(sizes) / max(1, sum(correct))', 'every example counts'),
-        (TOTAL, '0.5', 'every example counts'),
-        (TOTAL, f'100 * {TOTAL}', 'every example counts'),
-        (TOTAL, f'f"{{{TOTAL}}}"', 'a number'),
-        (TOTAL, f'round({TOTAL}, 4)', 'every example'),
-    ],
-]
+# 1 wrong: the largest shard and the slowest device -> the last is done after
+def step_time(sizes, speeds):
+    return max(sizes) / min(speeds)
 
-ACCURACY = 'def epoch_accuracy(correct, sizes):\n    import numpy as onp\n'
+# 1 right: arrays of MXNet
+def step_time(sizes, speeds):
+    from mxnet import np
+    return (np.array(sizes) / np.array(speeds)).max()
 
-RIGHT = [
-    [
-        'def step_time(sizes, speeds):\n'
-        '    from mxnet import np\n'
-        '    return (np.array(sizes) / np.array(speeds)).max()',
-        (TIMES, f'int({TIMES}) if {TIMES} % 1 == 0 else {TIMES}'),
-        'def step_time(sizes, speeds):\n'
-        '    import numpy as onp\n'
-        '    return (onp.float32(sizes) / onp.float32(speeds)).max()',
-    ],
-    [
-        (ENDS, f'tuple({ENDS})'),
-        ('i * n // k', 'i * (n // k) + min(i, n % k)'),
-        ('i * n // k', 'round(i * n / k)'),
-        'def shard_ends(n, k):\n'
-        '    import numpy as onp\n'
-        '    return onp.arange(k + 1) * n // k',
-        'def shard_ends(n, k):\n'
-        '    from mxnet import np\n'
-        f'    return np.array({ENDS}, dtype="int32")',
-        'def shard_ends(n, k):\n'
-        '    ends = [0]\n'
-        '    for part in d2lmulti.split_slices(n, k):\n'
-        '        ends.append(part.stop)\n'
-        '    return ends',
-    ],
-    [
-        (
-            TOTAL,
-            'sum(c / s * s for c, s in zip(correct, sizes)) / sum(sizes)',
-        ),
-        ACCURACY + '    return onp.sum(correct) / onp.sum(sizes)',
-        ACCURACY + '    return onp.float32(sum(correct) / sum(sizes))',
-        ACCURACY + '    rates = onp.array(correct) / sizes\n'
-        '    return onp.average(rates, weights=sizes)',
-    ],
-]
+# 1 right: float32
+def step_time(sizes, speeds):
+    import numpy as onp
+    return (onp.float32(sizes) / onp.float32(speeds)).max()
 
-# What other readers wrote.
-WRONG[1] += [
-    (
-        """def shard_ends(n, k):
+# 2 wrong: loses the remainder -> the first must be 0
+def shard_ends(n, k):
+    return [i * (n // k) for i in range(k + 1)]
+
+# 2 wrong: the last device takes the whole remainder -> not balanced
+def shard_ends(n, k):
+    return [i * (n // k) for i in range(k)] + [n]
+
+# 2 wrong: indices that are fractions -> cannot be used as indices
+def shard_ends(n, k):
+    return [i * n / k for i in range(k + 1)]
+
+# 2 wrong: lengths instead of ends -> the first is 0
+def shard_ends(n, k):
+    return [n // k + (i < n % k) for i in range(k)]
+
+# 2 wrong: i / k * n may end just below a whole number -> not balanced
+def shard_ends(n, k):
     return [int(i / k * n) for i in range(k + 1)]
-""",
-        'not balanced',
-    ),
-]
+
+# 2 right: the remainder from the front
+def shard_ends(n, k):
+    return [i * (n // k) + min(i, n % k) for i in range(k + 1)]
+
+# 2 right: from split_slices
+def shard_ends(n, k):
+    ends = [0]
+    for part in d2lmulti.split_slices(n, k):
+        ends.append(part.stop)
+    return ends
+
+# 3 wrong: the mean of the minibatches' accuracies -> every example counts
+def epoch_accuracy(correct, sizes):
+    return sum(c / s for c, s in zip(correct, sizes)) / len(sizes)
+
+# 3 wrong: as if all were as large as the first -> every example counts
+def epoch_accuracy(correct, sizes):
+    return sum(correct) / (len(sizes) * sizes[0])
+
+# 3 wrong: percent -> every example counts
+def epoch_accuracy(correct, sizes):
+    return 100 * sum(correct) / sum(sizes)
+
+# 3 right: sums of NumPy
+def epoch_accuracy(correct, sizes):
+    import numpy as onp
+    return onp.sum(correct) / onp.sum(sizes)
+
+# 3 right: a weighted mean
+def epoch_accuracy(correct, sizes):
+    import numpy as onp
+    rates = onp.array(correct) / sizes
+    return onp.average(rates, weights=sizes)

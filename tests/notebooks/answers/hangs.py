@@ -1,179 +1,164 @@
-"""Answers to the exercises of 20_hangs, right and wrong."""
+# 1 wrong: counts what a ring buffer of records still has -> records from and to
+def behind(records):
+    begun = {worker: len(own)
+             for worker, own in records.items()}
+    return sorted(worker for worker, number in begun.items()
+                  if number < max(begun.values()))
 
-BEGUN = 'own[-1].number + 1 if own else 0'
-COMMON = 'set.intersection(*map(set, tables.values()))'
-FOLLOWS = 'zip(own[skip:], others[skip_others:])'
+# 1 wrong: a worker that has begun nothing -> your answer raises IndexError
+def behind(records):
+    begun = {worker: own[-1].number + 1
+             for worker, own in records.items()}
+    return sorted(worker for worker, number in begun.items()
+                  if number < max(begun.values()))
 
-WRONG = [
-    [
-        (BEGUN, 'len(own)', 'records from and to'),
-        (BEGUN, 'own[-1].number + 1', 'your answer raises IndexError'),
-        (BEGUN, 'own[-1].number if own else 0', 'records from and to'),
-        (BEGUN, 'own[0].number + 1 if own else 0', 'records from and to'),
-        ('number < max(', 'number > min(', 'records from and to'),
-        ('number < max(', 'number <= max(', 'records from and to'),
-        ('return sorted(', 'return list(', 'records from and to'),
-        ('return sorted(', 'return tuple(', 'records from and to'),
-        (  # who is furthest behind comes first
-            'return sorted(',
-            'return (lambda names: sorted(names, key=begun.get))(',
-            'records from and to',
-        ),
-    ],
-    [
-        ('set.intersection', 'set.union', 'your answer raises KeyError'),
-        (  # of the first two workers
-            COMMON,
-            'set.intersection(*map(set, [*tables.values()][:2]))',
-            'your answer raises KeyError',
-        ),
-        (  # by two workers, not by all
-            'def times_last(records):\n'
-            '    count, begun = dict.fromkeys(records, 0), {}\n'
-            '    for worker, owns in records.items():\n'
-            '        for own in owns:\n'
-            '            begun.setdefault(own.number, []).append(\n'
-            '                (own.begun, worker))\n'
-            '    for late in map(sorted, begun.values()):\n'
-            '        if len(late) > 1 and late[-1][0] > late[-2][0]:\n'
-            '            count[late[-1][1]] += 1\n'
-            '    return count\n',
-            'begun at',
-        ),
-        ('if len(late) == 1:', 'if late:', 'begun at'),
-        ('last = max(', 'last = min(', 'begun at'),
-        ('count[late[0]] += 1', 'count[late[0]] += last', 'begun at'),
-        ('dict.fromkeys(records, 0)', 'collections.Counter()', 'begun at'),
-        ('return count', 'return [*count.values()]', 'begun at'),
-        (
-            '{own.number: own.begun for own in owns}',
-            'dict(enumerate(own.begun for own in owns))',
-            'begun at',
-        ),
-        (
-            'if table[number] == last',
-            'if table[number] > last - 1e-3',
-            'begun at',
-        ),
-        (
-            'own.number: own.begun',
-            'own.number: round(own.begun, 3)',
-            'begun at',
-        ),
-    ],
-    [
-        ("('left out', 0, 1)", "('left out', 1, 0)", 'where others do'),
-        (FOLLOWS, FOLLOWS.replace(':]', ':][:2]'), 'where others do'),
-        (FOLLOWS, FOLLOWS.replace('own[skip:]', 'own[skip:-1]'), 'others do'),
-        (  # agrees only if the others' list is the longer one
-            'def kind_of(own, others):\n'
-            '    if all(a == b for a, b in zip(own, others[1:])):\n'
-            "        return 'left out'\n"
-            '    if own[1:] == others[1:len(own)]:\n'
-            "        return 'replaced'\n"
-            '    if own[1:] == others[:len(own) - 1]:\n'
-            "        return 'added'\n",
-            'where others do',
-        ),
-        ("('replaced', 1, 1)", "('replaced', 0, 0)", 'where others do'),
-        (
-            "'replaced', 1, 1), ('added', 1, 0)",
-            "'added', 1, 0), ('replaced', 1, 1)",
-            'where others do',
-        ),
-        (
-            "('left out', 0, 1), ('replaced', 1, 1)",
-            "('replaced', 1, 1), ('left out', 0, 1)",
-            'where others do',
-        ),
-        ('if all(a == b', 'if any(a == b', 'where others do'),
-        (
-            'all(a == b for a, b in zip(own[skip:], others[skip_others:]))',
-            'own[skip:] == others[skip_others:]',
-            'where others do',
-        ),
-        (
-            'all(a == b for a, b in zip(own[skip:], others[skip_others:]))',
-            'own[skip:][:1] == others[skip_others:][:1]',
-            'where others do',
-        ),
-        ('return None', "return 'replaced'", 'where others do'),
-        (
-            'if all(a == b',
-            'if own[skip:] and all(a == b',
-            'replaced',
-        ),
-        (
-            'def kind_of(own, others):\n'
-            '    for kind, skip, skip_others in (\n'
-            "            ('left out', 0, 1), ('replaced', 1, 1), "
-            "('added', 1, 0)):\n"
-            "        a, b = ''.join(own[skip:]), ''.join(others[skip_others:])\n"
-            '        if a.startswith(b) or b.startswith(a):\n'
-            '            return kind\n',
-            "'replaced', not 'left out'",
-        ),
-        (
-            FOLLOWS,
-            'zip(own[skip:][:3], others[skip_others:][:3])',
-            'None, not',
-        ),
-    ],
-]
+# 1 wrong: those that are ahead -> records from and to
+def behind(records):
+    begun = {worker: own[-1].number + 1 if own else 0
+             for worker, own in records.items()}
+    return sorted(worker for worker, number in begun.items()
+                  if number > min(begun.values()))
 
-RIGHT = [
-    [
-        (
-            'def behind(records):\n'
-            '    ends = {w: max((r.number for r in own), default=-1)\n'
-            '            for w, own in records.items()}\n'
-            '    return sorted(w for w in ends '
-            'if ends[w] != max(ends.values()))\n',
-        ),
-        (BEGUN, 'max([record.number + 1 for record in own] or [0])'),
-        (
-            'def behind(records):\n'
-            '    ends = [(own[-1][0] if own else -1, w) '
-            'for w, own in records.items()]\n'
-            '    found = []\n'
-            '    for end, worker in sorted(ends):\n'
-            '        if end < max(ends)[0]:\n'
-            '            found.append(worker)\n'
-            '    found.sort()\n'
-            '    return found\n',
-        ),
-    ],
-    [
-        (
-            'def times_last(records):\n'
-            '    times = [{r.number: r.begun for r in own} '
-            'for own in records.values()]\n'
-            '    common = [n for n in times[0] '
-            'if all(n in own for own in times)]\n'
-            '    return {w: sum(all(mine[n] > own[n] for own in times '
-            'if own is not mine) for n in common)\n'
-            '            for w, mine in zip(records, times)}\n',
-        ),
-        ('return count', 'return collections.OrderedDict(count)'),
-        ('if len(late) == 1:', 'if not late[1:]:'),
-    ],
-    [
-        (
-            'def kind_of(own, others):\n'
-            '    def agree(a, b):\n'
-            '        n = min(len(a), len(b))\n'
-            '        return a[:n] == b[:n]\n'
-            '    if agree(own, others[1:]):\n'
-            "        return 'left out'\n"
-            '    if agree(own[1:], others[1:]):\n'
-            "        return 'replaced'\n"
-            "    return 'added' if agree(own[1:], others) else None\n",
-        ),
-        (
-            'all(a == b for a, b in zip(own[skip:], others[skip_others:]))',
-            'not [1 for a, b in zip(own[skip:], others[skip_others:]) '
-            'if a != b]',
-        ),
-        ('    return None\n', ''),
-    ],
-]
+# 1 wrong: not sorted -> records from and to
+def behind(records):
+    begun = {worker: own[-1].number + 1 if own else 0
+             for worker, own in records.items()}
+    return list(worker for worker, number in begun.items()
+                  if number < max(begun.values()))
+
+# 1 right: from all records
+def behind(records):
+    ends = {w: max((r.number for r in own), default=-1)
+            for w, own in records.items()}
+    return sorted(w for w in ends if ends[w] != max(ends.values()))
+
+# 1 right: the largest number of each
+def behind(records):
+    begun = {worker: max([record.number + 1 for record in own] or [0])
+             for worker, own in records.items()}
+    return sorted(worker for worker, number in begun.items()
+                  if number < max(begun.values()))
+
+# 2 wrong: exchanges that not everybody has begun -> your answer raises KeyError
+def times_last(records):
+    tables = {worker: {own.number: own.begun for own in owns}
+              for worker, owns in records.items()}
+    count = dict.fromkeys(records, 0)
+    for number in set.union(*map(set, tables.values())):
+        last = max(table[number] for table in tables.values())
+        late = [worker for worker, table in tables.items()
+                if table[number] == last]
+        if len(late) == 1:
+            count[late[0]] += 1
+    return count
+
+# 2 wrong: the first of those that were equally late -> begun at
+def times_last(records):
+    tables = {worker: {own.number: own.begun for own in owns}
+              for worker, owns in records.items()}
+    count = dict.fromkeys(records, 0)
+    for number in set.intersection(*map(set, tables.values())):
+        last = max(table[number] for table in tables.values())
+        late = [worker for worker, table in tables.items()
+                if table[number] == last]
+        if late:
+            count[late[0]] += 1
+    return count
+
+# 2 wrong: who was first -> begun at
+def times_last(records):
+    tables = {worker: {own.number: own.begun for own in owns}
+              for worker, owns in records.items()}
+    count = dict.fromkeys(records, 0)
+    for number in set.intersection(*map(set, tables.values())):
+        last = min(table[number] for table in tables.values())
+        late = [worker for worker, table in tables.items()
+                if table[number] == last]
+        if len(late) == 1:
+            count[late[0]] += 1
+    return count
+
+# 2 wrong: leaves out who was never last -> begun at
+def times_last(records):
+    tables = {worker: {own.number: own.begun for own in owns}
+              for worker, owns in records.items()}
+    count = collections.Counter()
+    for number in set.intersection(*map(set, tables.values())):
+        last = max(table[number] for table in tables.values())
+        late = [worker for worker, table in tables.items()
+                if table[number] == last]
+        if len(late) == 1:
+            count[late[0]] += 1
+    return count
+
+# 2 right: compares each with all others
+def times_last(records):
+    times = [{r.number: r.begun for r in own} for own in records.values()]
+    common = [n for n in times[0] if all(n in own for own in times)]
+    return {w: sum(all(mine[n] > own[n] for own in times if own is not mine) for n in common)
+            for w, mine in zip(records, times)}
+
+# 2 right: another kind of dictionary
+def times_last(records):
+    tables = {worker: {own.number: own.begun for own in owns}
+              for worker, owns in records.items()}
+    count = dict.fromkeys(records, 0)
+    for number in set.intersection(*map(set, tables.values())):
+        last = max(table[number] for table in tables.values())
+        late = [worker for worker, table in tables.items()
+                if table[number] == last]
+        if len(late) == 1:
+            count[late[0]] += 1
+    return collections.OrderedDict(count)
+
+# 3 wrong: records of unequal length -> where others do
+def kind_of(own, others):
+    if all(a == b for a, b in zip(own, others[1:])):
+        return 'left out'
+    if own[1:] == others[1:len(own)]:
+        return 'replaced'
+    if own[1:] == others[:len(own) - 1]:
+        return 'added'
+
+# 3 wrong: all of both, to the end -> where others do
+def kind_of(own, others):
+    for kind, skip, skip_others in (
+            ('left out', 0, 1), ('replaced', 1, 1), ('added', 1, 0)):
+        if own[skip:] == others[skip_others:]:
+            return kind
+    return None
+
+# 3 wrong: one exchange that agrees -> where others do
+def kind_of(own, others):
+    for kind, skip, skip_others in (
+            ('left out', 0, 1), ('replaced', 1, 1), ('added', 1, 0)):
+        if any(a == b for a, b in zip(own[skip:], others[skip_others:])):
+            return kind
+    return None
+
+# 3 wrong: names that are joined -> 'replaced', not 'left out'
+def kind_of(own, others):
+    for kind, skip, skip_others in (
+            ('left out', 0, 1), ('replaced', 1, 1), ('added', 1, 0)):
+        a, b = ''.join(own[skip:]), ''.join(others[skip_others:])
+        if a.startswith(b) or b.startswith(a):
+            return kind
+
+# 3 right: as many as both have
+def kind_of(own, others):
+    def agree(a, b):
+        n = min(len(a), len(b))
+        return a[:n] == b[:n]
+    if agree(own, others[1:]):
+        return 'left out'
+    if agree(own[1:], others[1:]):
+        return 'replaced'
+    return 'added' if agree(own[1:], others) else None
+
+# 3 right: counts what differs
+def kind_of(own, others):
+    for kind, skip, skip_others in (
+            ('left out', 0, 1), ('replaced', 1, 1), ('added', 1, 0)):
+        if not [1 for a, b in zip(own[skip:], others[skip_others:]) if a != b]:
+            return kind
+    return None

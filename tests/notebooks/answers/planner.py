@@ -1,106 +1,87 @@
-"""Answers to the exercises of 24_planner, right and wrong."""
+# 1 wrong: forgets the chunks -> of the step is bubble
+def enough_micro_batches(p, v, bubble):
+    waits = p - 1
+    m = max(1, math.ceil(round(waits * (1 - bubble) / bubble, 9)))
+    return -(-m // p) * p if v > 1 else m
 
-WRONG = [
-    [
-        ('(p - 1) / v', '(p - 1)', 'of the step is bubble'),
-        ('(p - 1) / v', 'p / v', 'of the step is bubble'),
-        ('(p - 1) / v', '(p - 1) * v', 'of the step is bubble'),
-        (' * (1 - bubble)', '', 'of the step is bubble'),
-        ('math.ceil(', 'math.floor(', 'of the step is bubble'),
-        ('math.ceil(', 'round(', 'of the step is bubble'),
-        ('max(1, math', 'max(0, math', 'of the step is bubble'),
-        (
-            'math.ceil(round(waits * (1 - bubble) / bubble, 9))',
-            'int(waits * (1 - bubble) / bubble) + 1',
-            'of the step is bubble',
-        ),
-        ('max(1, math', 'max(2, math', 'of the step is bubble'),
-        (
-            'math.ceil(round(waits * (1 - bubble) / bubble, 9))',
-            'waits * (1 - bubble) / bubble',
-            'of the step is bubble',
-        ),
-        ('return -', 'return str(p) or -', 'return an integer'),
-        ('return -', 'return None and -', 'return an integer'),
-        ('m = max(', 'm = 1 + max(', 'of the step is bubble'),
-        ('-(-m // p) * p if v > 1 else m', 'm', 'multiple of p'),
-        ('-(-m // p) * p', 'm // p * p', 'multiple of p'),
-        (' if v > 1 else m', '', 'of the step is bubble'),
-    ],
-    [
-        ('first // node !=', 'first //node ==', 'is not right'),
-        ('group - 1)', 'group)', 'is not right'),
-        ('range(0, k, group)', 'range(0, k, node)', 'is not right'),
-        ('range(0, k, group)', 'range(0, group)', 'is not right'),
-        ('return sum(', 'return k // group - sum(', 'is not right'),
-        (  # counts nodes' borders, also two in one group
-            'def split_groups(k, group, node):\n'
-            '    return sum(1 for b in range(node, k, node) if b % group)\n',
-            'is not right',
-        ),
-        (  # as if whole patterns repeated
-            'def split_groups(k, group, node):\n'
-            '    both = group * node // math.gcd(group, node)\n'
-            '    crossed = both // node - 1 if both > group else 0\n'
-            '    return crossed * k / both\n',
-            'is not right',
-        ),
-        ('return sum(', 'return str(k) or sum(', 'return a number'),
-        ('return sum(', 'return None and sum(', 'return a number'),
-    ],
-    [
-        ('2.5 * 2', '2.5', 'is not right'),
-        ('2.5 * 2', '2', 'is not right'),
-        (' / tp', '', 'is not right'),
-        ('length ** 2', 'length', 'is not right'),
-        ('* sequences ', '', 'is not right'),
-        ('* heads ', '', 'is not right'),
-        ('return 2.5', 'return str(tp) or 2.5', 'return a number'),
-    ],
-]
+# 1 wrong: the bubble beside the work, not in it -> of the step is bubble
+def enough_micro_batches(p, v, bubble):
+    waits = (p - 1) / v
+    m = max(1, math.ceil(round(waits / bubble, 9)))
+    return -(-m // p) * p if v > 1 else m
 
-RIGHT = [
-    [
-        (
-            'def enough_micro_batches(p, v, bubble):\n'
-            '    m = p if v > 1 else 1\n'
-            '    while (p - 1) / v > bubble * (m + (p - 1) / v):\n'
-            '        m += p if v > 1 else 1\n'
-            '    return m\n'
-        ),
-        ('math.ceil(', 'onp.ceil('),
-        ('waits * (1 - bubble) / bubble', 'waits / bubble - waits'),
-    ],
-    [
-        ('sum(', 'len([1 for _ in range(1)]) * sum('),
-        ('first // node !=', 'int(first / node) !='),
-        ('range(0, k, group)', '[group * i for i in range(k // group)]'),
-    ],
-    [
-        ('2.5 * 2', '5'),
-        ('length ** 2', 'length * length'),
-        ('heads / tp', '(heads / tp)'),
-    ],
-]
+# 1 wrong: any number, which interleaving does not take -> multiple of p
+def enough_micro_batches(p, v, bubble):
+    waits = (p - 1) / v
+    return max(1, math.ceil(round(waits * (1 - bubble) / bubble, 9)))
 
-# What other readers wrote.
-WRONG[0] += [
-    (
-        """def enough_micro_batches(p, v, bubble):
+# 1 wrong: a multiple of p, also without interleaving -> of the step is bubble
+def enough_micro_batches(p, v, bubble):
+    waits = (p - 1) / v
+    m = max(1, math.ceil(round(waits * (1 - bubble) / bubble, 9)))
+    return -(-m // p) * p
+
+# 1 wrong: rounding: one round too many -> with 13 micro-batches
+def enough_micro_batches(p, v, bubble):
     step = p if v > 1 else 1
     m = math.ceil((p - 1) * (1 - bubble) / bubble / v)
     return max(1, step * math.ceil(m / step))
-""",
-        'with 13 micro-batches',
-    ),
-    (
-        """def enough_micro_batches(p, v, bubble):
-    step = p if v > 1 else 1
-    for m in range(step, 5000, step):
-        if (p - 1) / (v * m + p - 1) <= bubble:
-            return m
-    return 5000
-""",
-        'with 5000 micro-batches',
-    ),
-]
+
+# 1 right: one after the other
+def enough_micro_batches(p, v, bubble):
+    m = p if v > 1 else 1
+    while (p - 1) / v > bubble * (m + (p - 1) / v):
+        m += p if v > 1 else 1
+    return m
+
+# 1 right: the fraction taken apart
+def enough_micro_batches(p, v, bubble):
+    waits = (p - 1) / v
+    m = max(1, math.ceil(round(waits / bubble - waits, 9)))
+    return -(-m // p) * p if v > 1 else m
+
+# 2 wrong: looks at the borders of nodes, not at groups -> is not right
+def split_groups(k, group, node):
+    return sum(1 for b in range(node, k, node) if b % group)
+
+# 2 wrong: as if every node's border but the last of a period split one -> is not right
+def split_groups(k, group, node):
+    both = group * node // math.gcd(group, node)
+    crossed = both // node - 1 if both > group else 0
+    return crossed * k / both
+
+# 2 wrong: a group that ends at the border -> is not right
+def split_groups(k, group, node):
+    return sum(first // node != (first + group) // node
+               for first in range(0, k, group))
+
+# 2 right: divides, then rounds
+def split_groups(k, group, node):
+    return sum(int(first / node) != (first + group - 1) // node
+               for first in range(0, k, group))
+
+# 2 right: a list of first devices
+def split_groups(k, group, node):
+    return sum(first // node != (first + group - 1) // node
+               for first in [group * i for i in range(k // group)])
+
+# 3 wrong: forgets that numbers have two bytes -> is not right
+def score_bytes(sequences, length, heads, tp):
+    return 2.5 * sequences * heads / tp * length ** 2
+
+# 3 wrong: forgets the split -> is not right
+def score_bytes(sequences, length, heads, tp):
+    return 2.5 * 2 * sequences * heads * length ** 2
+
+# 3 wrong: each word looks at one other -> is not right
+def score_bytes(sequences, length, heads, tp):
+    return 2.5 * 2 * sequences * heads / tp * length
+
+# 3 right: multiplied out
+def score_bytes(sequences, length, heads, tp):
+    return 5 * sequences * heads / tp * length ** 2
+
+# 3 right: one head after the other
+def score_bytes(sequences, length, heads, tp):
+    one = 5 * length * length
+    return sum(one for _ in range(sequences * heads)) / tp

@@ -1,164 +1,93 @@
-"""Answers to the exercises of 23_scaling, right and wrong."""
+# 1 wrong: rounds down -> the smallest
+def smallest_shard(fixed, per_example, efficiency):
+    exact = efficiency / (1 - efficiency) * fixed / per_example
+    return int(exact)
 
-EXACT = 'exact = efficiency / (1 - efficiency) * fixed / per_example'
+# 1 wrong: rounding: 9.000000000000002 becomes 10 -> a shard of 4 has
+def smallest_shard(fixed, per_example, efficiency):
+    exact = efficiency / (1 - efficiency) * fixed / per_example
+    return math.ceil(exact)
 
-ROUNDED = 'math.ceil(round(exact, 9))'
-WRONG = [
-    [
-        (ROUNDED, 'int(exact)', 'the smallest'),
-        (ROUNDED, 'math.ceil(exact)', 'a shard of 4 has'),
-        (
-            ROUNDED,
-            'math.floor(exact) + 1',
-            'the smallest',
-        ),
-        (EXACT, 'exact = efficiency * fixed / per_example', 'the smallest'),
-        (EXACT, 'exact = fixed / per_example', 'the smallest'),
-        (ROUNDED, 'exact', 'an integer|smallest'),
-        ('fixed / per_example', 'per_example / fixed', 'the smallest'),
-        (EXACT, 'exact = 1 / (1 - efficiency) * 15', 'the smallest'),
-        ('return math', 'return str(fixed) or math', 'return an integer'),
-        (ROUNDED, 'float("nan")', 'an integer'),
-        (ROUNDED, '[15]', 'return an integer'),
-    ],
-    [
-        ('return min', 'return max', 'not the fastest'),
-        (
-            'def fastest(k, num_bytes, alpha, beta):\n    return "ring"\n',
-            'not the fastest',
-        ),
-        (
-            'def fastest(k, num_bytes, alpha, beta):\n    return "tree"\n',
-            'not the fastest',
-        ),
-        (
-            'def fastest(k, num_bytes, alpha, beta):\n    return "star"\n',
-            'not the fastest',
-        ),
-        (
-            'def fastest(k, num_bytes, alpha, beta):\n'
-            '    return "ring" if num_bytes > 1e6 else "tree"\n',
-            'not the fastest',
-        ),
-        (  # whatever the latency
-            'def fastest(k, num_bytes, alpha, beta):\n'
-            '    return "ring" if num_bytes / k > 1e5 else "tree"\n',
-            'not the fastest',
-        ),
-        ('name, k, num_bytes, alpha', 'name, k, num_bytes, 0', 'fastest'),
-        ('alpha, beta))', 'alpha, 0))', 'not the fastest'),
-        ("('star', 'ring', 'tree')", "('star', 'tree')", 'not the fastest'),
-        (
-            'def fastest(k, num_bytes, alpha, beta):\n    return 0.001\n',
-            "return 'star', 'ring' or 'tree'",
-        ),
-        (
-            'def fastest(k, num_bytes, alpha, beta):\n    return "direct"\n',
-            "return 'star', 'ring' or 'tree'",
-        ),
-        (
-            'num_bytes, alpha, beta))',
-            'num_bytes, alpha, 8e-10))',
-            'is not the fastest',
-        ),
-    ],
-    [
-        (' / k', '', 'of all k devices'),
-        (' / k', ' * k', 'of all k devices'),
-        (' * 86_400', '', 'in seconds'),
-        (' * 365.25', '', 'in seconds'),
-        ('86_400 / k', '86_400 // k', 'is not right'),
-        ('365.25', '360', 'is not right'),
-        (
-            'checkpoint_interval(mtbf, checkpoint_seconds)',
-            'math.sqrt(checkpoint_seconds * mtbf)',
-            'is not right',
-        ),
-        (
-            'checkpoint_interval(mtbf, checkpoint_seconds)',
-            'mtbf',
-            'is not right',
-        ),
-        ('return ch', 'return str(k) or ch', 'a number of seconds'),
-        (
-            'checkpoint_interval(mtbf, checkpoint_seconds)',
-            'checkpoint_interval(mtbf, checkpoint_seconds) / 60',
-            'in seconds',
-        ),
-    ],
-]
+# 1 wrong: one more where it is whole already -> the smallest
+def smallest_shard(fixed, per_example, efficiency):
+    exact = efficiency / (1 - efficiency) * fixed / per_example
+    return math.floor(exact) + 1
 
-RIGHT = [
-    [
-        (
-            'def smallest_shard(fixed, per_example, efficiency):\n'
-            '    n = 1\n'
-            '    while n * per_example < efficiency * (1 - 1e-9) * (\n'
-            '        fixed + n * per_example\n'
-            '    ):\n'
-            '        n += 1\n'
-            '    return n\n'
-        ),
-        (
-            ROUNDED,
-            f'onp.int64({ROUNDED})',
-        ),
-        (ROUNDED, 'onp.ceil(onp.round(exact, 9))'),
-        (
-            ROUNDED,
-            f'onp.array({ROUNDED})',
-        ),
-    ],
-    [
-        (
-            'def fastest(k, num_bytes, alpha, beta):\n'
-            '    rounds = math.ceil(math.log2(k))\n'
-            '    times = {\n'
-            '        "tree": rounds * (alpha + beta * num_bytes),\n'
-            '        "ring": (k - 1) * (alpha + beta * num_bytes / k),\n'
-            '    }\n'
-            '    return min(times, key=times.get)\n'
-        ),
-        ("('star', 'ring', 'tree')", "['tree', 'ring', 'star']"),
-        (
-            'def fastest(k, num_bytes, alpha, beta):\n'
-            '    names = onp.array(["star", "ring", "tree"])\n'
-            '    times = [allreduce_seconds(str(n), k, num_bytes, alpha,\n'
-            '                               beta) for n in names]\n'
-            '    return names[onp.argmin(times)]\n'
-        ),
-    ],
-    [
-        (
-            'checkpoint_interval(mtbf, checkpoint_seconds)',
-            '(2 * checkpoint_seconds * mtbf) ** 0.5',
-        ),
-        ('return ch', 'return onp.float32(1) * ch'),
-        (
-            'def interval_for(k, years, checkpoint_seconds):\n'
-            '    one = checkpoint_interval(\n'
-            '        years * 365.25 * 24 * 3600, checkpoint_seconds)\n'
-            '    return one / math.sqrt(k)\n'
-        ),
-    ],
-]
+# 1 wrong: forgets what remains for the fixed time -> the smallest
+def smallest_shard(fixed, per_example, efficiency):
+    exact = efficiency * fixed / per_example
+    return math.ceil(round(exact, 9))
 
-# What other readers wrote.
-WRONG[0] += [
-    (
-        """def smallest_shard(fixed, per_example, efficiency):
-    n = fixed * efficiency / (per_example * (1 - efficiency))
-    return math.ceil(n - 1e-3)
-""",
-        'a shard of 4',
-    ),
-    (
-        """def smallest_shard(fixed, per_example, efficiency):
-    for n in range(1, 1000):
-        if n * per_example / (fixed + n * per_example) >= efficiency:
-            return n
-    return 1000
-""",
-        'a shard of 1000',
-    ),
-]
+# 1 right: tries one shard after the other
+def smallest_shard(fixed, per_example, efficiency):
+    n = 1
+    while n * per_example < efficiency * (1 - 1e-9) * (
+        fixed + n * per_example
+    ):
+        n += 1
+    return n
+
+# 1 right: an array of NumPy
+def smallest_shard(fixed, per_example, efficiency):
+    exact = efficiency / (1 - efficiency) * fixed / per_example
+    return onp.array(math.ceil(round(exact, 9)))
+
+# 2 wrong: always the ring -> not the fastest
+def fastest(k, num_bytes, alpha, beta):
+    return "ring"
+
+# 2 wrong: by the bytes, whatever the network -> not the fastest
+def fastest(k, num_bytes, alpha, beta):
+    return "ring" if num_bytes > 1e6 else "tree"
+
+# 2 wrong: no latency -> fastest
+def fastest(k, num_bytes, alpha, beta):
+    return min(('star', 'ring', 'tree'), key=lambda name: allreduce_seconds(
+        name, k, num_bytes, 0, beta))
+
+# 2 wrong: no bandwidth -> not the fastest
+def fastest(k, num_bytes, alpha, beta):
+    return min(('star', 'ring', 'tree'), key=lambda name: allreduce_seconds(
+        name, k, num_bytes, alpha, 0))
+
+# 2 right: from the formulas
+def fastest(k, num_bytes, alpha, beta):
+    rounds = math.ceil(math.log2(k))
+    times = {
+        "tree": rounds * (alpha + beta * num_bytes),
+        "ring": (k - 1) * (alpha + beta * num_bytes / k),
+    }
+    return min(times, key=times.get)
+
+# 2 right: a string of NumPy
+def fastest(k, num_bytes, alpha, beta):
+    names = onp.array(["star", "ring", "tree"])
+    times = [allreduce_seconds(str(n), k, num_bytes, alpha,
+                               beta) for n in names]
+    return names[onp.argmin(times)]
+
+# 3 wrong: one device alone -> of all k devices
+def interval_for(k, years, checkpoint_seconds):
+    mtbf = years * 365.25 * 86_400
+    return checkpoint_interval(mtbf, checkpoint_seconds)
+
+# 3 wrong: days, not seconds -> in seconds
+def interval_for(k, years, checkpoint_seconds):
+    mtbf = years * 365.25 / k
+    return checkpoint_interval(mtbf, checkpoint_seconds)
+
+# 3 wrong: forgets the factor 2 -> is not right
+def interval_for(k, years, checkpoint_seconds):
+    mtbf = years * 365.25 * 86_400 / k
+    return math.sqrt(checkpoint_seconds * mtbf)
+
+# 3 right: Young's formula
+def interval_for(k, years, checkpoint_seconds):
+    mtbf = years * 365.25 * 86_400 / k
+    return (2 * checkpoint_seconds * mtbf) ** 0.5
+
+# 3 right: for one device, then divided
+def interval_for(k, years, checkpoint_seconds):
+    one = checkpoint_interval(
+        years * 365.25 * 24 * 3600, checkpoint_seconds)
+    return one / math.sqrt(k)

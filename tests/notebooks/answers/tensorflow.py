@@ -1,101 +1,78 @@
-"""Answers to the exercises of 22_tensorflow, right and wrong, in order."""
+# 1 wrong: fit divides its batch among the devices -> fit divides
+def fit_numbers(num_images, per_device, k):
+    batch_size = per_device
+    return batch_size, -(-num_images // batch_size)
 
-NUMBERS = 'def fit_numbers(num_images, per_device, k):\n'
-CONFIG = 'def config_of(hosts, index):\n'
-LOSS = 'def replica_loss(losses, sizes):\n'
-DUMPS = (
-    "json.dumps({'cluster': {'worker': hosts},\n"
-    "                       'task': {'type': 'worker', 'index': index}})"
-)
+# 1 wrong: drops the last, short step -> not
+def fit_numbers(num_images, per_device, k):
+    batch_size = per_device * k
+    return batch_size, num_images // batch_size
 
-WRONG = [
-    [
-        ('per_device * k', 'per_device', 'fit divides'),
-        ('per_device * k', 'per_device // k', 'fit divides|division'),
-        ('-(-num_images // batch_size)', 'num_images // batch_size', 'not'),
-        ('-(-num_images // batch_size)', 'num_images / batch_size', 'not'),
-        (
-            '-(-num_images // batch_size)',
-            '-(-num_images // per_device)',
-            'not',
-        ),
-        (
-            '-(-num_images // batch_size)',
-            'num_images // batch_size + 1',
-            'not',
-        ),
-        (NUMBERS + '    return per_device * k\n', 'two numbers'),
-        (NUMBERS + "    return '64', '8'\n", 'two numbers'),
-        ('return batch_size,', 'return float(batch_size),', 'a whole number'),
-        ('per_device * k', 'per_device * k / 1', 'a whole number'),
-        (NUMBERS + '    return per_device * k, 8, 1\n', 'not'),
-        (
-            'def fit_numbers(num_images, per_device, k):\n'
-            '    return (n for n in (per_device * k, 8))\n',
-            'two numbers',
-        ),
-    ],
-    [
-        ("'worker': hosts", "'worker': [hosts[index]]", 'all workers'),
-        ("'worker': hosts", "'worker': sorted(hosts)", 'the same order'),
-        ("'worker': hosts", "'worker': hosts[::-1]", 'the same order'),
-        ("'worker': hosts", "'workers': hosts", 'the cluster is'),
-        ("'index': index", "'index': 0", 'for worker 1'),
-        ("'index': index", "'index': index + 1", 'for worker 0'),
-        ("'type': 'worker'", "'type': 'chief'", 'the task is'),
-        (DUMPS, "{'cluster': {'worker': hosts}}", 'text is needed'),
-        (DUMPS, "str({'cluster': {'worker': hosts}})", 'cannot read'),
-        (DUMPS, "json.dumps({'cluster': {'worker': hosts}})", 'the task is'),
-        (DUMPS, "''", 'cannot read'),
-    ],
-    [
-        ('/ sum(sizes)', '/ len(sizes)', 'each must weigh'),
-        ('/ sum(sizes)', '/ len(losses)', 'each must weigh'),
-        ('/ sum(sizes)', '', 'each must weigh'),
-        ('/ sum(sizes)', '/ (len(losses) * len(sizes))', 'each must weigh'),
-        ('/ sum(sizes)', '* len(sizes) / sum(sizes)', 'each must weigh'),
-        ('/ sum(sizes)', '/ sizes[0]', 'each must weigh'),
-        ('tf.reduce_sum(losses)', 'losses', 'one number'),
-        ('tf.reduce_sum(losses)', 'float(tf.reduce_sum(losses))', 'a tensor'),
-        (LOSS + '    return tf.constant(1.0)\n', 'does not depend'),
-        (LOSS + '    return losses[0]\n', 'each must weigh'),
-    ],
-]
+# 1 wrong: a step for each device -> not
+def fit_numbers(num_images, per_device, k):
+    batch_size = per_device * k
+    return batch_size, -(-num_images // per_device)
 
-RIGHT = [
-    [
-        (
-            'return batch_size, -(-num_images // batch_size)',
-            'return [batch_size, onp.ceil(num_images / batch_size)]',
-        ),
-        (
-            'return batch_size, -(-num_images // batch_size)',
-            'return onp.array([batch_size, -(-num_images // batch_size)])',
-        ),
-        'import math\n'
-        + NUMBERS
-        + '    steps = math.ceil(num_images / (per_device * k))\n'
-        '    return per_device * k, float(steps)\n',
-        NUMBERS + '    return k * per_device, len(range(0, num_images, '
-        'k * per_device))\n',
-    ],
-    [
-        ("'index': index", "'index': str(index)"),
-        (
-            'return json.dumps(',
-            'return (lambda config: json.dumps(config, indent=4))(',
-        ),
-        ("'worker': hosts", "'worker': tuple(hosts)"),
-        CONFIG + "    config = {'task': {'index': index, 'type': 'worker'}}\n"
-        "    config['cluster'] = dict(worker=list(hosts))\n"
-        '    return json.dumps(config)\n',
-    ],
-    [
-        LOSS + '    return tf.nn.compute_average_loss(\n'
-        '        losses, global_batch_size=sum(sizes))\n',
-        LOSS
-        + '    return tf.reduce_mean(losses) * len(losses) / sum(sizes)\n',
-        LOSS + '    return tf.add_n(tf.unstack(losses)) / sum(sizes)\n',
-        LOSS + '    return tf.reduce_sum(losses / float(sum(sizes)))\n',
-    ],
-]
+# 1 right: a number of steps from NumPy
+def fit_numbers(num_images, per_device, k):
+    batch_size = per_device * k
+    return [batch_size, onp.ceil(num_images / batch_size)]
+
+# 1 right: counts with range
+def fit_numbers(num_images, per_device, k):
+    return k * per_device, len(range(0, num_images, k * per_device))
+
+# 2 wrong: only this worker -> all workers
+def config_of(hosts, index):
+    return json.dumps({'cluster': {'worker': [hosts[index]]},
+                       'task': {'type': 'worker', 'index': index}})
+
+# 2 wrong: the workers sorted -> the same order
+def config_of(hosts, index):
+    return json.dumps({'cluster': {'worker': sorted(hosts)},
+                       'task': {'type': 'worker', 'index': index}})
+
+# 2 wrong: every worker is the first -> for worker 1
+def config_of(hosts, index):
+    return json.dumps({'cluster': {'worker': hosts},
+                       'task': {'type': 'worker', 'index': 0}})
+
+# 2 wrong: Python's quotes -> cannot read
+def config_of(hosts, index):
+    return str({'cluster': {'worker': hosts}})
+
+# 2 right: a tuple of hosts
+def config_of(hosts, index):
+    return json.dumps({'cluster': {'worker': tuple(hosts)},
+                       'task': {'type': 'worker', 'index': index}})
+
+# 2 right: in another order
+def config_of(hosts, index):
+    config = {'task': {'index': index, 'type': 'worker'}}
+    config['cluster'] = dict(worker=list(hosts))
+    return json.dumps(config)
+
+# 3 wrong: divides by the number of devices -> each must weigh
+def replica_loss(losses, sizes):
+    return tf.reduce_sum(losses) / len(sizes)
+
+# 3 wrong: the mean of a shard -> each must weigh
+def replica_loss(losses, sizes):
+    return tf.reduce_sum(losses) / len(losses)
+
+# 3 wrong: the sum -> each must weigh
+def replica_loss(losses, sizes):
+    return tf.reduce_sum(losses)
+
+# 3 wrong: not summed -> one number
+def replica_loss(losses, sizes):
+    return losses / sum(sizes)
+
+# 3 right: TensorFlow's own function
+def replica_loss(losses, sizes):
+    return tf.nn.compute_average_loss(
+        losses, global_batch_size=sum(sizes))
+
+# 3 right: one loss after the other
+def replica_loss(losses, sizes):
+    return tf.add_n(tf.unstack(losses)) / sum(sizes)

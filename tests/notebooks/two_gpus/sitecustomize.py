@@ -28,11 +28,11 @@ def is_gpu(i):
 
 def real_name(text):
     """Return what MXNet calls the device that Python knows as `text`."""
-    found = re.fullmatch(rb'(cpu|gpu)\((\d+)\)', text)
-    if not found:
+    match = re.fullmatch(rb'(cpu|gpu)\((\d+)\)', text)
+    if not match:
         return text
-    i = int(found[2])
-    if found[1] == b'gpu':
+    i = int(match[2])
+    if match[1] == b'gpu':
         return b'cpu(%d)' % (FIRST + ORDER[i])
     return b'cpu(%d)' % (i + NUM_GPUS * (i >= FIRST))
 

@@ -31,8 +31,8 @@ def job():
 def container(kind):
     """Return the container of the job's pods of a kind."""
     pod = job()['mpiReplicaSpecs'][kind]['template']['spec']
-    (found,) = pod['containers']
-    return found
+    (only,) = pod['containers']
+    return only
 
 
 def test_the_job_has_a_pod_for_each_process():

@@ -2,10 +2,9 @@
 
 import pathlib
 import re
-import runpy
 
 import pytest
-from helpers import HAS_FRAMEWORKS, needs_frameworks
+from helpers import HAS_FRAMEWORKS, needs_frameworks, read_answers
 
 from tools.notebooks import name_of
 from tools.notebooks.exercises import read_chapters
@@ -16,7 +15,6 @@ from judging import Bench  # noqa: E402
 from tools.grading import judge  # noqa: E402
 
 ROOT = pathlib.Path(__file__).parents[3]
-TESTS = ROOT / 'tests'
 NOTEBOOKS = ROOT / 'notebooks'
 CHAPTERS = [
     path.stem
@@ -94,22 +92,19 @@ def test_every_exercise_has_a_hidden_check(chapters):
 def attempts(chapter, number):
     """Yield (answer, whether it is right, a part of the message) of answers to
     an exercise."""
-    table = runpy.run_path(
-        str(TESTS / 'notebooks' / 'answers' / f'{name_of(chapter.stem)}.py')
-    )
     exercise = chapter.exercises[number]
     ours = exercise.solution.split(f'\n\ncheck_{number + 1}()')[0]
     yield ours, True, ''
-    for change in table['RIGHT'][number]:
-        whole = isinstance(change, str) or len(change) == 1
-        yield (
-            ''.join(change) if whole else ours.replace(*change),
-            True,
-            '',
-        )
-    for *change, _ in table['WRONG'][number][:2]:
-        wrong = ours.replace(*change) if len(change) == 2 else change[0]
-        yield wrong, False, ''
+    written = [
+        answer
+        for answer in read_answers(name_of(chapter.stem))
+        if answer.exercise == number + 1
+    ]
+    for answer in written:
+        if answer.right:
+            yield answer.source, True, ''
+    for answer in [a for a in written if not a.right][:2]:
+        yield answer.source, False, ''
     filled = {'solution': ours, 'name': exercise.function}
     yield BY_HEART.format(**filled), False, 'hidden check'
     if exercise.id not in SCRATCH:

@@ -176,9 +176,9 @@ def test_a_chapter_that_hides_what_it_needs_is_found(monkeypatch):
     path = NOTEBOOKS[2]
     assert not [*notebooks.check_needs(path)]
     monkeypatch.setattr(notebooks, 'needed_by', lambda path: {1, 20})
-    found = '\n'.join(notebooks.check_needs(path))
-    assert 'imports from chapter 20' in found
-    assert 'that chapter 20 builds' in found
+    said = '\n'.join(notebooks.check_needs(path))
+    assert 'imports from chapter 20' in said
+    assert 'that chapter 20 builds' in said
 
 
 def unsupported(text):
@@ -220,8 +220,8 @@ def test_a_number_with_a_support_is_no_finding(sentence):
 def test_a_misquoted_result_is_found():
     text = 'One. In `tools/speed/results/A.md`, it takes 1.04 times.'
     assert not [*numbers.misquoted(text, lambda name: '| 1.04 |')]
-    found = [*numbers.misquoted(text, lambda name: '| 1.14 |')]
-    assert found == [('1.04', 'tools/speed/results/A.md')]
+    said = [*numbers.misquoted(text, lambda name: '| 1.14 |')]
+    assert said == [('1.04', 'tools/speed/results/A.md')]
 
 
 def expecting(text, shown, tags=()):
@@ -367,8 +367,8 @@ def test_another_function_in_readme_than_in_the_file_is_found():
     source = 'def f(x):\n    """Do it."""\n    return x\n'
     readme = '```python\ndef f(x):\n    return x  # so\n```\n'
     assert not [*generated.check_readme(readme, source)]
-    found = generated.check_readme(readme.replace('return x', 'pass'), source)
-    assert len([*found]) == 1
+    said = generated.check_readme(readme.replace('return x', 'pass'), source)
+    assert len([*said]) == 1
 
 
 def test_a_module_that_is_not_exported_is_found(monkeypatch):

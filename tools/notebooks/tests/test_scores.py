@@ -65,9 +65,9 @@ def test_the_check_shows_the_score_after_it_has_passed(key):
         f"    d2lmulti.budgets.show('{chapter}', {number}, "
     )
     stored = code_cells(notebook, 'solution')[number - 1].outputs
-    found = SCORE.findall(''.join(output.text for output in stored))
-    assert [name for name, _, _ in found] == [*budgets.BUDGETS[key][1]]
-    assert all(yours == ours for _, yours, ours in found)
+    scores = SCORE.findall(''.join(output.text for output in stored))
+    assert [name for name, _, _ in scores] == [*budgets.BUDGETS[key][1]]
+    assert all(yours == ours for _, yours, ours in scores)
 
 
 def add_up(data):
@@ -81,10 +81,10 @@ def add_up(data):
 
 def test_a_wasteful_answer_is_seen():
     arrays = [np.ones(10, ctx=mx.cpu(i)) for i in range(3)]
-    found = budgets.measure(add_up, arrays)
-    assert (found['bytes sent'], found['messages']) == (160, 4)
-    assert found['waits'] == 2 and found['lines'] == 4
-    assert found['memory'] is None
+    cost = budgets.measure(add_up, arrays)
+    assert (cost['bytes sent'], cost['messages']) == (160, 4)
+    assert cost['waits'] == 2 and cost['lines'] == 4
+    assert cost['memory'] is None
 
 
 def test_memory_is_counted_in_arrays():

@@ -167,9 +167,9 @@ def test_mxnet_is_not_installed(machine):
         find_builds=returning({}),
         ask_mxnet=returning({'error': 'No module named mxnet'}),
     )
-    assert 'pip install mxnet-cu112==1.9.1' in the_only_fault().fix
+    assert 'pip install --no-deps mxnet-cu112==1.9.1' in the_only_fault().fix
     machine(cuda, find_library=returning(None))
-    assert 'pip install mxnet==1.9.1' in the_only_fault().fix
+    assert 'pip install --no-deps mxnet==1.9.1' in the_only_fault().fix
 
 
 @pytest.mark.parametrize('name', machine_checks.PACKAGES)
@@ -248,8 +248,8 @@ def test_cpu_devices_wait_for_each_other(machine):
 def test_whether_cpu_devices_wait_is_measured(count, parallel, monkeypatch):
     monkeypatch.setenv('MXNET_CPU_TEMP_COPY', count)
     monkeypatch.setenv('D2LMULTI_DEVICES', 'cpu')
-    found = mxnet_checks.ask_mxnet()
-    assert found['in_parallel'] == parallel
+    answer = mxnet_checks.ask_mxnet()
+    assert answer['in_parallel'] == parallel
 
 
 @pytest.mark.parametrize('free, status', [(0.2, 'red'), (1, 'yellow')])
@@ -292,8 +292,8 @@ def test_the_users_own_cuda_is_told(machine):
         user_versions=returning((11070, 8400)),
         find_library=returning(None),
     )
-    found = [c.found for c in doctor.examine() if c.name == 'CUDA libraries']
-    assert found == ['your own: runtime 11.7, cuDNN 8400']
+    said = [c.found for c in doctor.examine() if c.name == 'CUDA libraries']
+    assert said == ['your own: runtime 11.7, cuDNN 8400']
 
 
 @pytest.mark.parametrize(
@@ -320,6 +320,20 @@ def run_doctor(*arguments, **environment):
         timeout=200,
         capture_output=True,
     )
+
+
+def test_it_survives_a_path_with_modules_that_break_others(tmp_path):
+    for name in ('random', 'json', 'numpy'):
+        (tmp_path / f'{name}.py').write_text('1 / 0')
+    result = subprocess.run(
+        ['make', '-s', 'doctor', '-o', 'env', 'ARGS=--quick'],
+        cwd=ROOT,
+        env={**os.environ, 'PYTHONPATH': str(tmp_path)},
+        text=True,
+        timeout=200,
+        capture_output=True,
+    )
+    assert result.returncode and 'unset PYTHONPATH' in result.stdout
 
 
 @pytest.mark.parametrize('free, can_train', [(4, True), (0.1, False)])
@@ -433,7 +447,10 @@ def imports_of(path):
 
 
 def test_all_that_the_package_imports_is_declared():
-    files = [*ROOT.glob('d2lmulti/**/*.py'), *ROOT.glob('d2ldoctor/*.py')]
+    files = [
+        *ROOT.glob('d2lmulti/**/*.py'),
+        *ROOT.glob('tools/setup/d2ldoctor/*.py'),
+    ]
     imported = set().union(*map(imports_of, files))
     installed = {
         name

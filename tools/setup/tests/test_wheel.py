@@ -9,10 +9,10 @@ import zipfile
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[3]
-PACKAGES = {  # of which folder of the repository, in which distribution
-    'd2ldoctor/': ('', 'd2lmulti'),
-    'd2lmulti/': ('', 'd2lmulti'),
-    'samestep/': ('samestep/src/', 'samestep'),
+PACKAGES = {  # of which folder of which distribution, and where that lies
+    'd2ldoctor/': ('tools/setup/', 'd2lmulti', ''),
+    'd2lmulti/': ('', 'd2lmulti', ''),
+    'samestep/': ('src/', 'samestep', 'samestep/'),
 }
 TRAIN = """
 import d2lmulti
@@ -49,7 +49,10 @@ def dist(tmp_path_factory):
     """A folder with the wheels and the source archives, of git's files."""
     folder = tmp_path_factory.mktemp('dist')
     for name in git_files('.'):
-        if name.startswith((*PACKAGES,)) or '/' not in name:
+        if (
+            name.startswith((*PACKAGES, 'tools/setup/d2ldoctor/'))
+            or '/' not in name
+        ):
             path = folder / 'source' / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes((ROOT / name).read_bytes())
@@ -71,7 +74,8 @@ def installed(dist, tmp_path_factory):
     folder = tmp_path_factory.mktemp('installed')
     wheels = sorted(dist.glob('*.whl'))
     assert [wheel.name.split('-')[0] for wheel in wheels] == [
-        *('d2lmulti', 'samestep')
+        'd2lmulti',
+        'samestep',
     ]
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as archive:
@@ -96,18 +100,18 @@ def run(installed, folder, *arguments, seconds=200):
 def test_wheel_and_source_hold_every_file_of_a_package(
     dist, installed, package
 ):
-    above, name = PACKAGES[package]
+    inside, name, above = PACKAGES[package]
+    above += inside
     wanted = {path[len(above) :] for path in git_files(f'{above}{package}')}
-    found = {
+    unpacked = {
         str(path.relative_to(installed))
         for path in (installed / package).rglob('*')
         if path.is_file()
     }
-    assert wanted and found == wanted
+    assert wanted and unpacked == wanted
     (source,) = dist.glob(f'{name}-*.tar.gz')
     with tarfile.open(source) as archive:
         names = {name.partition('/')[2] for name in archive.getnames()}
-    inside = 'src/' if above else ''
     assert {f'{inside}{path}' for path in wanted} <= names
     assert {'LICENSE', 'README.md', 'pyproject.toml'} <= names
 

@@ -83,9 +83,9 @@ def serious_violations(page, context=None, **options):
     """Return what axe-core finds to be serious, and where; `context`: a
     selector of the elements to look at."""
     options['resultTypes'] = ['violations']  # no long reports of the rest
-    found = Axe().run(page, context, options).response['violations']
+    violations = Axe().run(page, context, options).response['violations']
     return [
         (violation['id'], [node['target'] for node in violation['nodes']][:3])
-        for violation in found
+        for violation in violations
         if violation['impact'] in ('serious', 'critical')
     ]

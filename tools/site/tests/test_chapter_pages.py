@@ -1,7 +1,6 @@
 """What the site makes of a chapter's text and cells."""
 
 import json
-import types
 
 import pytest
 
@@ -18,7 +17,6 @@ from tools.site.chapter_pages import (
     link_sources,
     named,
 )
-from tools.site.front_page import for_edition
 from tools.site.no_break import without_breaks
 
 FIRST, *_, NEXT, LAST = CHAPTERS
@@ -137,7 +135,7 @@ def adapted(*tags):
         'metadata': {'tags': list(tags), 'mystnb': {'image': 'kept'}},
     }
     source = [json.dumps({'cells': [cell], 'metadata': {}})]
-    adapt_notebook(None, 'notebooks/01_devices', source)
+    adapt_notebook(source)
     return json.loads(source[0])['cells'][0]
 
 
@@ -188,24 +186,6 @@ def test_two_cells_that_import_are_one_and_keep_what_they_import():
         '%matplotlib inline\nimport a\nimport b',
         'x = 1',
     ]
-
-
-def test_the_site_for_students_has_no_solution():
-    tags = types.SimpleNamespace(has={'student'}.__contains__)
-    app = types.SimpleNamespace(tags=tags)
-    for path in NOTEBOOKS:
-        source = [path.read_text()]
-        adapt_notebook(app, f'notebooks/{path.stem}', source)
-        text = source[0].lower().replace('your answer', '')
-        assert 'our solution' not in text, path
-        assert 'our answer' not in text, path
-        assert 'Write your answer here' in source[0], path
-
-
-def test_what_is_for_one_edition_is_only_there():
-    text = 'all\n% only: student\nA\n% end\n% only: instructor\nB\n% end\n'
-    assert for_edition(text, 'student') == 'all\nA\n'
-    assert for_edition(text, 'instructor') == 'all\nB\n'
 
 
 def test_other_cells_lose_only_the_marks_of_nbdev():

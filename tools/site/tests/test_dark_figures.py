@@ -85,12 +85,12 @@ def texts_on_grounds(svg, ink):
 @pytest.mark.parametrize('name', [*sorted(DRAWINGS), 'the front page'])
 def test_every_word_of_a_drawing_stands_out(name):
     light = DRAWINGS.get(name) or draw_front()
-    found = [
+    faint = [
         *texts_on_grounds(light, '#000000'),
         *texts_on_grounds(darken(light), INK),
     ]
-    assert found
-    for text, color, ground in found:
+    assert faint
+    for text, color, ground in faint:
         assert contrast(color, ground) >= 4.5, (text, color, ground)
 
 

@@ -69,7 +69,10 @@ def test_time_steps_are_those_of_the_executor(name, p, m):
         backward_stage=logged(model_parallel.backward_stage, 'backward'),
     ):
         d2lmulti.pipeline_gradients(
-            *(np.zeros((m, 1, 28, 28)), np.zeros(m), stages, m),
+            np.zeros((m, 1, 28, 28)),
+            np.zeros(m),
+            stages,
+            m,
             SCHEDULES[name],
         )
     found = model.time_steps(SCHEDULES[name](p, m))
@@ -126,7 +129,7 @@ def test_without_spread_the_published_runs_are_predicted_as_in_chapter_24():
         seconds, k, *link = run
         shard = model.SHARDS[name]
         compute, *_, total = model.step(
-            *(k * shard, k, seconds / shard, *link, 2 / 3, 0)
+            k * shard, k, seconds / shard, *link, 2 / 3, 0
         )
         assert compute / total == pytest.approx(names['predict'](*run, 2 / 3))
 
@@ -150,7 +153,10 @@ def test_the_bound_decides_as_same_step_does():
 
         wanted = bool(
             same_step(
-                *(step, reference, [onp.zeros(1)], [(X, onp.zeros(n))]),
+                step,
+                reference,
+                [onp.zeros(1)],
+                [(X, onp.zeros(n))],
                 gradients=True,
             )
         )
@@ -205,8 +211,10 @@ def points():
     for _ in range(100):
         arguments = [
             RNG.choice(list(model.ALGORITHMS)),
-            *(RNG.randint(1, 3000), drawn(1, 1e12)),
-            *(drawn(1e-7, 1e-1), drawn(1e-13, 1e-6)),
+            RNG.randint(1, 3000),
+            drawn(1, 1e12),
+            drawn(1e-7, 1e-1),
+            drawn(1e-13, 1e-6),
         ]
         yield (
             'allreduceSeconds',
@@ -215,15 +223,21 @@ def points():
         )
         k = RNG.randint(1, 3000)
         arguments = [
-            *(k * RNG.randint(1, 9) + RNG.randint(0, k), k),
-            *(drawn(1e-6, 1), drawn(1, 1e12), drawn(1e6, 1e12)),
-            *(RNG.choice(list(model.ALGORITHMS)), RNG.random()),
+            k * RNG.randint(1, 9) + RNG.randint(0, k),
+            k,
+            drawn(1e-6, 1),
+            drawn(1, 1e12),
+            drawn(1e6, 1e12),
+            RNG.choice(list(model.ALGORITHMS)),
+            RNG.random(),
             RNG.uniform(0, 0.3),
         ]
         yield 'step', arguments, model.step(*arguments)
         arguments = [
             RNG.choice(list(model.NETWORKS)),
-            *(RNG.randint(1, 9000), RNG.randint(0, 3), RNG.randint(1, 20)),
+            RNG.randint(1, 9000),
+            RNG.randint(0, 3),
+            RNG.randint(1, 20),
             RNG.choice(['mixed', 'float32']),
             RNG.choice(['none', 'selective', 'full']),
         ]
@@ -232,8 +246,11 @@ def points():
         arguments = [network, *plan_at_random(network)]
         yield 'planCosts', arguments, model.plan_costs(*arguments)
         arguments = [
-            *(RNG.choice(['none', 'scale', 'missing']), drawn(1e-9, 1)),
-            *(RNG.randint(8, 500), RNG.randint(1, 8), RNG.randint(1, 1000)),
+            RNG.choice(['none', 'scale', 'missing']),
+            drawn(1e-9, 1),
+            RNG.randint(8, 500),
+            RNG.randint(1, 8),
+            RNG.randint(1, 1000),
         ]
         error, bound, errors = model.rounding(*arguments)
         yield 'rounding', arguments, [error, bound, *errors]
@@ -438,8 +455,12 @@ def test_a_table_has_the_numbers_of_the_picture(page):
     for stage in range(4):
         cells = rows.nth(stage).locator('td').all_inner_texts()
         wanted = model.memory(
-            *(network, 2 ** int(power), stage, int(batch)),
-            *(precision, recomputation),
+            network,
+            2 ** int(power),
+            stage,
+            int(batch),
+            precision,
+            recomputation,
         )
         shown = [float(cell.replace(',', '')) for cell in cells[1:]]
         assert shown == pytest.approx([*wanted, sum(wanted)], rel=0.01)
@@ -457,8 +478,14 @@ def test_the_step_tells_what_python_computes(page, scaling):
     shard, k = 4 * model.SHARDS[run], 2 ** chosen['power']
     batch = shard * (k if scaling == 'weak' else machines)
     *parts, total = model.step(
-        *(batch, k, seconds / model.SHARDS[run], size, bits / 2),
-        *(algorithm, 0.4, 0.1),
+        batch,
+        k,
+        seconds / model.SHARDS[run],
+        size,
+        bits / 2,
+        algorithm,
+        0.4,
+        0.1,
     )
     speedup = batch * seconds / model.SHARDS[run] / total
     compute, late, exchange, shown = (1e3 * part for part in parts)
@@ -554,7 +581,7 @@ def test_in_jupyterlab_a_step_is_the_model_s(cells, capsys, scaling):
     shown = capsys.readouterr().out
     batch = 64 * (16 if scaling == 'weak' else machines)
     compute, late, exchange, waits, total = model.step(
-        *(batch, 16, seconds / 256, size, 2 * bits, algorithm, 0.4, 0.1)
+        batch, 16, seconds / 256, size, 2 * bits, algorithm, 0.4, 0.1
     )
     found = [float(n) for n in re.findall(r'\d+(?:\.\d+)?', shown)]
     wanted = [1e3 * part for part in (compute, exchange, late, waits)]

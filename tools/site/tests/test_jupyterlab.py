@@ -73,12 +73,12 @@ def own_folders(folder):
 
 def address_in(log):
     """Return where JupyterLab says that it listens, if it does already."""
-    found = [w for w in log.split() if w.startswith('http://127.0.0.1:')]
-    if not found:
+    addresses = [w for w in log.split() if w.startswith('http://127.0.0.1:')]
+    if not addresses:
         return None
     with contextlib.suppress(urllib.error.URLError):  # it said so too early
-        urllib.request.urlopen(found[0], timeout=30).close()
-        return found[0].partition('/lab')[0]
+        urllib.request.urlopen(addresses[0], timeout=30).close()
+        return addresses[0].partition('/lab')[0]
 
 
 @pytest.fixture(scope='module')

@@ -52,10 +52,15 @@ def single_page(printed, tmp_path_factory):
     folder = tmp_path_factory.mktemp('single')
     left_out = {*CHAPTERS.values()} - {*printed.values()}
     excluded = [
-        *('containers', 'figures.ipynb', 'plot', 'slides', 'student'),
+        'containers',
+        'figures.ipynb',
+        'plot',
+        'slides',
+        'student',
         'tests',
         *(['teaching.md', 'hetseq.md', 'verify.md'] if left_out else []),
-        *('notebooks/README.md', 'notebooks/.ipynb_checkpoints'),
+        'notebooks/README.md',
+        'notebooks/.ipynb_checkpoints',
         *(f'notebooks/{stem}.ipynb' for stem in sorted(left_out)),
     ]
     command = '-m sphinx -b singlehtml -d'.split()

@@ -34,11 +34,11 @@ def poster(chromium, tmp_path_factory):
 def faults(path):
     """Return what is wrong with a poster, in words."""
     with PdfDocument(path) as pdf:
-        found = [f'{len(pdf)} pages'] if len(pdf) != 1 else []
+        said = [f'{len(pdf)} pages'] if len(pdf) != 1 else []
         size = tuple(map(round, pdf[0].get_size()))
-        found += [f'{size} points'] if size != A3 else []
+        said += [f'{size} points'] if size != A3 else []
         small = {s: t for s, t in text_sizes(pdf[0]).items() if s < SMALLEST}
-        return found + [f'{small}'] * bool(small)
+        return said + [f'{small}'] * bool(small)
 
 
 def test_it_is_one_page_of_a3_in_letters_of_14_points_and_more(poster):

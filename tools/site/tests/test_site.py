@@ -53,7 +53,12 @@ PHONE = {'width': 390, 'height': 740}
 SITE = 'https://example.org/book/'  # as if it were published there
 # One page of each kind: others have the same template, elements and styles.
 SAMPLE = [
-    *('index', 'running', 'figures', 'glossary', 'api', 'references'),
+    'index',
+    'running',
+    'figures',
+    'glossary',
+    'api',
+    'references',
     *(f'notebooks/{name}' for name in CHAPTERS if 'cluster' in name),
 ]
 
@@ -222,8 +227,14 @@ def test_a_second_build_keeps_the_definitions_of_the_search(book, tmp_path):
     )
     options = [option for option in recipe[1].split() if option != '-D']
     run(
-        *('-m', 'sphinx', '-q', *options, '-d', tmp_path / 'built' / 'cache'),
-        *(ROOT / 'tools/site', site),
+        '-m',
+        'sphinx',
+        '-q',
+        *options,
+        '-d',
+        tmp_path / 'built' / 'cache',
+        ROOT / 'tools/site',
+        site,
     )
     entries = r'"indexentries":{"[^}]*}'
     after = site.joinpath('searchindex.js').read_text()

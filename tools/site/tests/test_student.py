@@ -65,14 +65,14 @@ def test_no_solution_is_left(name, edition):
             for cell in cells(path, 'exercise', 'check')
             for line in cell.source.splitlines()
         }
-        own = [
+        sources = [
             line
             for line in solution.source.splitlines()
             if line not in stub_lines and len(line.strip()) > 12
         ]
         left = [cell.source for cell in cells(path, 'exercise', 'check')]
-        assert own and not any(
-            line in source for line in own for source in left
+        assert sources and not any(
+            line in source for line in sources for source in left
         )
 
 
@@ -179,7 +179,7 @@ def test_it_has_what_its_readme_needs(edition):
         'tools/setup/cpu.txt',
         'd2lmulti/datasets/fashion_mnist',
         'd2lmulti/prepare/runtime.py',
-        'd2ldoctor/__main__.py',
+        'tools/setup/d2ldoctor/__main__.py',
         'img/allreduce_ring.svg',
     ):
         assert (edition / part).exists(), part
@@ -194,16 +194,21 @@ def test_it_has_what_its_readme_needs(edition):
 def test_it_has_every_package_that_the_project_names(edition):
     """Else setuptools, and with it `make env`, fails in the class."""
     project = tomllib.loads((edition / 'pyproject.toml').read_text())
-    include = project['tool']['setuptools']['packages']['find']['include']
-    packages = find_packages(ROOT, include=include)
-    assert {'d2ldoctor', 'd2lmulti'} <= {*packages}
-    assert {*find_packages(edition, include=include)} == {*packages}
-    for package in [*packages, 'samestep']:
-        above = 'samestep/src/' if package == 'samestep' else ''
-        folder = above + package.replace('.', '/')
-        ours = {path.name for path in (ROOT / folder).glob('*.py')}
-        assert ours
-        assert {path.name for path in (edition / folder).glob('*.py')} == ours
+    find = project['tool']['setuptools']['packages']['find']
+    ours, theirs = (
+        [
+            f'{where}/{package.replace(".", "/")}'
+            for where in find['where']
+            for package in find_packages(root / where, include=find['include'])
+        ]
+        for root in (ROOT, edition)
+    )
+    assert {'tools/setup/d2ldoctor', './d2lmulti'} <= {*ours}
+    assert theirs == ours
+    for folder in [*ours, 'samestep/src/samestep']:
+        files = {path.name for path in (ROOT / folder).glob('*.py')}
+        assert files
+        assert {path.name for path in (edition / folder).glob('*.py')} == files
     for package, patterns in project['tool']['setuptools'][
         'package-data'
     ].items():
@@ -217,7 +222,11 @@ def test_samestep_can_be_installed_and_brings_no_tests(edition):
     project = tomllib.loads((folder / 'pyproject.toml').read_text())
     assert (folder / project['project']['readme']).exists()
     assert {path.name for path in folder.iterdir()} == {
-        *('LICENSE', 'POWER.md', 'README.md', 'pyproject.toml', 'src')
+        'LICENSE',
+        'POWER.md',
+        'README.md',
+        'pyproject.toml',
+        'src',
     }
 
 
@@ -246,11 +255,11 @@ def test_its_packages_import_nothing_that_is_not_there(edition):
 def imported_by(module):
     """Return the modules of `tools.notebooks` that one needs, and itself."""
     text = (ROOT / 'tools/notebooks' / f'{module}.py').read_text()
-    found = {'__init__', module}
+    modules = {'__init__', module}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.level and node.module:
-            found |= imported_by(node.module)
-    return found
+            modules |= imported_by(node.module)
+    return modules
 
 
 def test_of_the_machinery_it_has_what_a_students_commands_need(edition):
@@ -267,14 +276,15 @@ def test_it_has_nothing_of_the_instructors(edition):
     assert {path.name for path in edition.iterdir()} == {
         *(part.split('/')[0] for part in make_student.PARTS),
         *(path.name for path in (ROOT / 'tools/site' / 'student').iterdir()),
-        *('img', 'notebooks'),
+        'img',
+        'notebooks',
     }
     linked = set()
     for name in NAMES:
         text = (edition / 'notebooks' / name).read_text()
         linked |= {*re.findall(r'\]\(\.\./(tools/site/\w+\.md)', text)}
-    found = {str(p.relative_to(edition)) for p in edition.glob('tools/site/*')}
-    assert found == linked and 'tools/site/teaching.md' not in found
+    files = {str(p.relative_to(edition)) for p in edition.glob('tools/site/*')}
+    assert files == linked and 'tools/site/teaching.md' not in files
     measured = [p for p in edition.glob('tools/speed/**/*') if p.is_file()]
     assert {str(p.relative_to(edition)) for p in measured} == {
         *make_student.MEASURED

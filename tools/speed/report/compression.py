@@ -51,13 +51,13 @@ def write(results, notes, num_rounds, out):
 
 def curve(runs):
     """Return [bytes, mean accuracy, standard error] at each mark."""
-    found = []
+    points = []
     for marks in zip(*runs):
         accuracies = [accuracy for _, accuracy, _ in marks]
         error = statistics.stdev(accuracies) / len(accuracies) ** 0.5
         mean = statistics.mean(accuracies)
-        found.append([marks[0][0], round(mean, 4), round(error, 4)])
-    return found
+        points.append([marks[0][0], round(mean, 4), round(error, 4)])
+    return points
 
 
 def row(name, seeds):

@@ -56,10 +56,10 @@ def batch_sizes(results):
 def peers_in(results, task):
     """Return (name, devices) of all that took part in the task."""
     order = list(MODULES)
-    found = [
+    peers = [
         (name, devices) for name, devices, other in results if other == task
     ]
-    return sorted(found, key=lambda peer: (order.index(peer[0]), peer[1]))
+    return sorted(peers, key=lambda peer: (order.index(peer[0]), peer[1]))
 
 
 def steps_table(results):

@@ -12,7 +12,7 @@ def measure(trial):
 
     devices = d2lmulti.try_devices(trial['devices'])
     device_params, batch = replicas_on(devices), ones_batch(512)
-    shares, recent, found = [256, 256], collections.deque(maxlen=7), []
+    shares, recent, history = [256, 256], collections.deque(maxlen=7), []
     for step in range(60):
         slowdowns = [1, 2 if step >= 30 else 1]
         seconds = d2lmulti.train_batch_weighted(
@@ -20,5 +20,5 @@ def measure(trial):
         )
         recent.append([s / n for s, n in zip(seconds, shares)])
         shares = d2lmulti.adapt_shares(shares, recent)
-        found.append(shares[1])
-    return {'shares': found}
+        history.append(shares[1])
+    return {'shares': history}

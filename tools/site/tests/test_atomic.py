@@ -17,7 +17,7 @@ import nbconvert
 import pikepdf
 import playwright.sync_api
 
-from tools.site.whole import whole
+from tools.site.atomic import atomically
 
 
 def interrupt(*args, **kwargs):
@@ -99,9 +99,9 @@ def contents(folder):
 
 def test_what_is_not_interrupted_takes_the_place_of_what_was_there(tmp_path):
     for text in ('old', 'new'):
-        with whole(tmp_path / 'build/page.pdf') as page:
+        with atomically(tmp_path / 'build/page.pdf') as page:
             page.write_text(text)
-        with whole(tmp_path / 'build/pages') as pages:
+        with atomically(tmp_path / 'build/pages') as pages:
             pages.mkdir()
             (pages / text).write_text(text)
     assert contents(tmp_path / 'build') == {

@@ -39,7 +39,10 @@ def diagnose_builds(builds: Dict[str, str]) -> Check:
     wanted = pinned(wanted_build())
     if not builds:
         return Check(
-            'MXNet package', RED, 'is not installed', pip(f'install {wanted}')
+            'MXNet package',
+            RED,
+            'is not installed',
+            pip(f'install --no-deps {wanted}'),
         )
     return Check(
         'MXNet package',
@@ -235,37 +238,41 @@ def ask_mxnet() -> Dict[str, Any]:
         )
     except subprocess.TimeoutExpired:
         return {'error': f'no response within {ASK_TIMEOUT} seconds'}
-    found = re.search(r'^found: (.*)', result.stdout, flags=re.MULTILINE)
-    if found:
-        return json.loads(found[1])
+    match = re.search(r'^found: (.*)', result.stdout, flags=re.MULTILINE)
+    if match:
+        return json.loads(match[1])
     lines = result.stderr.strip().splitlines() or [
         f'Python ended with status {result.returncode}'
     ]
     return {'error': lines[-1].split('. To see what to do')[0]}
 
 
-def diagnose_mxnet(found: Dict[str, Any], builds: Dict[str, str]) -> Check:
+def diagnose_mxnet(answer: Dict[str, Any], builds: Dict[str, str]) -> Check:
     """MXNet must start."""
-    if 'error' not in found:
-        return Check('MXNet', GREEN, f'{found["version"]} starts')
+    if 'error' not in answer:
+        return Check('MXNet', GREEN, f'{answer["version"]} starts')
     again = ' '.join(pinned(name) for name in builds)
     fix = next(
-        (fix for text, fix in IMPORT_FAULTS.items() if text in found['error']),
+        (
+            fix
+            for text, fix in IMPORT_FAULTS.items()
+            if text in answer['error']
+        ),
         pip(f'install --force-reinstall --no-deps {again}'),
     )
-    return Check('MXNet', RED, f'does not start: {found["error"]}', fix)
+    return Check('MXNet', RED, f'does not start: {answer["error"]}', fix)
 
 
-def diagnose_devices(found: Dict[str, Any]) -> Check:
+def diagnose_devices(answer: Dict[str, Any]) -> Check:
     """Which devices are used: GPUs that work, or CPU devices, and why."""
     why = '; '.join(
-        line for line in found['said'] if 'using CPU devices' in line
+        line for line in answer['said'] if 'using CPU devices' in line
     )
-    devices = ', '.join(found['devices'])
+    devices = ', '.join(answer['devices'])
     if 'cpu' not in devices:
         return Check('devices', GREEN, devices)
-    if not (why and found['in_parallel']):
-        return diagnose_workspaces(found['in_parallel'])
+    if not (why and answer['in_parallel']):
+        return diagnose_workspaces(answer['in_parallel'])
     return Check(
         'devices',
         YELLOW,
@@ -294,9 +301,9 @@ def diagnose_workspaces(in_parallel: bool) -> Check:
     )
 
 
-def diagnose_data_set(found: Dict[str, Any]) -> Check:
+def diagnose_data_set(answer: Dict[str, Any]) -> Check:
     """The bundled part of Fashion-MNIST must be as it was."""
-    if not found['data']:
+    if not answer['data']:
         return Check('data set', GREEN, 'the bundled part of Fashion-MNIST')
     spec = importlib.util.find_spec('d2lmulti')  # which imports nothing
     (folder,) = spec and spec.submodule_search_locations or ['d2lmulti']
@@ -304,7 +311,7 @@ def diagnose_data_set(found: Dict[str, Any]) -> Check:
     return Check(
         'data set',
         RED,
-        found['data'],
+        answer['data'],
         f'git -C {data} checkout '
         '-- fashion_mnist   # or download the project again',
     )

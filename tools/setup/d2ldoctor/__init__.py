@@ -2,13 +2,15 @@
 
 It does not import `d2lmulti`, which imports MXNet, which may be what is
 broken. The modules of `d2lmulti/prepare` are found as the doctor's own, too:
-those that it takes from there import nothing of ours.
+those that it takes from there import nothing of ours. An installed doctor
+lies beside `d2lmulti`, and that of the repository in a folder further down.
 """
 
 import importlib
 import pathlib
 
-__path__.append(str(pathlib.Path(__file__).parents[1] / 'd2lmulti/prepare'))
+PREPARE = [p / 'd2lmulti/prepare' for p in pathlib.Path(__file__).parents]
+__path__.append(str(next(path for path in PREPARE if path.is_dir())))
 
 arm64 = importlib.import_module('.arm64', __name__)
 cuda = importlib.import_module('.cuda', __name__)

@@ -94,6 +94,7 @@ def examine() -> List[Check]:
         return [python]  # another environment is needed, whatever else
     packages = [
         python,
+        *machine_checks.diagnose_path(),
         machine_checks.diagnose_numpy(),
         *machine_checks.diagnose_packages(),
     ]

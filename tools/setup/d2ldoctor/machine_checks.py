@@ -76,6 +76,17 @@ def diagnose_python() -> Check:
     )
 
 
+def diagnose_path() -> Iterator[Check]:
+    """What lies in PYTHONPATH comes before the packages and Python's own."""
+    if os.environ.get('PYTHONPATH'):
+        yield Check(
+            'PYTHONPATH',
+            YELLOW,
+            f'{os.environ["PYTHONPATH"]}: modules there replace others',
+            'unset PYTHONPATH',
+        )
+
+
 def diagnose_numpy() -> Check:
     """NumPy must be there; `newer_python` lets MXNet run on any version."""
     version = cuda.version_of('numpy')

@@ -7,7 +7,7 @@ import tempfile
 
 
 @contextlib.contextmanager
-def whole(target):
+def atomically(target):
     """Yield a path beside `target` to write to: a file or folder that takes
     the place of `target` if the block ends without an exception."""
     target = pathlib.Path(target)
