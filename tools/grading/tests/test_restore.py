@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip('nbgrader', reason='make grading')
 import course  # noqa: E402
+from nbformat.v4 import new_code_cell  # noqa: E402
 from nbgrader import utils  # noqa: E402
 
 from tools.grading.restore import Restore  # noqa: E402
@@ -37,10 +38,20 @@ def forget(*cells):
         del cell.metadata['nbgrader']
 
 
-def test_what_has_its_metadata_stays_as_it_is(folder):
-    before = course.answered(folder, course.solutions())
-    after = course.answered(folder, course.solutions())
-    assert restored(folder, after) == before
+def test_only_the_cells_that_were_released_have_metadata(folder):
+    """Copies have what nbgrader leaves of it, and a class would stop there."""
+    wanted = course.answered(folder, course.solutions())
+    notebook = course.answered(folder, course.solutions())
+    check, *_ = code_cells(notebook, 'check')
+    check.metadata.nbgrader.update(schema_version=99, points=100, locked=False)
+    for number, left in enumerate(({}, {'grade_id': 'mine', 'grade': True})):
+        copy = new_code_cell('1', id=f'copy{number}')
+        copy.metadata['nbgrader'] = left
+        notebook.cells.insert(number, copy)
+    restored(folder, notebook)
+    first, second, *rest = notebook.cells
+    assert 'nbgrader' not in {**first.metadata, **second.metadata}
+    assert [*map(metadata, rest)] == [*map(metadata, wanted.cells)]
 
 
 def test_every_cell_has_again_what_it_had(folder):
