@@ -67,9 +67,9 @@ c.HTMLExporter.filters = {
 c.ZipCollectApp.collector_plugin = LmsCollector
 c.ExportApp.plugin_class = ColumnExporter
 
-# What nbgrader says of each notebook, and is as it should be: that a check has
-# its hidden test again, that a setting of the page is none of ClearHiddenTests,
-# that a figure has no other text, that a file is left out, as we have said why.
+# What nbgrader says of each notebook, and is as it should be: a check has its
+# hidden test again, a setting of pages is none of ClearHiddenTests, a figure
+# has no other text, a file is left out, as we have said why.
 NOISE = re.compile(
     "Attribute 'checksum' for|Config option `display_data_priority`|"
     'Alternative text is missing|Skipped submission with no match'

@@ -1,8 +1,9 @@
 """Find the cells of exercises in notebooks that have lost nbgrader's metadata.
 
-Some editors drop it, and students delete checks and copy cells. A check is known by its
-function, such as `check_2`, an answer by the function that it defines. What is
-not there is added at the end, where all of the student's cells have run.
+Some editors drop it, and students delete checks and copy cells. A check is
+known by its function, such as `check_2`, an answer by the function that it
+defines. What is not there is added at the end, where all of the student's
+cells have run.
 """
 
 import re
