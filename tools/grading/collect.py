@@ -123,6 +123,7 @@ class LmsCollector(FileNameCollectorPlugin):
         """Return whether a file is a notebook of an assignment: by the ids of
         its exercises, or, if it has none, by its name or for want of any."""
         if os.path.splitext(path)[1] not in self.valid_ext:
+            self.log.warning('%s is no .ipynb file', path)
             return False
         name = assignment.partition('_')[2] or assignment
         try:

@@ -101,6 +101,7 @@ class Judged(Execute):
                 [sys.executable, '-m', 'tools.grading.judge', str(number)],
                 cwd=ROOT,
                 pass_fds=[number],
+                start_new_session=True,  # Ctrl-C is nbgrader's
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

@@ -1,6 +1,7 @@
 """Settings of nbgrader for this book, which a course's own settings load."""
 
 import os
+import re
 import sys
 import warnings
 
@@ -56,8 +57,41 @@ c.GenerateFeedback.preprocessors = [
     p.ClearHiddenTests,
     'nbconvert.preprocessors.CSSHTMLHeaderPreprocessor',
 ]
+# For Formgrader, too.
+c.HTMLExporter.sanitize_html = True
+c.HTMLExporter.filters = {
+    'clean_html': 'tools.grading.clean.clean',
+    'strip_files_prefix': 'tools.grading.clean.clean',  # of all Markdown
+    'get_metadata': 'tools.grading.clean.clean_metadata',
+}
 c.ZipCollectApp.collector_plugin = LmsCollector
 c.ExportApp.plugin_class = ColumnExporter
+
+# What nbgrader says of each notebook, and is as it should be: a check has its
+# hidden test again, a setting of pages is none of ClearHiddenTests, a figure
+# has no other text, a file is left out, as we have said why.
+NOISE = re.compile(
+    "Attribute 'checksum' for|Config option `display_data_priority`|"
+    'Alternative text is missing|Skipped submission with no match'
+)
+
+
+def is_wanted(record):
+    """Return whether a message is no noise."""
+    return not NOISE.match(record.getMessage())
+
+
+def end(kind, error, trace):
+    """Print an error; Ctrl-C is none, and nbgrader has said "Canceled"."""
+    if kind is not KeyboardInterrupt:
+        sys.__excepthook__(kind, error, trace)
+
+
+c.NbGrader.logging_config = {
+    'filters': {'noise': {'()': lambda: is_wanted}},
+    'handlers': {'console': {'filters': ['noise']}},
+}
+sys.excepthook = end
 
 if 'autograde' in sys.argv:
     remove_unfinished(os.getcwd())

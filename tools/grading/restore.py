@@ -1,8 +1,9 @@
 """Find the cells of exercises in notebooks that have lost nbgrader's metadata.
 
-Some editors drop it, and students delete checks. A check is known by its
-function, such as `check_2`, an answer by the function that it defines. What is
-not there is added at the end, where all of the student's cells have run.
+Some editors drop it, and students delete checks and copy cells. A check is
+known by its function, such as `check_2`, an answer by the function that it
+defines. What is not there is added at the end, where all of the student's
+cells have run.
 """
 
 import re
@@ -15,44 +16,52 @@ DEFINED = re.compile(r'^def (\w+)\(', re.MULTILINE)
 
 
 class Restore(NbGraderPreprocessor):
-    """Gives cells their metadata back, and adds cells that are missing."""
+    """Gives cells the metadata that they were released with, and nothing else,
+    and adds cells that are missing."""
 
     def preprocess(self, nb, resources):
         """Restore the cells of a notebook."""
-        found = resources['nbgrader']
-        with Gradebook(found['db_url']) as gradebook:
+        about = resources['nbgrader']
+        found = {}
+        for cell in nb.cells:
+            found[id_of(cell)] = cell
+            # What is none of ours, as of a copied cell, stops nbgrader.
+            cell.metadata.pop('nbgrader', None)
+        with Gradebook(about['db_url']) as gradebook:
             released = gradebook.find_notebook(
-                found['notebook'], found['assignment']
+                about['notebook'], about['assignment']
             )
-            points = {
-                cell.name: cell.max_score for cell in released.grade_cells
-            }
-            answers = {cell.name for cell in released.solution_cells}
+            lost = []
             for source in released.source_cells:
-                if source.name not in map(id_of, nb.cells):
-                    metadata = {
-                        'cell_type': source.cell_type,
-                        'grade': source.name in points,
-                        'grade_id': source.name,
-                        'locked': source.locked,
-                        'schema_version': 3,
-                        'solution': source.name in answers,
-                        'task': False,
-                    }
-                    if source.name in points:
-                        metadata['points'] = points[source.name]
-                    cell = find_cell(nb.cells, source)
-                    if cell is None:
-                        self.log.warning('%s is added again', source.name)
-                        cell = new_cell(source, self.has_ids(nb))
-                        nb.cells.append(cell)
-                    cell.metadata.nbgrader = metadata
+                if source.name in found:
+                    mark(found[source.name], source, released)
+                else:
+                    lost.append(source)
+            for source in lost:
+                cell = find_cell(nb.cells, source)
+                if cell is None:
+                    self.log.warning('%s is added again', source.name)
+                    has_id = (nb.nbformat, nb.nbformat_minor) >= (4, 5)
+                    cell = new_cell(source, has_id)
+                    nb.cells.append(cell)
+                mark(cell, source, released)
         return nb, resources
 
-    @staticmethod
-    def has_ids(nb):
-        """Return whether the cells of a notebook have ids."""
-        return (nb.nbformat, nb.nbformat_minor) >= (4, 5)
+
+def mark(cell, source, released):
+    """Give a cell its metadata."""
+    points = {one.name: one.max_score for one in released.grade_cells}
+    cell.metadata.nbgrader = {
+        'cell_type': source.cell_type,
+        'grade': source.name in points,
+        'grade_id': source.name,
+        'locked': source.locked,
+        'schema_version': 3,
+        'solution': source.name in {c.name for c in released.solution_cells},
+        'task': False,
+    }
+    if source.name in points:
+        cell.metadata.nbgrader['points'] = points[source.name]
 
 
 def id_of(cell):

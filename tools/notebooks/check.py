@@ -182,6 +182,7 @@ def run(notebook, path, seconds):
             allow_errors=True,
             interrupt_on_timeout=True,
             kernel_name='python3',
+            extra_arguments=['--log-level=ERROR'],  # no advice on its network
             resources={'metadata': {'path': str(path.absolute().parent)}},
             on_cell_executed=lambda **_: bar.update(),
             error_on_timeout={
