@@ -475,7 +475,7 @@ def check_train_batch(X, y, device_params, devices, lr):
     check_minibatch(X, y)
 
 
-def check_shards(X_shards, y_shards, device_params):
+def check_backward(X_shards, y_shards, device_params):
     """Raise TypeError or ValueError unless each shard has its replica."""
     fix = 'split_batch(X, y, devices) makes them'
     for data in (X_shards, y_shards):

@@ -7,7 +7,7 @@ __all__ = ['train_batch', 'sgd', 'backward', 'evaluate_accuracy', 'train', 'Trai
 import time
 from mxnet import autograd, npx
 from .checks import (as_labels, check_data, check_evaluation,
-                             check_finite, check_sgd, check_shards,
+                             check_backward, check_finite, check_sgd,
                              check_train_batch, check_training,
                              count_classes)
 from .check_values import check_not_empty
@@ -36,7 +36,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     `X_shards`, `y_shards`: a shard on the device of each replica. Queues
     the work and does not wait for it.
     """
-    check_shards(X_shards, y_shards, device_params)
+    check_backward(X_shards, y_shards, device_params)
     with autograd.record():  # the loss, separately on each device
         losses = [loss(net(X, params), y).sum() for X, y, params
                   in zip(X_shards, y_shards, device_params)]
