@@ -183,9 +183,7 @@ def modules_in(module, path):
                 + ([node.module] if node.module else [])
             )
             names = {f'{base}.{alias.name}' for alias in node.names}
-            imported |= {
-                name if name in MODULES else base for name in names
-            }
+            imported |= {name if name in MODULES else base for name in names}
     return imported & {*MODULES} - {module}
 
 
