@@ -1,5 +1,6 @@
 """A class graded by `nbgrader autograde`, with the judge and the kernel."""
 
+import copy
 import subprocess
 
 import pytest
@@ -63,6 +64,15 @@ def with_cells(notebook, *sources, at=1):
     return notebook
 
 
+def with_copies(notebook):
+    """Return a notebook with each answer twice, copied and pasted."""
+    for cell in [*code_cells(notebook, 'exercise')]:
+        copied = copy.deepcopy(cell)
+        copied.id = f'{cell.id}-copied'
+        notebook.cells.insert(notebook.cells.index(cell), copied)
+    return notebook
+
+
 def without_checks(notebook):
     """Return a notebook whose checks were deleted."""
     checks = code_cells(notebook, 'check')
@@ -82,6 +92,7 @@ def without_metadata(notebook):
 
 CLASS = {
     'right': ([FIRST, SECOND, THIRD], lambda n: n, ALL),
+    'copied': ([FIRST, SECOND, THIRD], with_copies, ALL),
     'wrong': (
         ['def implied_price(*args):\n    return 1.0', None, None],
         lambda n: n,
