@@ -239,10 +239,11 @@ def test_its_packages_import_nothing_that_is_not_there(edition):
         'for package in d2ldoctor, d2lmulti, samestep:\n'
         '    print(pathlib.Path(package.__file__).resolve())'
     )
+    path = f'{edition}/samestep/src:{edition}/tools/setup'
     done = subprocess.run(
         [sys.executable, '-c', code],
         cwd=edition,
-        env={**os.environ, 'PYTHONPATH': str(edition / 'samestep/src')},
+        env={**os.environ, 'PYTHONPATH': path},
         text=True,
         capture_output=True,
         timeout=100,
