@@ -1,5 +1,5 @@
-"""Whether this is Jupyter, and what a reader there is told when a cell above
-has not run."""
+"""Whether this is Jupyter, and how a reader there sees two errors: a cell
+above has not run; an operator was given arrays of two devices."""
 
 import sys
 from typing import Any
@@ -17,9 +17,12 @@ def jupyter_shell() -> Any:
     return shell if hasattr(shell, 'kernel') else None
 
 
-def explain_missing_names() -> None:
-    """In Jupyter, say below each NameError how to get the name; elsewhere,
-    do nothing."""
+def explain_errors() -> None:
+    """In Jupyter, say below each NameError how to get the name, and end a
+    DeviceError's traceback at the line that is wrong; elsewhere, do nothing.
+    """
+    from .strict_devices import DeviceError, without_mxnet  # needs MXNet
+
     shell = jupyter_shell()
     if shell is None:
         return
@@ -31,8 +34,10 @@ def explain_missing_names() -> None:
         trace: Any,
         tb_offset: Any = None,
     ) -> None:
+        if kind is DeviceError:
+            trace = without_mxnet(trace)
         own_shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
         if kind is NameError:  # not that of a function's local name
             print(ADVICE, file=sys.stderr)
 
-    shell.set_custom_exc((NameError,), explain)
+    shell.set_custom_exc((NameError, DeviceError), explain)
