@@ -22,9 +22,9 @@ STARTED_APART = (
     'them from numpy.random.RandomState(seed)'
 )
 MOVED_APART = (
-    'the first step left equal gradients, so allreduce, net or loss have done '
-    'something else in a later one: they must not depend on what they keep '
-    'between calls, or on the device'
+    'allreduce, net, loss or update do not do the same for all replicas in '
+    'every step: they must not depend on what they keep between calls, or on '
+    'the device'
 )
 
 
@@ -142,13 +142,7 @@ def check_scores(scores: Any, X: Any, params: Any) -> None:
 def check_losses(losses: Any, scores: Any, y: Any) -> None:
     """Raise TypeError, ValueError or FloatingPointError unless `loss` has
     returned a finite number for each example."""
-    check_result(losses, f'loss returns {kind_of(losses)}')
-    if losses.shape[:1] != (len(scores),) or losses.size != len(scores):
-        raise ValueError(
-            f'loss returns the shape {losses.shape} for {len(scores)} '
-            'examples: it must return a number for each, without mean() or '
-            'sum(), as train divides by their number itself'
-        )
+    check_one_each(losses, scores)
     finite = onp.isfinite(losses.asnumpy().reshape(-1))
     if not finite.all():
         raise FloatingPointError(
@@ -156,6 +150,18 @@ def check_losses(losses: Any, scores: Any, y: Any) -> None:
             f'{losses.ctx} is {losses.reshape(-1)[int(finite.argmin())]}: '
             'look in net and loss for a division by 0 and for a logarithm or '
             'an exponential of what is too large or too small'
+        )
+
+
+def check_one_each(losses: Any, scores: Any) -> None:
+    """Raise TypeError or ValueError unless `loss` has returned a number for
+    each example."""
+    check_result(losses, f'loss returns {kind_of(losses)}')
+    if losses.shape[:1] != (len(scores),) or losses.size != len(scores):
+        raise ValueError(
+            f'loss returns the shape {losses.shape} for {len(scores)} '
+            'examples: it must return a number for each, without mean() or '
+            'sum(), as train divides by their number itself'
         )
 
 

@@ -15,7 +15,7 @@ from mxnet import autograd, np
 from ..check_rules import try_rule
 from ..check_values import counted
 from ..checks import check_training
-from ..contract import check_losses, check_workers
+from ..contract import check_one_each, check_workers
 from ..data import Minibatches
 from ..devices import split_slices
 from ..learning.heterogeneous import adapt_shares, balanced_shares
@@ -274,7 +274,7 @@ def try_functions(
         warn_of_failure(len(X), error)
     else:
         if count is len:  # else a sequence may have a number for each word
-            check_losses(losses, scores, y)
+            check_one_each(losses, scores)
     return dict(zip(TRIED, (tried, moves)))
 
 

@@ -7,6 +7,7 @@ from ..check_rules import check_rule, check_states
 from ..check_values import (
     check_count,
     check_fraction,
+    check_positive_int,
     check_positive_number,
     counted,
     has_twice,
@@ -106,10 +107,43 @@ def check_compressed(X, y, device_params, devices, lr, states, compress):
     if states:
         message = 'states must have a dict for each parameter'
         check_count(message, len(device_params[0]), states)
-    for state in states:
-        message = 'each state must have a residual for each device'
-        residuals = state.get('residuals', devices)
-        check_count(message, len(devices), residuals)
+    for params, state in zip(zip(*device_params), states):
+        check_exchange(params, state)
+
+
+def check_exchange(arrays, state):
+    """Raise TypeError or ValueError unless the residuals of `state` are for
+    such arrays."""
+    if not isinstance(state, dict):
+        raise TypeError(
+            'state must be a dict, {} before the first exchange, not '
+            f'{state!r:.60}'
+        )
+    needed = [(array.shape, array.ctx) for array in arrays]
+    check_places('residuals', state.get('residuals', arrays), needed)
+
+
+def check_places(name, found, needed):
+    """Raise ValueError unless a state's arrays have these shapes, devices."""
+    came = [(array.shape, array.ctx) for array in found]
+    if came != needed:
+        raise ValueError(
+            f'state has {name} of the shapes and devices {came}, but for '
+            f'these arrays and this rank {needed} are needed: keep one state '
+            'for each list of arrays, {} before its first exchange'
+        )
+
+
+def check_power_sgd(arrays, state, rank):
+    """Raise TypeError or ValueError unless `state` is that of an exchange of
+    such arrays, with this rank."""
+    check_positive_int(rank=rank)
+    check_exchange(arrays, state)
+    if arrays[0].ndim < 2 or 'Qs' not in state:
+        return
+    rows, num_columns = len(arrays[0]), arrays[0][0].size
+    shape = num_columns, min(rank, rows, num_columns)
+    check_places('Qs', state['Qs'], [(shape, a.ctx) for a in arrays])
 
 
 def check_averaging(
@@ -140,5 +174,12 @@ def check_averaging(
                 f'lengths {lengths}: start with [[] for device in devices], '
                 'and pass the same lists in each round'
             )
+        for params, state in zip(device_params, outer['outer_states']):
+            if state and shapes_of(state) != shapes_of(params):
+                raise ValueError(
+                    f'outer_states have the shapes {shapes_of(state)}, but '
+                    f'those of the parameters are needed, {shapes_of(params)}:'
+                    ' start with [[] for device in devices]'
+                )
         check_positive_number(outer_lr=outer['outer_lr'])
         check_fraction(momentum=outer['momentum'])

@@ -221,8 +221,13 @@ train_batch_compressed(X, y, device_params, devices, lr, None, one_bit)
     list in the next, not None
 train_batch_compressed(X, y, device_params, devices, lr, [{}], one_bit)
     ValueError: states must have a dict for each parameter: give 8, not 1
-train_batch_compressed(X, y, *tiny, lr, [{'residuals': [1]}], one_bit)
-    ValueError: each state must have a residual for each device: give 2, not 1
+train_batch_compressed(X, y, *tiny, lr, [{'residuals': arrays}], one_bit)
+    ValueError: state has residuals of the shapes and devices [((3,), cpu(0)),
+    ((3,), cpu(1))], but for these arrays and this rank [((3, 2), cpu(0)), ((3,
+    2), cpu(1))] are needed: keep one state for each list of arrays, {} before
+    its first exchange
+exchange_compressed(arrays, [], one_bit)
+    TypeError: state must be a dict, {} before the first exchange, not []
 average_params(device_params, [1])
     ValueError: weights must have a number for each replica: give 2, not 1
 train_round([], device_params, devices, lr)
@@ -252,6 +257,9 @@ train_round_diloco([(X, y)], *tiny, lr, adam, states, [[], arrays])
     ValueError: outer_states must be alike on all devices, not of the lengths
     [0, 2]: start with [[] for device in devices], and pass the same lists in
     each round
+train_round_diloco([(X, y)], *tiny, lr, adam, states, [arrays, parts])
+    ValueError: outer_states have the shapes [(3,), (3,)], but those of the
+    parameters are needed, [(3, 2)]: start with [[] for device in devices]
 train_round_diloco([(X, y)], *tiny, lr, adam, states, states, outer_lr=0)
     ValueError: outer_lr must be a finite number above 0, not 0
 train_round_diloco([(X, y)], *tiny, lr, adam, states, states, momentum=1)
