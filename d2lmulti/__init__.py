@@ -14,7 +14,7 @@ from .prepare import strict_devices
 
 if os.environ.get('D2LMULTI_STRICT') != '0':
     strict_devices.turn_on()
-jupyter.explain_errors()
+jupyter.help_reader()
 
 from . import budgets
 

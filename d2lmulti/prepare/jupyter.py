@@ -1,6 +1,7 @@
-"""Whether this is Jupyter, and how a reader there sees two errors: a cell
-above has not run; an operator was given arrays of two devices."""
+"""Whether this is Jupyter, and what a reader there is told: of a cell above
+that has not run, of arrays of two devices, of a name that a check needs."""
 
+import contextlib
 import sys
 from typing import Any
 
@@ -17,10 +18,12 @@ def jupyter_shell() -> Any:
     return shell if hasattr(shell, 'kernel') else None
 
 
-def explain_errors() -> None:
-    """In Jupyter, say below each NameError how to get the name, and end a
-    DeviceError's traceback at the line that is wrong; elsewhere, do nothing.
+def help_reader() -> None:
+    """In Jupyter, say below each NameError how to get the name, end a
+    DeviceError's traceback at the line that is wrong, and give the checks of
+    exercises the names that they need; elsewhere, do nothing.
     """
+    from .own_names import put_back
     from .strict_devices import DeviceError, without_mxnet  # needs MXNet
 
     shell = jupyter_shell()
@@ -40,4 +43,10 @@ def explain_errors() -> None:
         if kind is NameError:  # not that of a function's local name
             print(ADVICE, file=sys.stderr)
 
+    def before_cell(cell: Any) -> None:
+        with contextlib.suppress(SyntaxError):  # which the cell will raise
+            for line in put_back(cell.raw_cell, shell.user_ns):
+                print(line)
+
     shell.set_custom_exc((NameError, DeviceError), explain)
+    shell.events.register('pre_run_cell', before_cell)
