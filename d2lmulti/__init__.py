@@ -5,11 +5,16 @@ first asked for.
 """
 
 import importlib
+import os
 
 from .prepare import jupyter, runtime
 
 runtime.prepare()  # before the first import of MXNet
-jupyter.explain_missing_names()
+from .prepare import strict_devices
+
+if os.environ.get('D2LMULTI_STRICT') != '0':
+    strict_devices.turn_on()
+jupyter.help_reader()
 
 from . import budgets
 

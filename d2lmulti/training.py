@@ -7,10 +7,10 @@ __all__ = ['train_batch', 'sgd', 'backward', 'evaluate_accuracy', 'train', 'Trai
 import time
 from mxnet import autograd, npx
 from .checks import (as_labels, check_data, check_evaluation,
-                             check_backward, check_finite, check_sgd,
-                             check_train_batch, check_training,
-                             count_classes)
+                             check_backward, check_sgd, check_train_batch,
+                             check_training, count_classes)
 from .check_values import check_not_empty
+from .contract import check_trained, hold_to_contract
 from .data import Minibatches, read_fashion_mnist, split_batch
 from .devices import try_devices
 from .network import init_params, lenet, loss
@@ -111,8 +111,8 @@ def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None,
     `read_fashion_mnist()`. `init(seed)`: the parameters of `net`. Stopped
     in Jupyter, it returns the result so far.
 
-    Raises TypeError or ValueError for arguments that cannot work,
-    FloatingPointError if the training diverges."""
+    Raises TypeError or ValueError for arguments that cannot work and for
+    replicas that differ, FloatingPointError if the training diverges."""
     check_data(data)
     devices = try_devices(num_devices)
     X_train, y_train, X_test, y_test = data or read_fashion_mnist()
@@ -123,15 +123,15 @@ def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None,
     replicas = [get_params(init(seed), device) for device in devices]
     result = TrainResult(devices, accuracies=[], seconds=[],
                          device_params=replicas)
+    functions = hold_to_contract(replicas, net, loss, split, allreduce)
     with stoppable():
         for _ in show_progress(result, num_epochs):
             start = time.perf_counter()
             for X, y in train_iter:
-                train_batch(X, y, replicas, devices, lr, net, loss, split,
-                            allreduce)
+                train_batch(X, y, replicas, devices, lr, *functions)
                 npx.waitall()
             result.seconds.append(time.perf_counter() - start)
-            check_finite(replicas[0], lr)
+            check_trained(replicas, lr)
             result.accuracies.append(evaluate_accuracy(
                 replicas, test_iter, devices, net))
     print(result)

@@ -267,3 +267,14 @@ def test_every_way_to_import_is_seen(source):
 )
 def test_every_way_to_look_elsewhere_is_seen(source):
     assert changes_path(source)
+
+
+def test_a_clone_of_the_package_s_name_does_not_hide_it(tmp_path):
+    (tmp_path / 'd2lmulti').mkdir()
+    found = subprocess.run(
+        [sys.executable, '-c', 'import d2lmulti; print(d2lmulti.__file__)'],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    assert found.stdout.decode().strip() == str(ROOT / 'd2lmulti/__init__.py')

@@ -15,6 +15,7 @@ from mxnet import autograd, np
 from ..check_rules import try_rule
 from ..check_values import counted
 from ..checks import check_training
+from ..contract import check_one_each, check_workers
 from ..data import Minibatches
 from ..devices import split_slices
 from ..learning.heterogeneous import adapt_shares, balanced_shares
@@ -222,7 +223,8 @@ class Training:
         self, replicas: List[list], test_set: Any, evaluate: Callable
     ) -> float:
         """Return the accuracy on a test set, (X, y), over which all workers
-        divide themselves."""
+        divide themselves; raise ValueError if their replicas differ."""
+        check_workers(replicas, self.workers)
         workers, options = self.workers, self.plan.options
         rows = split_slices(len(test_set[1]), workers.num_workers)
         X, y = (data[rows[workers.rank]] for data in test_set)
@@ -259,7 +261,9 @@ def try_functions(
     replica = get_params(params, X.ctx)
     try:
         with autograd.record():
-            total = loss(net(X, replica), y).sum()
+            scores = net(X, replica)
+            losses = loss(scores, y)
+            total = losses.sum()
         total.backward()
         size = norm([param.grad for param in replica])
         tried = [total.item(), size, as_weight(count(y))]
@@ -268,6 +272,9 @@ def try_functions(
             moves = [float(sum(abs(change).sum() for change in changes))]
     except Exception as error:
         warn_of_failure(len(X), error)
+    else:
+        if count is len:  # else a sequence may have a number for each word
+            check_one_each(losses, scores)
     return dict(zip(TRIED, (tried, moves)))
 
 

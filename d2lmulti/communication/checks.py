@@ -1,7 +1,7 @@
 """The argument checks of part II."""
 
 from ..check_rules import check_rule, check_states
-from ..check_values import check_each, has_twice, is_list_of
+from ..check_values import check_each, check_positive_int, has_twice, is_list_of
 from ..checks import (
     check_allreduce_arrays,
     check_arrays,
@@ -9,6 +9,7 @@ from ..checks import (
     check_train_batch,
     is_pair,
     need,
+    shapes_of,
 )
 
 # Chapter 8: collectives
@@ -64,9 +65,40 @@ def check_compressed(X, y, device_params, devices, lr, states):
     check_train_batch(X, y, device_params, devices, lr)
     if states:
         check_each(len(device_params[0]), 'parameter', states=states)
-    for state in states:
-        residuals = state.get('residuals', devices)
-        check_each(len(devices), 'device', residuals=residuals)
+    for params, state in zip(zip(*device_params), states):
+        check_exchange(params, state)
+
+
+def check_exchange(arrays, state):
+    """Raise TypeError or ValueError unless the residuals of `state` are for
+    such arrays."""
+    is_right = isinstance(state, dict)
+    need(is_right, 'a dict, {} before the first exchange,', state=state)
+    needed = [(array.shape, array.ctx) for array in arrays]
+    check_places('residuals', state.get('residuals', arrays), needed)
+
+
+def check_places(name, found, needed):
+    """Raise ValueError unless a state's arrays have these shapes, devices."""
+    came = [(array.shape, array.ctx) for array in found]
+    if came != needed:
+        raise ValueError(
+            f'state has {name} of the shapes and devices {came}, but for '
+            f'these arrays and this rank {needed} are needed: keep one state '
+            'for each list of arrays, {} before its first exchange'
+        )
+
+
+def check_power_sgd(arrays, state, rank):
+    """Raise TypeError or ValueError unless `state` is that of an exchange of
+    such arrays, with this rank."""
+    check_positive_int(rank=rank)
+    check_exchange(arrays, state)
+    if arrays[0].ndim < 2 or 'Qs' not in state:
+        return
+    rows, num_columns = len(arrays[0]), arrays[0][0].size
+    shape = num_columns, min(rank, rows, num_columns)
+    check_places('Qs', state['Qs'], [(shape, a.ctx) for a in arrays])
 
 
 def check_averaging(minibatches, device_params, devices, lr, update, states):
@@ -80,11 +112,19 @@ def check_averaging(minibatches, device_params, devices, lr, update, states):
     check_rule(update, states, device_params)
 
 
-def check_outer(outer_states, devices):
-    """Raise ValueError unless the outer states are alike on all devices."""
+def check_outer(outer_states, device_params, devices):
+    """Raise ValueError unless the outer states are alike on all devices, and
+    of these parameters."""
     check_states(outer_states, devices, 'outer_states')
+    fix = (
+        'start with [[] for device in devices], and pass the same lists in '
+        'each round'
+    )
     if len({*map(len, outer_states)}) > 1:
-        raise ValueError(
-            'outer_states must be alike on all devices: start with [[] for '
-            'device in devices], and pass the same lists in each round'
-        )
+        raise ValueError(f'outer_states must be alike on all devices: {fix}')
+    for params, state in zip(device_params, outer_states):
+        if state and shapes_of(state) != shapes_of(params):
+            raise ValueError(
+                f'outer_states have the shapes {shapes_of(state)}, but the '
+                f'parameters {shapes_of(params)}: {fix}'
+            )

@@ -8,9 +8,10 @@ __all__ = ['exchange_compressed', 'top_k', 'one_bit', 'two_bit', 'power_sgd', 't
 import numpy as onp
 from mxnet import np, npx
 from .checks import (check_averaging, check_compressed,
-                                           check_outer)
-from ..check_values import (check_each, check_positive_int,
-                                   check_positive_number, check_share)
+                                           check_exchange, check_outer,
+                                           check_power_sgd)
+from ..check_values import (check_each, check_positive_number,
+                                   check_share)
 from .collectives import direct_allreduce
 from ..data import split_batch
 from ..network import lenet, loss
@@ -24,8 +25,10 @@ def exchange_compressed(arrays, state, compress, feedback=True):
     `arrays`: one per device. `compress(arrays, state)` writes the sum of
     what all devices sent into each array, and returns what each has sent.
     `state`: a dict for these arrays, {} before the first exchange. Without
-    `feedback`, what is not sent is lost.
+    `feedback`, what is not sent is lost. Raises TypeError or ValueError for
+    a state of other arrays.
     """
+    check_exchange(arrays, state)
     if 'residuals' not in state:
         state['residuals'] = [np.zeros_like(array) for array in arrays]
     if feedback:
@@ -33,8 +36,10 @@ def exchange_compressed(arrays, state, compress, feedback=True):
             array += residual
     totals = [array.copy() for array in arrays]
     sent = compress(arrays, state)
-    for residual, total, part in zip(state['residuals'], totals, sent):
-        residual[:] = total - part
+    for array, residual, total, part in zip(arrays, state['residuals'],
+                                            totals, sent):
+        left = total - part + (0 * array).sum()  # nan if the sum has a nan
+        residual[:] = np.where(np.isfinite(left), left, residual)
 
 # %% ../../notebooks/10_compression.ipynb #messages
 def sum_messages(arrays, messages, unpack):
@@ -145,9 +150,10 @@ def power_sgd(arrays, state, rank=2, allreduce=direct_allreduce, seed=0):
     many rows as the matrix has columns, are summed instead of it; a vector
     is sent whole (Vogels et al. 2019, arXiv:1905.13727). For
     `exchange_compressed`; `state` keeps Q for the next exchange. Raises
-    TypeError or ValueError unless `rank` is an integer above 0.
+    TypeError or ValueError unless `rank` is an integer above 0, and that of
+    `state`.
     """
-    check_positive_int(rank=rank)
+    check_power_sgd(arrays, state, rank)
     if arrays[0].ndim < 2:
         sent = [array.copy() for array in arrays]
         allreduce(arrays)
@@ -159,7 +165,8 @@ def power_sgd(arrays, state, rank=2, allreduce=direct_allreduce, seed=0):
     Qs = [np.dot(M.T, P) for M, P in zip(matrices, Ps)]
     sent = [np.dot(P, Q.T) for P, Q in zip(Ps, Qs)]
     allreduce(Qs)
-    state['Qs'] = Qs
+    state['Qs'] = [np.where(np.isfinite(Q), Q, old)
+                   for Q, old in zip(Qs, state['Qs'])]
     for array, P, Q in zip(arrays, Ps, Qs):
         array[:] = np.dot(P, Q.T).reshape(array.shape)
     return [part.reshape(array.shape) for part, array in zip(sent, arrays)]
@@ -248,7 +255,7 @@ def train_round_diloco(minibatches, device_params, devices, lr, update,
     [] before the first round, then alike. The rest as in `train_round`.
     """
     check_averaging(minibatches, device_params, devices, lr, update, states)
-    check_outer(outer_states, devices)
+    check_outer(outer_states, device_params, devices)
     starts = [[param.copy() for param in params] for params in device_params]
     train_round(minibatches, device_params, devices, lr, update, states,
                 **options)

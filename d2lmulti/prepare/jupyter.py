@@ -1,6 +1,7 @@
-"""Whether this is Jupyter, and what a reader there is told when a cell above
-has not run."""
+"""Whether this is Jupyter, and what a reader there is told: of a cell above
+that has not run, of arrays of two devices, of a name that a check needs."""
 
+import contextlib
 import sys
 from typing import Any
 
@@ -17,9 +18,14 @@ def jupyter_shell() -> Any:
     return shell if hasattr(shell, 'kernel') else None
 
 
-def explain_missing_names() -> None:
-    """In Jupyter, say below each NameError how to get the name; elsewhere,
-    do nothing."""
+def help_reader() -> None:
+    """In Jupyter, say below each NameError how to get the name, end a
+    DeviceError's traceback at the line that is wrong, and give the checks of
+    exercises the names that they need; elsewhere, do nothing.
+    """
+    from .own_names import put_back
+    from .strict_devices import DeviceError, without_mxnet  # needs MXNet
+
     shell = jupyter_shell()
     if shell is None:
         return
@@ -31,8 +37,16 @@ def explain_missing_names() -> None:
         trace: Any,
         tb_offset: Any = None,
     ) -> None:
+        if kind is DeviceError:
+            trace = without_mxnet(trace)
         own_shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
         if kind is NameError:  # not that of a function's local name
             print(ADVICE, file=sys.stderr)
 
-    shell.set_custom_exc((NameError,), explain)
+    def before_cell(cell: Any) -> None:
+        with contextlib.suppress(SyntaxError):  # which the cell will raise
+            for line in put_back(cell.raw_cell, shell.user_ns):
+                print(line)
+
+    shell.set_custom_exc((NameError, DeviceError), explain)
+    shell.events.register('pre_run_cell', before_cell)

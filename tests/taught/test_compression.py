@@ -611,3 +611,74 @@ def test_the_stored_curves_show_that_feedback_matters():
         lost_sent, lost, lost_error = methods[f'{name}, without'][-1]
         assert sent == lost_sent
         assert accuracy - lost > 3 * (error**2 + lost_error**2) ** 0.5, name
+
+
+# A state of other arrays, and a nan
+
+
+COMPRESS = [top_k, one_bit, two_bit, power_sgd]
+
+
+@pytest.mark.parametrize('compress', COMPRESS)
+@pytest.mark.parametrize('k, shape', [(2, (6, 9)), (3, (9, 6)), (3, (54,))])
+def test_a_state_of_other_arrays_is_refused(compress, k, shape):
+    state = {}
+    for wanted in (False, True):
+        num_devices, each = (k, shape) if wanted else (3, (6, 9))
+        arrays = [np.ones(each, ctx=c) for c in DEVICES[:num_devices]]
+        if wanted:
+            with pytest.raises(ValueError, match='state has residuals of'):
+                exchange_compressed(arrays, state, compress)
+        else:
+            exchange_compressed(arrays, state, compress)
+
+
+def test_a_state_of_another_rank_is_refused():
+    state = {}
+    arrays = [np.ones((6, 9), ctx=device) for device in DEVICES]
+    power_sgd(arrays, state, rank=2)
+    with pytest.raises(ValueError, match='state has Qs of'):
+        power_sgd(arrays, state, rank=4)
+    with pytest.raises(ValueError, match='state has Qs of'):
+        power_sgd(arrays[:2], state, rank=2)
+    with pytest.raises(TypeError, match='state must be a dict'):
+        exchange_compressed(arrays, [], one_bit)
+
+
+def test_outer_states_of_another_network_are_refused():
+    replicas = replicas_on(DEVICES[:2])
+    outer = [[np.zeros(3, ctx=device)] for device in DEVICES[:2]]
+    with pytest.raises(ValueError, match='outer_states have the shapes'):
+        train_round_diloco(
+            [minibatch(4)],
+            replicas,
+            DEVICES[:2],
+            0.1,
+            gradient_descent,
+            [[], []],
+            outer,
+        )
+
+
+@pytest.mark.parametrize('bad', [onp.nan, onp.inf])
+@pytest.mark.parametrize('compress', COMPRESS)
+def test_one_number_that_is_not_finite_does_not_stay(compress, bad):
+    history = gradients((6, 9))
+    history[1][0, 2, 3] = bad
+    after = exchanged(compress, history)[2:]
+    assert all(onp.isfinite(a.asnumpy()).all() for a in sum(after, []))
+
+
+@pytest.mark.parametrize('compress', [one_bit, power_sgd])
+def test_a_step_that_is_skipped_leaves_no_trace(compress):
+    """As chapter 16 skips a step whose gradients have overflowed."""
+    history = gradients((6, 9))
+    overflow = onp.full_like(history[:1], onp.inf)
+    skipped = exchanged(
+        compress, onp.concatenate([history[:2], overflow, history[2:]])
+    )
+    right = exchanged(compress, history)
+    assert not onp.isfinite(skipped[2][0].asnumpy()).any()
+    for found, wanted in zip(skipped[:2] + skipped[3:], right):
+        for array, other in zip(found, wanted):
+            assert (array.asnumpy() == other.asnumpy()).all()

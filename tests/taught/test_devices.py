@@ -105,11 +105,6 @@ def test_copying_is_as_before_once_the_record_is_made():
     assert (np.ndarray.copyto, np.ndarray.as_in_context) == before
 
 
-def test_a_direct_read_is_no_recorded_copy():
-    a, b = np.ones(3), np.ones(3, ctx=mx.cpu(1))
-    assert d2lmulti.devices.record_copies(lambda: a + b) == []
-
-
 def test_the_median_of_the_runs_after_the_first_is_their_time(monkeypatch):
     lengths = [100.0, 7.0, 1.0, 3.0]  # the first is the warm-up
     clock = iter([t for n in lengths for t in (50.0, 50.0 + n)])

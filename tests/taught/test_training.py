@@ -515,8 +515,10 @@ def test_a_bug_in_what_the_step_is_given_is_noticed(bug):
 
 
 def test_a_step_for_a_constant_batch_size_is_noticed(monkeypatch):
+    right = d2lmulti.training.sgd
+
     def sgd(params, lr, batch_size):
-        d2lmulti.sgd(params, lr, 95)  # also for the last 7 examples
+        right(params, lr, 95)  # also for the last 7 examples
 
     monkeypatch.setattr(d2lmulti.training, 'sgd', sgd)
     with pytest.raises(AssertionError):

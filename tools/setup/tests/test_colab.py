@@ -61,7 +61,7 @@ def test_a_chapter_is_set_up_as_this_notebook_is():
 
 def links_of(source, folder):
     """Return the links that the last cell prints, from another folder."""
-    (folder / 'd2lmulti').symlink_to(ROOT)
+    (folder / 'multi-gpu-book').symlink_to(ROOT)
     output = subprocess.run(
         [sys.executable, '-c', f"REPOSITORY = '{GITHUB}book'\n{source}"],
         cwd=folder,
