@@ -66,14 +66,14 @@ def add_up(found):
 
 
 # Denominators
-@planted("the mean of the shards' own", 3)
+@planted('the mean of the means of 3 parts', 3)
 def mean_of_means(params, X, y, k):
     shards = shards_of(X, y, k)
     means = [descend(params, gradients(params, *s), len(s[0])) for s in shards]
     return [sum(a) / params[0].dtype.type(k) for a in zip(*means)]
 
 
-@planted("the mean of the shards' own, times the 4 devices", 4)
+@planted('the sum of the means of 4 parts', 4)
 def sum_of_means(params, X, y, k):
     means = [
         [g / len(s[0]) for g in gradients(params, *s)]
@@ -126,7 +126,7 @@ def remainder_dropped(params, X, y, k):
     return descend(params, gradients(params, X[:whole], y[:whole]), len(X))
 
 
-@planted('0 to 14 once, 15 twice', 4)
+@planted('15 and 46 twice', 4)
 def slices_that_overlap(params, X, y, k):
     size = -(-len(X) // k)
     found = [
@@ -136,7 +136,7 @@ def slices_that_overlap(params, X, y, k):
     return descend(params, add_up(found), len(X))
 
 
-@planted('shard 0 alone', 3)
+@planted('21 to 60 never', 3)
 def all_read_the_first_shard(params, X, y, k):
     X_own, y_own = shards_of(X, y, k)[0]
     return descend(params, gradients(params, X_own, y_own), len(X_own))
@@ -181,7 +181,7 @@ def from_own(starts, X, y):
     return [descend(start, add_up(found), len(X)) for start in starts]
 
 
-@planted('shard 2 alone', 3)
+@planted('0 to 40 never', 3)
 def one_replica_without_the_sum(params, X, y, k):
     found = found_on(params, X, y, k)
     last = [g * g.dtype.type(61 / 20) for g in found[-1]]
@@ -269,7 +269,7 @@ def a_bias_counted_by_each(params, X, y, k):
     return clipped(params, X, y, again=k - 1)
 
 
-@planted("the mean of the shards' own", 2, right=clipped)
+@planted('0 to 30 0.827 times, 31 to 60 0.745 times', 2, right=clipped)
 def each_shard_clipped(params, X, y, k):
     ends = [clipped(params, *shard) for shard in shards_of(X, y, k)]
     return [sum(arrays) / arrays[0].dtype.type(k) for arrays in zip(*ends)]

@@ -7,7 +7,7 @@ It needs NumPy alone.
 from .comparison import Comparison, Difference
 from .functions import Functions, Taken
 from .measure import Measure, NothingMoves
-from .questions import ask_both, compare_results
+from .questions import Asked, ask_both, compare_results
 from .trees import Batch
 
 __all__ = ['Comparison', 'Difference', 'NothingMoves', 'Taken', 'same_step']
@@ -62,6 +62,7 @@ def same_step(
     given = Functions(step, reference, low, update, params)
     batches = [Batch(batch) for batch in batches]
     how = Measure(dtype, factor, num_orders)
+    asked = Asked(given, batches, how, num_devices)
     if update is not None:
-        return ask_both(given, batches, how, num_devices)
-    return compare_results(given, batches, how, gradients, num_devices)
+        return ask_both(asked)
+    return compare_results(asked, gradients)

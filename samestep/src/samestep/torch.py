@@ -17,7 +17,6 @@ from . import Taken
 from . import same_step as compare
 from .causes import MOST_NUMBERS, cast, distance
 from .measure import Measure, NothingMoves
-from .questions import in_few
 from .torch_modules import Trace, place_of_error
 from .torch_options import (
     changes_between,
@@ -25,7 +24,7 @@ from .torch_options import (
     with_changes,
     words_for,
 )
-from .trees import Batch, called
+from .trees import Batch, called, in_few
 
 UNLIMITED = {'max_norm': np.inf, 'clip_value': np.inf}  # without clipping
 CAST = (

@@ -242,7 +242,8 @@ def place_of_error(found, right, lows, measure, num_processes):
         infinite, exact = exact, without_infinities(exact, exact)
         if what in (BACK, BACK_GIVEN):
             others = [a / factor_of(a, exact) for a in others]
-        (spread,) = measure.spreads_of([exact], [[other] for other in others])
+        flat = [[np.ravel(other)] for other in others]
+        (spread,) = measure.spreads_of([np.ravel(exact)], flat)
         bound = measure.factor * spread
         kept = [
             own
