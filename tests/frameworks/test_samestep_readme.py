@@ -50,7 +50,7 @@ def test_a_bug_is_found(bug, capsys):
         ('', 'equal up to rounding'),
         (
             'cross_entropy(model(X_shard), y_shard).backward()',
-            "The move is the mean of the shards' own",
+            'as the mean of the means of 2 parts is',
         ),
     ],
 )

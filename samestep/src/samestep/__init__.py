@@ -6,11 +6,18 @@ It needs NumPy alone.
 
 from .comparison import Comparison, Difference
 from .functions import Functions, Taken
-from .measure import Measure, NothingMoves
+from .measure import Measure, NeedsLow, NothingMoves
 from .questions import Asked, ask_both, compare_results
 from .trees import Batch
 
-__all__ = ['Comparison', 'Difference', 'NothingMoves', 'Taken', 'same_step']
+__all__ = [
+    'Comparison',
+    'Difference',
+    'NeedsLow',
+    'NothingMoves',
+    'Taken',
+    'same_step',
+]
 
 
 def same_step(

@@ -149,6 +149,10 @@ class NothingMoves(ValueError):
     """A step cannot be judged: it moves nothing further than its rounding."""
 
 
+class NeedsLow(ValueError):
+    """A step cannot be judged: it rounds more than its reference does."""
+
+
 def check_that_it_moves(moved):
     """Raise NothingMoves if no array has moved further than rounding hides."""
     if not moved:

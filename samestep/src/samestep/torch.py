@@ -8,6 +8,7 @@ optimizer's state after it.
 import collections
 import contextlib
 import copy
+import dataclasses
 import functools
 from typing import Any
 
@@ -16,14 +17,17 @@ import numpy as np
 from . import Taken
 from . import same_step as compare
 from .causes import MOST_NUMBERS, cast, distance
-from .measure import Measure, NothingMoves
+from .measure import Measure, NeedsLow, NothingMoves
 from .torch_modules import Trace, place_of_error
 from .torch_options import (
     changes_between,
+    hidden,
     options_of,
     with_changes,
     words_for,
 )
+from .torch_precision import short_kind
+from .torch_precision import words_for as words_for_low
 from .trees import Batch, called, in_few
 
 UNLIMITED = {'max_norm': np.inf, 'clip_value': np.inf}  # without clipping
@@ -32,6 +36,11 @@ CAST = (
     'float32, such as `.float()` after autocast, meets a parameter in float64 '
     'there, in the module or in the optimizer, cast to the dtype of an input '
     'or of a parameter: `.to(x.dtype)`, `.to(layer.weight.dtype)`.'
+)
+UNSEEN = (
+    'Trained, but not judged, since their gradients are 0 here: {}. What is '
+    'wrong with them is not seen: begin where they are not, such as some '
+    'steps later.'
 )
 NUM_NEAR = 2  # starts, each number off by up to a rounding
 
@@ -117,6 +126,11 @@ def judge(adapter, step, reference, batches, low, how):
             'hides errors: turn it off in both functions.'
         )
     comparison = comparison.change(adapter.placed)
+    if comparison and batches:
+        comparison = adapter.with_hidden_options(comparison)
+    elif low is None:
+        adapter.check_precision(reference, how)
+    comparison = adapter.with_still(comparison)
     wrong = {d.of for d in comparison.failures()}
     if 'gradient' in wrong:
         comparison.notes.extend(adapter.places(reference, low, how))
@@ -338,18 +352,72 @@ class Adapter:
                 update = self.update(reference, with_changes(some))
                 if not is_same(comparison, update, arrays, taken, measure):
                     continue
-                axes = {
-                    name: param.ndim
-                    for name, param in self.model.named_parameters()
-                    if name in self.options
-                }
-                words = words_for(some, axes)
+                axes = self.axes()
+                them = 'it' if len(some) == 1 else 'them'
+                words = (
+                    f'{words_for(some, axes)}: with {them}, the reference '
+                    'makes the same update.'
+                )
                 return comparison.change(
                     lambda d, words=words: (
                         d if d.error <= d.bound else d._replace(cause=words)
                     )
                 )
         return comparison
+
+    def axes(self):
+        """Return how many axes each parameter has that is trained."""
+        return {
+            name: param.ndim
+            for name, param in self.model.named_parameters()
+            if name in self.options
+        }
+
+    def with_hidden_options(self, comparison):
+        """Return the comparison of a right step; if the options of its
+        optimizer are others, with these."""
+        options = self.last[3]
+        changes = changes_between(options, self.options)
+        changes = hidden(changes, self.options)
+        if not changes:
+            return comparison
+        said = f'{words_for(changes, self.axes())}.'
+        return dataclasses.replace(comparison, options=said)
+
+    def with_still(self, comparison):
+        """Return the comparison with what was not judged: what is frozen, and
+        what is trained and has no gradient here."""
+        params = dict(self.model.named_parameters())
+        still = [name for name in comparison.still if name in params]
+        of_them = tuple(f'{name}.' for name in still)
+        others = [
+            name
+            for name in comparison.still
+            if name not in params and not name.startswith(of_them)
+        ]
+        frozen = [name for name in still if name not in self.options]
+        trained = [name for name in still if name in self.options]
+        if comparison and frozen:
+            names = in_few(frozen)
+            comparison.notes.append(f'Frozen in both, and still: {names}.')
+        if comparison and trained:
+            comparison.notes.append(UNSEEN.format(in_few(trained)))
+        return dataclasses.replace(comparison, still=others)
+
+    def check_precision(self, reference, how):
+        """Raise NeedsLow if the step rounds more than its reference does."""
+        arrays, batch, found, _, gradients, _ = self.last
+        step = {**found.short, **short_gradients(gradients)}
+        if not step:
+            return
+        dtype = how.get('dtype', 'float32')
+        own = dict(zip(arrays, cast([*arrays.values()], dtype)))
+        rows = Batch(batch).cast(dtype).parts()
+        run = self.run(reference, own, rows, traced=True)
+        seen = {**run.trace.short, **short_gradients(run.gradients)}
+        words = words_for_low(step, seen)
+        if words:
+            raise NeedsLow(words)
 
     def places(self, reference, low, how):
         """Return in a list where the last step went wrong, if it is seen."""
@@ -697,6 +765,14 @@ def is_same(comparison, update, arrays, taken, measure):
         distance(new[name], exact) <= max(measure.factor * spread, known[name])
         for name, exact, spread in zip(arrays, right, spreads)
     )
+
+
+def short_gradients(gradients):
+    """Return in which precision gradients are, of those in a short one."""
+    kinds = {
+        f'the gradient of {n}': short_kind(g) for n, g in gradients.items()
+    }
+    return {where: kind for where, kind in kinds.items() if kind}
 
 
 def random_state():

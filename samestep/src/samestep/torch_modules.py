@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .causes import distance
+from .torch_precision import kind_of
 
 MOST = 512  # numbers of a row that are kept of each tensor
 GIVEN, RETURNED, RETURNED_AGAIN = 'given', 'returned', 'returned again'
@@ -49,6 +50,7 @@ class Trace:
         self.names = {id(m): name for name, m in model.named_modules()}
         self.kept: dict = {}
         self.users: dict = {}
+        self.short: dict = {}  # in which precision, by where it is seen
         self.call, self.rows, self.part = -1, None, None
         self.counts: collections.Counter = collections.Counter()
         parts = tensors_in(batch)
@@ -102,8 +104,15 @@ class Trace:
         name = self.names.get(id(module))
         what = RETURNED_AGAIN if in_backward() else RETURNED
         for tensor in tensors_in(result) if name is not None else ():
+            self.see(f'what {module(name)} returns', tensor)
             self.keep(self.key(what, name), tensor, self.call, self.rows)
             self.watch(tensor, BACK, name)[0].append(name)
+
+    def see(self, where, tensor):
+        """Keep in which precision it is, if that is a short one."""
+        kind = '' if tensor is None else kind_of(tensor)
+        if kind:
+            self.short.setdefault(where, kind)
 
     def key(self, what, name):
         """Return how the next tensor of a module is called in `kept`."""
@@ -132,9 +141,12 @@ class Trace:
         if tensor.requires_grad and not tensor.is_leaf:
             key, call, rows = self.key(what, name), self.call, self.rows
             self.users[key] = users
-            tensor.register_hook(
-                lambda gradient: self.keep(key, gradient, call, rows)
-            )
+
+            def keep(gradient):
+                self.see(f'gradients at {module(name)}', gradient)
+                self.keep(key, gradient, call, rows)
+
+            tensor.register_hook(keep)
         return users
 
     def rows_of(self, given):
