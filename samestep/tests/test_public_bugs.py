@@ -155,7 +155,9 @@ def decay_in_the_gradients(params, X, y):
     return Taken(grads, adamw(params, own, decay=0))
 
 
-@bug('NVIDIA/Megatron-LM#7452', 'gradient of norm.weight', 'shard 0 alone', k=2)
+@bug(
+    'NVIDIA/Megatron-LM#7452', 'gradient of norm.weight', 'shard 0 alone', k=2
+)
 def a_norm_that_no_rank_adds(params, X, y):
     """Its eleventh finding: each copy keeps its own part."""
     parts = [gradients(params, *part) for part in shards_of(X, y, 2)]

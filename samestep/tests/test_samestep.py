@@ -151,7 +151,10 @@ BUGS = {
     'backward': (parallel(2, scaled(-1)), 'backward'),
     'no update': (lambda params, X, y: params, 'has not moved'),
     'no exchange': (alone, 'it counts 0 to 30 never, 31 to 60 once.'),
-    'mean of means': (mean_of_means, 'as the mean of the means of 2 parts is.'),
+    'mean of means': (
+        mean_of_means,
+        'as the mean of the means of 2 parts is.',
+    ),
     'one replica': (one_replica_off, 'Only some replicas are wrong: [1]'),
     'shards with the longer one last': (
         lambda params, X, y: mean_of_means(params, X[::-1], y[::-1]),

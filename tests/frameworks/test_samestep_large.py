@@ -74,7 +74,10 @@ def judge(step, connection):
 @pytest.mark.parametrize(
     ('step', 'said'),
     [
-        (a_row_left_out, 'Of the 4 rows it counts 0 to 2 1.33 times, 3 never.'),
+        (
+            a_row_left_out,
+            'Of the 4 rows it counts 0 to 2 1.33 times, 3 never.',
+        ),
         (no_decay, 'The step has weight_decay=0 where the reference has 0.1'),
         (train, 'equal up to rounding'),
     ],

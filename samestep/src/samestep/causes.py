@@ -338,7 +338,7 @@ def in_digits(scale, near):
     digits = 6
     if near and scale:
         sure = -np.log10(near / abs(scale))
-        digits = int(np.clip(np.floor(sure), 1, 6))
+        digits = int(np.clip(np.floor(sure), 2, 6))
     said = f'{scale:.{digits}g}'
     return said if float(said) != 1 else f'{scale:.6g}'
 

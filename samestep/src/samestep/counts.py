@@ -94,7 +94,7 @@ class Shards:
 
 
 def alone(case, blocks, what):
-    """Return the blocks of rows that have moves of their own, and these. A
+    """Return the blocks of rows that can be judged alone, and their moves. A
     block of which the loss is not a number, such as a mean of nothing, counts
     for nothing."""
     kept, moves = [], []

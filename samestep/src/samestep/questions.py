@@ -39,11 +39,12 @@ class Asked(NamedTuple):
 
     def differences(self, n, replicas, names, right, bounds, of=''):
         """Return the Difference of each array of each replica."""
-        return [
-            Difference(n, i, j, *worst(a, right[j], bounds[j]), '', name, of)
-            for i, replica in enumerate(replicas)
-            for j, (a, name) in enumerate(zip(replica, names))
-        ]
+        found = []
+        for i, replica in enumerate(replicas):
+            for j, (a, name) in enumerate(zip(replica, names)):
+                error, bound = worst(a, right[j], bounds[j])
+                found.append(Difference(n, i, j, error, bound, '', name, of))
+        return found
 
     def case(self, starts, places):
         """Return the last of several steps, for its causes."""
@@ -112,7 +113,8 @@ def compare_results(asked, gradients):
             )
         ]
     found = run(of_step, batches, how.dtype, given.start)
-    first, moves = None, False
+    first: list = []
+    moves = False
     for n, (exact,) in enumerate(right):
         check_reference(exact, n)
         if gradients:
@@ -130,7 +132,8 @@ def compare_results(asked, gradients):
         sizes = [distance(move, 0) for move in moved]
         moves |= any(s > b.max() for s, b in zip(sizes, bounds))
         largest = [float(spread.max()) for spread in spreads]
-        first = first or [max(s, np.median(largest)) for s in largest]
+        median = float(np.median(largest))
+        first = first or [max(s, median) for s in largest]
         comparison = Comparison(
             asked.differences(n, found[n], given.labels, exact, bounds),
             max(now / then for now, then in zip(largest, first)),
@@ -226,7 +229,9 @@ def judge_updates(asked, n, arrays, after, grads, bounds):
     and a parameter at all. `after`: (gradients, new arrays) of each replica;
     those that have no gradients are within `bounds` of `grads`."""
     given, batches, how, k = asked
-    found, still, moves = [], [], False
+    found: list = []
+    still: list = []
+    moves = False
     low_spreads = low_update_spreads(given, how, arrays, batches[n])
     names = labels_of(given.names)
     owners = enumerate(owners_of(given, arrays))

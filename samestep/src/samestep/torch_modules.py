@@ -104,7 +104,7 @@ class Trace:
         name = self.names.get(id(module))
         what = RETURNED_AGAIN if in_backward() else RETURNED
         for tensor in tensors_in(result) if name is not None else ():
-            self.see(f'what {module(name)} returns', tensor)
+            self.see(f'what {module_called(name)} returns', tensor)
             self.keep(self.key(what, name), tensor, self.call, self.rows)
             self.watch(tensor, BACK, name)[0].append(name)
 
@@ -143,7 +143,7 @@ class Trace:
             self.users[key] = users
 
             def keep(gradient):
-                self.see(f'gradients at {module(name)}', gradient)
+                self.see(f'gradients at {module_called(name)}', gradient)
                 self.keep(key, gradient, call, rows)
 
             tensor.register_hook(keep)
@@ -335,10 +335,10 @@ def words_for(what, name, right, users):
             f'it gives to {name}.'
         )
     if what == RETURNED:
-        return f'It begins in the forward pass of {module(name)}.'
+        return f'It begins in the forward pass of {module_called(name)}.'
     if what == RETURNED_AGAIN:
         return (
-            f'It begins where {module(name)} is computed again for the '
+            f'It begins where {module_called(name)} is computed again for the '
             'backward pass: it then returns something else.'
         )
     writers, readers = users
@@ -351,10 +351,10 @@ def words_for(what, name, right, users):
         which = ' or '.join(dict.fromkeys(inner))
         return f'It begins in the backward pass of {which}.'
     above = caller(writers[-1] if writers else name, right)
-    loss = ' or in the loss' if above == module('') else ''
+    loss = ' or in the loss' if above == module_called('') else ''
     return (
         f'It begins in the backward pass of {above}{loss}, behind '
-        f'{module(name)}.'
+        f'{module_called(name)}.'
     )
 
 
@@ -376,7 +376,7 @@ def words_for_none(factors, num_processes):
     )
 
 
-def module(name):
+def module_called(name):
     """Return what a module is called in a sentence."""
     return name or 'the network itself'
 
@@ -389,4 +389,4 @@ def caller(name, right):
         name = name.rpartition('.')[0]
         if name in called:
             break
-    return module(name)
+    return module_called(name)
