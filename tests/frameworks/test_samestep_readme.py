@@ -7,7 +7,7 @@ import pytest
 from verify_page import ROOT, TORCHRUN, run_script
 
 README = (ROOT / 'samestep/README.md').read_text('utf-8')
-SECTION = README.split('\n## Three steps')[1]
+SECTION = README.split('\n## Steps that need more')[1]
 SOURCE = '\n'.join(
     re.findall(r'```python\n(.*?)```', SECTION.split('\n## ')[0], re.S)
 )

@@ -81,9 +81,10 @@ class Measure(NamedTuple):
     def spreads_of(self, right, others, moves=None):
         """Return each array's spread, at least a rounding of its largest: in
         float64 two, since the right one is rounded, too. It is an array that
-        can be broadcast: small slices have smaller ones, as Spread tells. `others` may be computed one at a time: no two are held at
-        once. `moves`: how far arrays have moved, by which their slices are
-        large or small, if not by their numbers."""
+        can be broadcast: small slices have smaller ones, as Spread tells.
+        `others` may be computed one at a time: no two are held at once.
+        `moves`: how far arrays have moved, by which their slices are large or
+        small, if not by their numbers."""
         least = self.rounding * (2 if self.dtype == 'float64' else 1)
         spreads = [
             Spread(exact, exact if move is None else move, least)
