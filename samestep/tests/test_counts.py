@@ -73,7 +73,7 @@ BUGS = {
         'it counts 1 to 3 never, 4 to 15 once.',
     ),
     'a sampler that draws again': (
-        of_rows(*(1, 1, 1, 3, 4, 4, 6, 9, 9, 9, 11, 12, 13, 14, 15)),
+        of_rows(1, 1, 1, 3, 4, 4, 6, 9, 9, 9, 11, 12, 13, 14, 15),
         'twice',
     ),
     'padded by the first rows': (

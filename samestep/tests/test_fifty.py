@@ -48,9 +48,7 @@ def bug(where, *said, right=mean_gradients, make=case, update=sgd, k=4, n=1):
 
 def look(where, seed=5200):
     step, _, right, make, update, k, n = BUGS[where]
-    return same_step(
-        *(step, right, *make(seed, n)), update=update, num_devices=k
-    )
+    return same_step(step, right, *make(seed, n), update=update, num_devices=k)
 
 
 # Factors
@@ -612,13 +610,17 @@ def second_step_of(own):
 
 bug(
     'deepspeedai/DeepSpeed#8471',
-    *('step 1', 'all 5 from the first to net.last.weight', 'count of steps'),
+    'step 1',
+    'all 5 from the first to net.last.weight',
+    'count of steps',
     **ADAM,
     n=2,
 )(second_step_of(lambda layer, name: int(is_last_bias(layer, name))))
 bug(
     'NVIDIA/TransformerEngine#3318',
-    *('step 1', 'update of all 2 net.norm.*', 'count of steps'),
+    'step 1',
+    'update of all 2 net.norm.*',
+    'count of steps',
     **ADAM,
     n=2,
 )(second_step_of(lambda layer, name: int(layer != 'norm')))
@@ -636,7 +638,8 @@ def late(params, grads):
 
 @bug(
     'InfiniTensor/InfiniTrain#235',
-    *('step 1', 'update of net.last.bias'),
+    'step 1',
+    'update of net.last.bias',
     update=late,
     n=2,
 )
@@ -652,7 +655,8 @@ def averaged(params, grads, often=1):
     for net in [params['net']] * (often - 1) + [new['net']]:
         kept = each(
             lambda a, p: a * a.dtype.type(0.9) + p * p.dtype.type(0.1),
-            *(kept, net),
+            kept,
+            net,
         )
     return {**new, 'ema': kept}
 
@@ -676,7 +680,9 @@ def averaged_in_every_micro_batch(params, X, y):
 
 @bug(
     'nvidia-cosmos/cosmos-rl#207',
-    *('step 1', 'update of all 6 net.*', f'times {0.9**3:.3g}'),
+    'step 1',
+    'update of all 6 net.*',
+    f'times {0.9**3:.3g}',
     update=scheduled,
     n=2,
 )

@@ -215,7 +215,9 @@ def test_a_schedule_stepped_by_each_process_is_found():
         return Taken(grads, scheduled(params, grads, often=4))
 
     found = same_step(
-        *(step, mean_gradients, *case(5100, 2)),
+        step,
+        mean_gradients,
+        *case(5100, 2),
         update=scheduled,
         num_devices=4,
     )

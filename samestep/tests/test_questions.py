@@ -201,7 +201,9 @@ def test_right_steps_give_no_alarm(read, update, seen):
                 return both(params, X, y).params
 
         found = same_step(
-            *(step, mean_gradients, *case(seed, 1 + seed % 2)),
+            step,
+            mean_gradients,
+            *case(seed, 1 + seed % 2),
             low=low,
             update=update,
         )
@@ -217,7 +219,8 @@ def test_without_update_the_answer_says_where_adam_enlarges_rounding():
         return str(
             same_step(
                 lambda *batch: step(*batch).params,
-                *(moved, *case(seed)),
+                moved,
+                *case(seed),
                 low=lambda *batch: moved(*batch, autocast),
             )
         )
@@ -239,7 +242,9 @@ def test_a_step_may_change_the_arrays_that_it_is_given(update):
         return Taken(grads, params)
 
     found = same_step(
-        *(in_place, mean_gradients, *case(5000, steps=3)),
+        in_place,
+        mean_gradients,
+        *case(5000, steps=3),
         update=UPDATES[update],
     )
     assert found, found
@@ -247,7 +252,9 @@ def test_a_step_may_change_the_arrays_that_it_is_given(update):
 
 def look(step, update='sgd', seed=5000, steps=1, k=2):
     return same_step(
-        *(step, mean_gradients, *case(seed, steps)),
+        step,
+        mean_gradients,
+        *case(seed, steps),
         update=UPDATES[update],
         num_devices=k,
     )
@@ -484,9 +491,7 @@ def test_a_decay_of_biases_and_norms_is_named(update, before):
 
     for seed in range(5400, 5405):
         params, batches = case(seed)
-        found = same_step(
-            *(step, mean_gradients, params, batches), update=update
-        )
+        found = same_step(step, mean_gradients, params, batches, update=update)
         said = str(found)
         assert 'a decay of all arrays with one axis' in said, seed
         assert all('decay' in d.cause for d in found.failures()), said
@@ -577,7 +582,9 @@ def with_moments_first(update, change=lambda update: update):
     params, batches = case(5440)
     return same_step(
         taken(on_devices(2), change(update)),
-        *(mean_gradients, moments_first(params), batches),
+        mean_gradients,
+        moments_first(params),
+        batches,
         update=update,
         num_devices=2,
     )
@@ -707,7 +714,10 @@ def test_a_gradient_that_is_0_has_no_multiples(size):
     batches = [(rng.normal(size=(33, 6)), rng.randint(0, 4, 33))]
     for k in 1, 2:
         found = same_step(
-            *(added(0.01), added(0), params, batches),
+            added(0.01),
+            added(0),
+            params,
+            batches,
             gradients=True,
             num_devices=k,
         )
@@ -737,7 +747,9 @@ def test_a_row_that_is_a_shard_is_not_called_an_example(weights, said):
     answer = str(
         same_step(
             lambda *given: found(*given, weights),
-            *(found, params, batches),
+            found,
+            params,
+            batches,
             gradients=True,
         )
     )
@@ -818,7 +830,10 @@ def test_causes_of_large_arrays_are_named_in_little_memory(change, cause):
     tracemalloc.start()
     try:
         found = same_step(
-            *(large_step(change), large_step(), params, batches),
+            large_step(change),
+            large_step(),
+            params,
+            batches,
             num_devices=8,
         )
         most = tracemalloc.get_traced_memory()[1]
@@ -848,7 +863,7 @@ def test_no_row_is_tried_alone_after_the_cause_is_found():
             return large_step()(*given)
 
         same_step(
-            *(large_step(change), reference, params, batches), num_devices=8
+            large_step(change), reference, params, batches, num_devices=8
         )
     num_rows = len(batches[0][0])
     assert calls[half_of_the_rows] == calls[divided] + num_rows
@@ -888,8 +903,10 @@ def test_a_running_mean_moves_from_its_old_value(momentum, said):
     params = {'w': rng.normal(size=5), 'mean': 3 + rng.normal(size=5)}
     batches = [(rng.normal(size=(31, 5)), rng.normal(size=31))]
     comparison = same_step(
-        *(step, lambda *given: found(*given, given[1].dtype.type(0.4))),
-        *(params, batches),
+        step,
+        lambda *given: found(*given, given[1].dtype.type(0.4)),
+        params,
+        batches,
         update=update,
     )
     assert {d.name: d.cause for d in comparison.failures()} == {'mean': said}

@@ -475,7 +475,8 @@ TANH = (np.tanh, lambda z: 1 - np.tanh(z) ** 2)
 def test_relu_lets_rounding_grow_and_both_remedies_help(k):
     def compared(kind, whole=False, rate=1 / 1024):
         return same_step(
-            *(squared(*kind, rate, k), squared(*kind, rate, 1)),
+            squared(*kind, rate, k),
+            squared(*kind, rate, 1),
             *at_a_kink(kind[0], whole),
         )
 
@@ -535,7 +536,9 @@ def test_one_spread_of_one_order_would_give_false_alarms():
     def alarms(**options):
         return sum(
             not same_step(
-                *(summed(k), gradients, *random_case(seed, size=61)),
+                summed(k),
+                gradients,
+                *random_case(seed, size=61),
                 gradients=True,
                 **options,
             )

@@ -73,7 +73,9 @@ def judge(kind, rare, seed, times=1):
         return total
 
     return same_step(
-        *(step, found, *case(kind, rare, seed)),
+        step,
+        found,
+        *case(kind, rare, seed),
         low=lambda *given: found(*given, rounded),
         gradients=True,
     )

@@ -43,7 +43,8 @@ def look(name, seed=0):
     step, _, k, sizes, right, make = BUGS[name]
     return same_step(
         step() if step.__code__.co_argcount == 0 else with_devices(step, k),
-        *(right, *make(seed, sizes)),
+        right,
+        *make(seed, sizes),
         num_devices=k,
     )
 
@@ -453,7 +454,9 @@ def test_right_steps_in_bfloat16_give_no_false_alarm():
         params = [bfloat16(param) for param in params]
         found = same_step(
             with_devices(rounded(step), 2 + i // len(RIGHT) % 3),
-            *(right, params, batches),
+            right,
+            params,
+            batches,
             low=rounded(right),
         )
         assert found, (step, found)

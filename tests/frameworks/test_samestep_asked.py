@@ -46,6 +46,15 @@ def test_options_that_differ_are_said_if_the_move_hides_them(own, due):
     assert said in str(found)
 
 
+def test_clipping_that_is_left_out_is_said_if_no_norm_is_above_its_limit():
+    def clips(model):
+        nn.utils.clip_grad_norm_(model.parameters(), 1e6)
+
+    found = same_step(step(), step(clips), *case())
+    said = 'The step has max_norm=inf where the reference has 1e+06.'
+    assert found and said in str(found)
+
+
 def test_options_that_change_nothing_are_no_difference():
     right = step(kind=torch.optim.AdamW, lr=0.01, weight_decay=0)
     tensors = step(kind=torch.optim.Adam, lr=torch.tensor(0.01))

@@ -26,7 +26,11 @@ class Transformer(nn.Module):
         self.words = nn.Embedding(WORDS, WIDTH)
         self.places = nn.Embedding(1024, WIDTH)
         layer = nn.TransformerEncoderLayer(
-            *(WIDTH, 12, 4 * WIDTH, 0, 'gelu'),
+            WIDTH,
+            12,
+            4 * WIDTH,
+            0,
+            'gelu',
             batch_first=True,
             norm_first=True,
         )

@@ -146,7 +146,10 @@ def fill_together(found, moves, case):
         with contextlib.suppress(Exception):  # the reference may want more
             cause = starts_cause(
                 [[move.found for move in own] for own in moves],
-                *(case.reference, case.starts[-1], case.batches[-1], bounds),
+                case.reference,
+                case.starts[-1],
+                case.batches[-1],
+                bounds,
             )
             for causes in found if cause else ():
                 causes.found.update(dict.fromkeys(causes.open(), cause))

@@ -65,7 +65,10 @@ def same_step(step, reference, params, batches, low=None, update=None, **how):
 
     learn('params', params)
     return compare(
-        *(of_arrays(step), of_arrays(reference), named(params), batches),
+        of_arrays(step),
+        of_arrays(reference),
+        named(params),
+        batches,
         low=low and of_arrays(low),
         update=update and updated,
         **how,

@@ -18,8 +18,9 @@ from . import Taken
 from . import same_step as compare
 from .causes import MOST_NUMBERS, cast, distance
 from .measure import Measure, NeedsLow, NothingMoves
-from .torch_modules import Trace, place_of_error
+from .torch_modules import Trace, place_of_error, tensors_in
 from .torch_options import (
+    CLIPPING,
     changes_between,
     hidden,
     options_of,
@@ -86,7 +87,7 @@ def judge(adapter, step, reference, batches, low, how):
     noticed = batches and low is None
     if noticed:
         reference, low = adapter.as_the_step(
-            *(step, reference, first, batches[0])
+            step, reference, first, batches[0]
         )
     adapter.start = {**adapter.arrays_of(adapter.model), **first}
     comparison = compare(
@@ -117,7 +118,7 @@ def judge(adapter, step, reference, batches, low, how):
     if comparison and adapter.norms and max(adapter.norms) <= 1:
         comparison.notes.append(
             'Clipping is not judged: no norm is above its limit. Take a '
-            'lower limit in both functions.'
+            f'lower limit in both functions.{adapter.other_limits()}'
         )
     if comparison and adapter.draws:
         comparison.notes.append(
@@ -135,7 +136,7 @@ def judge(adapter, step, reference, batches, low, how):
     if 'gradient' in wrong:
         comparison.notes.extend(adapter.places(reference, low, how))
     if 'update' in wrong:
-        comparison = adapter.with_options(*(comparison, reference, how))
+        comparison = adapter.with_options(comparison, reference, how)
     if num_processes() > 1:
         comparison.notes.append(
             f'Rank {rank()} of {num_processes()} judges its own replica '
@@ -191,6 +192,12 @@ class Adapter:
         # some of the numbers that came of them.
         self.last: tuple = ()
         self.options: dict = {}  # of the reference's optimizer
+        self.inputs: Any = None  # that the reference gives the network first
+
+    def see_inputs(self, _, given, named):
+        """Keep what the network is given in the first call of all."""
+        if self.inputs is None:
+            self.inputs = [t.detach() for t in tensors_in([given, named])]
 
     def arrays_of(self, model):
         """Return parameters that train, and floating-point buffers."""
@@ -373,15 +380,19 @@ class Adapter:
             if name in self.options
         }
 
+    def other_limits(self):
+        """Return in words which limits of clipping the step has, if they are
+        others: it may clip in a way that is not seen."""
+        changes = changes_between(self.last[3], self.options)
+        limits = {own: changes[own] for own in changes if own[0] in CLIPPING}
+        return f' {words_for(limits, self.axes())}.' if limits else ''
+
     def with_hidden_options(self, comparison):
         """Return the comparison of a right step; if the options of its
         optimizer are others, with these."""
-        options = self.last[3]
-        changes = changes_between(options, self.options)
+        changes = changes_between(self.last[3], self.options)
         changes = hidden(changes, self.options)
-        if not changes:
-            return comparison
-        said = f'{words_for(changes, self.axes())}.'
+        said = f'{words_for(changes, self.axes())}.' if changes else ''
         return dataclasses.replace(comparison, options=said)
 
     def with_still(self, comparison):
@@ -466,7 +477,11 @@ class Adapter:
         rows = [to_tensor(part, like) for part in batch]
         run = Run(model, arrays, gradients, self.kinds, self.norms)
         run.others = options or {}
-        trace = run.trace = Trace(model, rows) if traced else None
+        if self.inputs is None:
+            model.register_forward_pre_hook(self.see_inputs, with_kwargs=True)
+        trace = None
+        if traced:
+            trace = run.trace = Trace(model, rows, self.inputs_of(rows, like))
         with run.watched(), (
             trace.watched() if trace else contextlib.nullcontext()
         ):
@@ -487,6 +502,16 @@ class Adapter:
                 'its step() once'
             )
         return run
+
+    def inputs_of(self, rows, like):
+        """Return the network's first inputs, of those with all rows of the
+        minibatch, with the floats of this run."""
+        lengths = {len(part) for part in tensors_in(rows) if part.ndim}
+        return [
+            to_tensor(to_numpy(part), like)
+            for part in self.inputs or ()
+            if part.ndim and {len(part)} == lengths
+        ]
 
 
 class Run:
@@ -707,7 +732,8 @@ class Run:
         try:
             for name in inherited:
                 setattr(
-                    *(torch.Tensor, name),
+                    torch.Tensor,
+                    name,
                     formatting(getattr(torch.Tensor, name)),
                 )
             for holder, key, function, more in patches.values():

@@ -45,7 +45,8 @@ class Trace:
     and which are given, the tensor that a gradient belongs to.
     """
 
-    def __init__(self, model, batch):
+    def __init__(self, model, batch, inputs=()):
+        """`inputs`: what the reference gives the network, of a row each."""
         self.root = model
         self.names = {id(m): name for name, m in model.named_modules()}
         self.kept: dict = {}
@@ -54,7 +55,7 @@ class Trace:
         self.call, self.rows, self.part = -1, None, None
         self.counts: collections.Counter = collections.Counter()
         parts = tensors_in(batch)
-        self.places = [places_of(part) for part in parts]
+        self.places = [places_of(part) for part in (*parts, *inputs)]
         sizes = [part.numel() for part in parts]
         # Whether the largest part tells its rows apart.
         self.tells = bool(sizes and self.places[sizes.index(max(sizes))])
@@ -265,6 +266,8 @@ def place_of_error(found, right, lows, measure, num_processes):
             and max(own.rows) < len(exact)
         ]
         unseen |= not kept and what in (RETURNED, BACK)
+        if what == BACK and is_detached(found, name):
+            return f'No gradient returns to {module_called(name)}.'
         for own in kept:
             wanted = exact[own.rows]
             numbers = without_infinities(own.numbers, infinite[own.rows])
@@ -280,6 +283,12 @@ def place_of_error(found, right, lows, measure, num_processes):
     if unseen or not factors:
         return ''
     return words_for_none(factors.values(), num_processes)
+
+
+def is_detached(trace, name):
+    """Return whether a module was called, and no gradient has come back."""
+    seen = {what for what, own, _ in trace.kept if own == name}
+    return RETURNED in seen and not seen & {BACK, RETURNED_AGAIN}
 
 
 def keys_of(trace):

@@ -119,8 +119,10 @@ def update_causes(update, replica, right, bounds):
     moves = [
         Move(*own)
         for own in zip(
-            *(moves_to(replica), moves_to(right)),
-            *(sample.take_bounds(bounds), begin),
+            moves_to(replica),
+            moves_to(right),
+            sample.take_bounds(bounds),
+            begin,
         )
     ]
     wrong = [j for j, move in enumerate(moves) if move.is_wrong()]
