@@ -4,6 +4,8 @@ any framework and on any number of devices, with a reference on one device.
 It needs NumPy alone.
 """
 
+from typing import Any, Callable, Optional, Sequence
+
 from .comparison import Comparison, Difference
 from .functions import Functions, Taken
 from .measure import Measure, NeedsLow, NothingMoves
@@ -21,18 +23,18 @@ __all__ = [
 
 
 def same_step(
-    step,
-    reference,
-    params,
-    batches,
-    low=None,
-    dtype='float32',
-    gradients=False,
-    num_devices=1,
-    factor=4,
-    num_orders=8,
-    update=None,
-):
+    step: Callable,
+    reference: Callable,
+    params: Any,
+    batches: Sequence,
+    low: Optional[Callable] = None,
+    dtype: str = 'float32',
+    gradients: bool = False,
+    num_devices: int = 1,
+    factor: float = 4,
+    num_orders: int = 8,
+    update: Optional[Callable] = None,
+) -> Comparison:
     """Return a Comparison of `step` with `reference`.
 
     Both are functions of (params, X, y), arrays and a minibatch, that return

@@ -10,13 +10,14 @@ import contextlib
 import copy
 import dataclasses
 import functools
-from typing import Any
+from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 
 from . import Taken
 from . import same_step as compare
 from .causes import MOST_NUMBERS, cast, distance
+from .comparison import Comparison
 from .measure import Measure, NeedsLow, NothingMoves
 from .torch_modules import Trace, place_of_error, tensors_in
 from .torch_options import (
@@ -46,7 +47,14 @@ UNSEEN = (
 NUM_NEAR = 2  # starts, each number off by up to a rounding
 
 
-def same_step(step, reference, model, batches, low=None, **how):
+def same_step(
+    step: Callable,
+    reference: Callable,
+    model: Any,
+    batches: Sequence,
+    low: Optional[Callable] = None,
+    **how: Any,
+) -> Comparison:
     """Return a Comparison of two functions of (model, X, y) that train it.
 
     Each gets a copy of `model` and one minibatch of tensors, makes its
@@ -66,7 +74,9 @@ def same_step(step, reference, model, batches, low=None, **how):
 
     Raises TypeError if the reference cannot compute in float64, ValueError if
     a function has taken no step of a parameter, or several, NothingMoves if
-    the reference moves none, and what `samestep.same_step` raises.
+    the reference moves none, NeedsLow if the step is further off than rounds
+    its dtype and computes in a shorter one than the reference, and what
+    `samestep.same_step` raises.
     """
     how.setdefault('num_devices', num_processes())
     batches = [arguments_of(batch) for batch in batches]

@@ -20,7 +20,7 @@ def options_of(optimizer, names):
     what a scheduler keeps there."""
     return {
         names[id(param)]: {
-            key: float(value) if hasattr(value, 'item') else value
+            key: comparable(value)
             for key, value in group.items()
             if key in optimizer.defaults and key not in OTHERS
         }
@@ -28,6 +28,13 @@ def options_of(optimizer, names):
         for param in group['params']
         if id(param) in names and param.requires_grad
     }
+
+
+def comparable(value):
+    """Return an option as a number, or a tuple of them, if it can be one."""
+    if isinstance(value, (list, tuple)):
+        return tuple(map(comparable, value))
+    return float(value) if hasattr(value, 'item') else value
 
 
 def changes_between(step, reference):
@@ -44,8 +51,8 @@ def changes_between(step, reference):
 
 def differ(own, due):
     """Return whether these are different options: a rate may be rounded to
-    float32, a pair of numbers may be a list."""
-    if isinstance(due, (list, tuple)) and isinstance(own, (list, tuple)):
+    float32."""
+    if isinstance(due, tuple) and isinstance(own, tuple):
         pairs = zip(own, due)
         return len(own) != len(due) or any(differ(*pair) for pair in pairs)
     if isinstance(own, float) and isinstance(due, (int, float)):
