@@ -60,7 +60,8 @@ def cases(found, first, quick=0):
 
     return [
         pytest.param(
-            *(first + i, variant),
+            first + i,
+            variant,
             marks=[pytest.mark.long] if i >= quick else [],
             id=variant.name,
         )

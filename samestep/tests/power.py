@@ -64,7 +64,9 @@ def answer(seed, read, update, both, change=lambda grads: grads, lost=0, n=61):
     taken = steps.taken(found, update, change)
     return same_step(
         taken if both else lambda *given: taken(*given).params,
-        *(steps.mean_gradients, params, [batch]),
+        steps.mean_gradients,
+        params,
+        [batch],
         low=None
         if read is steps.EXACT
         else lambda *given: steps.mean_gradients(*given, read),

@@ -75,7 +75,8 @@ def case(seed, ordered=False):
 def alarms(divisor, ordered=False, factor=1):
     return sum(
         not same_step(
-            *(in_parts(divisor, 2 + seed % 7, factor), whole(divisor)),
+            in_parts(divisor, 2 + seed % 7, factor),
+            whole(divisor),
             *case(seed, ordered),
             low=whole(divisor, rounded),
             gradients=True,
@@ -119,7 +120,8 @@ def wrong_updates(rate=0.1):
 
     found = [
         same_step(
-            *(rounded_step(in_parts(len, 2 + seed % 3), rate), whole(len)),
+            rounded_step(in_parts(len, 2 + seed % 3), rate),
+            whole(len),
             *case(seed),
             low=rounded_step(whole(len, rounded)),
             update=descend,
@@ -153,7 +155,10 @@ def rows_of_low(reference, batch, params):
         return reference(params, X, y)
 
     return rows, same_step(
-        *(reference, reference, params, [batch]),
+        reference,
+        reference,
+        params,
+        [batch],
         low=low,
         gradients=True,
     )
@@ -178,7 +183,7 @@ def test_what_does_not_add_up_is_measured_on_the_whole():
         rows, found = rows_of_low(reference, batch, params)
         assert found and rows.count(61) == 8, reference
     rows, _ = rows_of_low(sums_of, batch, params)
-    assert {31, 21, 16} < {*rows} and rows.count(61) == 1
+    assert {31, 21, 16} < {*rows} and rows.count(61) == 2
 
 
 def test_a_part_without_labels_is_left_out(capfd):
@@ -225,7 +230,9 @@ def test_rows_of_an_embedding_between_those_looked_at_are_added_up():
     def ask(scale):
         return same_step(
             lambda *given: {n: scale * g for n, g in step(*given).items()},
-            *(looked_up, params, [batch]),
+            looked_up,
+            params,
+            [batch],
             low=lambda *given: looked_up(*given, rounded),
             gradients=True,
         )
@@ -252,4 +259,4 @@ def test_parts_add_up_in_spite_of_roundings_in_the_reference():
         return found(params, X, y, rounded)
 
     assert same_step(found, found, params, [batch], low=low, gradients=True)
-    assert {31, 21, 16} < {*rows} and rows.count(61) == 1
+    assert {31, 21, 16} < {*rows} and rows.count(61) == 2

@@ -24,7 +24,8 @@ def test_alarms_are_counted(monkeypatch):
     answer = power.answer
     monkeypatch.setattr(power, 'SIZES', ())
     monkeypatch.setattr(
-        *(power, 'answer'),
+        power,
+        'answer',
         lambda *given, **bug: answer(
             *given, **{'change': power.steps.times(2), **bug}
         ),

@@ -475,28 +475,48 @@ def test_a_result_that_no_gradient_reaches_is_no_error():
         assert bool(found) == (factor == 1)
 
 
-def test_rows_that_are_not_in_the_minibatch_are_no_place_but_said():
-    """Of parts of examples, or of a changed one, no module can be blamed."""
-
-    def train(change, times, model, X):
-        loss = model(change(X)).square().mean()
-        (times * loss).backward()
+def rows_of(change, times=1):
+    def train(model, X):
+        (times * model(change(X)).square().mean()).backward()
         torch.optim.SGD(model.parameters(), 0.1).step()
+
+    return train
+
+
+def test_rows_that_are_not_in_the_minibatch_are_no_place_but_said():
+    """Of a changed example, no module can be blamed."""
 
     def first_negated(X):
         return torch.cat([-X[:1], X[1:]])
 
+    steps = rows_of(first_negated), rows_of(abs)
+    batches = [(torch.randn(7, 5),)]
+    (place,) = same_step(*steps, torch.nn.Linear(5, 3), batches).notes
+    assert 'rows that are not in the minibatch' in place
+
+
+def test_rows_that_the_reference_cuts_are_found():
+    """As of a text, whose last token is a label alone."""
+
     def cut(X):
         return X[:, :-1]
 
-    batches = [(torch.randn(7, 5),)]
-    for width, steps in (
-        (4, (functools.partial(train, cut, times) for times in (2, 1))),
-        (
-            5,
-            (functools.partial(train, own, 1) for own in (first_negated, abs)),
-        ),
+    def of_twice(model, X):
+        model.register_forward_hook(lambda *given: 2 * given[-1])
+        rows_of(cut)(model, X)
+
+    for step, said in (
+        (rows_of(cut, 2), 'passes back 2 times what it should'),
+        (of_twice, 'It begins in the forward pass of the network itself.'),
     ):
-        found = same_step(*steps, torch.nn.Linear(width, 3), batches)
-        (place,) = found.notes
-        assert 'rows that are not in the minibatch' in place
+        model = torch.nn.Linear(4, 3)
+        batches = [(torch.randn(7, 5),)]
+        (place,) = same_step(step, rows_of(cut), model, batches).notes
+        assert said in place
+
+
+def test_a_block_that_is_detached_is_named():
+    def before(model):
+        model.blocks[1].register_forward_hook(lambda *own: own[2].detach())
+
+    assert said(before=before).endswith('No gradient returns to blocks.1.')

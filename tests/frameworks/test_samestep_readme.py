@@ -7,7 +7,7 @@ import pytest
 from verify_page import ROOT, TORCHRUN, run_script
 
 README = (ROOT / 'samestep/README.md').read_text('utf-8')
-SECTION = README.split('\n## Three steps')[1]
+SECTION = README.split('\n## Steps that need more')[1]
 SOURCE = '\n'.join(
     re.findall(r'```python\n(.*?)```', SECTION.split('\n## ')[0], re.S)
 )
@@ -50,7 +50,7 @@ def test_a_bug_is_found(bug, capsys):
         ('', 'equal up to rounding'),
         (
             'cross_entropy(model(X_shard), y_shard).backward()',
-            "The move is the mean of the shards' own",
+            'as the mean of the means of 2 parts is',
         ),
     ],
 )

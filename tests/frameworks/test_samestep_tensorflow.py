@@ -126,7 +126,8 @@ def test_a_function_that_does_not_do_its_part_is_told(function, words):
 def test_a_network_without_weights_is_refused():
     with pytest.raises(ValueError, match='begin it with tf.keras.Input'):
         same_step(
-            *(step(), step()),
+            step(),
+            step(),
             lambda: tf.keras.Sequential([tf.keras.layers.Dense(5)]),
             batches(7003),
         )
@@ -145,7 +146,10 @@ def test_running_means_alone_are_no_move(asked):
 
     with pytest.raises(NothingMoves):
         same_step(
-            *(still, still, network, batches(7004)),
+            still,
+            still,
+            network,
+            batches(7004),
             update=stay if both else None,
         )
 

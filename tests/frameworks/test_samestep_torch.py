@@ -72,7 +72,8 @@ def test_right_steps_give_no_alarm(optimizer, most, half):
     for seed in range(7000, 7020):
         found = same_step(
             step(optimizer, 2 + seed % 3, most, half),
-            *(right, *case(seed)),
+            right,
+            *case(seed),
             low=step(optimizer, 1, most, half) if half else None,
         )
         assert found, (seed, found)
@@ -304,7 +305,9 @@ def test_a_factor_is_named_where_numbers_are_rounded(parts):
 
     right = step('sgd', 1, None)
     found = same_step(
-        *(summed, right, *case(7103)),
+        summed,
+        right,
+        *case(7103),
         low=step('sgd', 1, None, True),
         num_devices=parts,
     )
@@ -436,7 +439,8 @@ def wrong_in_parts(scale=1):
         seed
         for seed, parts in IN_PARTS.items()
         if not same_step(
-            *(regression(parts, scale=scale), regression(half=False)),
+            regression(parts, scale=scale),
+            regression(half=False),
             *with_one_output(seed),
             low=regression(),
         )
@@ -637,7 +641,8 @@ def test_another_limit_of_clipping_is_named(build, most, said):
         found = same_step(
             with_optimizer(trains, 2, most=most),
             with_optimizer(trains),
-            *(model, batches),
+            model,
+            batches,
         )
         assert {d.cause for d in found.failures()} == {
             f'The step has {said} where the reference has 0.1: with it, the '
@@ -712,9 +717,12 @@ def test_another_optimizer_with_the_same_state_has_no_wrong_cause():
 def images(seed):
     torch.manual_seed(seed)
     model = torch.nn.Sequential(
-        *(torch.nn.Conv2d(3, 16, 3), torch.nn.BatchNorm2d(16)),
-        *(torch.nn.Tanh(), torch.nn.Conv2d(16, 16, 1)),
-        *(torch.nn.Flatten(), torch.nn.LazyLinear(5)),
+        torch.nn.Conv2d(3, 16, 3),
+        torch.nn.BatchNorm2d(16),
+        torch.nn.Tanh(),
+        torch.nn.Conv2d(16, 16, 1),
+        torch.nn.Flatten(),
+        torch.nn.LazyLinear(5),
     )
     model(torch.zeros(1, 3, 12, 12))
     rng = onp.random.default_rng(seed)

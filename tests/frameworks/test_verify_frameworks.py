@@ -23,7 +23,7 @@ BUGS = {
     'each part is a mean': (
         'accumulate.py',
         [(", reduction='sum')", ')'), ('(loss / len(X))', 'loss')],
-        "the mean of the shards' own, times the 4 devices",
+        'as the sum of the means of 4 parts is.',
     ),
     'clipped before it is unscaled': (
         'scaler.py',
@@ -33,7 +33,7 @@ BUGS = {
     'DDP takes a mean of means': (
         'ddp.py',
         [(", reduction='sum')", ')'), ('(loss * size / len(X))', 'loss')],
-        "The move is the mean of the shards' own.",
+        'as the mean of the means of 2 parts is.',
     ),
     'nothing is exchanged': (
         'no_sync.py',
@@ -43,7 +43,7 @@ BUGS = {
                 'ddp.no_sync()',
             )
         ],
-        'The move is that of shard',
+        ' never, ',
     ),
     'the mean of sums': (
         'fsdp.py',
@@ -79,7 +79,7 @@ BUGS = {
     'the mean of means of unequal shards': (
         'fit.py',
         [('batches[1:]', 'batches[:1]')],
-        "The move is the mean of the shards' own.",
+        'as the mean of the means of 2 parts is.',
     ),
 }
 

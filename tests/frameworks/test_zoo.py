@@ -61,7 +61,7 @@ class Language(nn.Module):
 
 def transformer():
     return nn.TransformerEncoderLayer(
-        *(WIDTH, 2, 16, 0.0, 'gelu'), batch_first=True, norm_first=True
+        WIDTH, 2, 16, 0.0, 'gelu', batch_first=True, norm_first=True
     )
 
 
@@ -73,8 +73,12 @@ def with_norm(norm):
 
 def convolution(norm):
     return nn.Sequential(
-        *(nn.Conv2d(3, WIDTH, 3, padding=1), norm, nn.Tanh()),
-        *(nn.Conv2d(WIDTH, WIDTH, 3), Mean(), nn.Linear(WIDTH, CLASSES)),
+        nn.Conv2d(3, WIDTH, 3, padding=1),
+        norm,
+        nn.Tanh(),
+        nn.Conv2d(WIDTH, WIDTH, 3),
+        Mean(),
+        nn.Linear(WIDTH, CLASSES),
     )
 
 
@@ -167,7 +171,8 @@ LOSSES = {
     ),
     'divergence': (
         lambda s, y, reduction: F.kl_div(
-            *(s.log_softmax(1), smooth(s, y)),
+            s.log_softmax(1),
+            smooth(s, y),
             reduction='batchmean' if reduction == 'mean' else reduction,
         ),
         len,
@@ -389,14 +394,17 @@ class Variant(zoo.Variant):
         low = self.precision in ('autocast', 'bfloat16')
         dtype = 'float64' if self.precision == 'float64' else 'float32'
         return same_step(
-            *(self.step, self.plain, *self.case(seed)),
+            self.step,
+            self.plain,
+            *self.case(seed),
             low=functools.partial(self.plain, low=True) if low else None,
             dtype=dtype,
         )
 
 
 VARIANTS = zoo.variants(
-    *(Variant, NUM_VARIANTS),
+    Variant,
+    NUM_VARIANTS,
     model=MODELS,
     loss=LOSSES,
     optimizer=OPTIMIZERS,
@@ -743,8 +751,10 @@ def test_right_steps_by_hand_are_called_right(name, dtype):
         return Taken(grads, updated_by(state, grads))
 
     found = same_arrays(
-        *(step, lambda state, X, y: plain_gradients(state['params'], X, y)),
-        *(state, [(rng.normal(size=(13, 10)), rng.randint(0, CLASSES, 13))]),
+        step,
+        lambda state, X, y: plain_gradients(state['params'], X, y),
+        state,
+        [(rng.normal(size=(13, 10)), rng.randint(0, CLASSES, 13))],
         update=adam_of_all,
         dtype=dtype,
     )

@@ -82,9 +82,13 @@ def with_norm(norm):
 
 def convolution(norm):
     return network(
-        *(IMAGES, make(layers.Conv2D, WIDTH, 3, padding='same'), norm),
-        *(make(layers.Activation, 'tanh'), make(layers.Conv2D, WIDTH, 3)),
-        *(layers.GlobalAveragePooling2D, make(layers.Dense, CLASSES)),
+        IMAGES,
+        make(layers.Conv2D, WIDTH, 3, padding='same'),
+        norm,
+        make(layers.Activation, 'tanh'),
+        make(layers.Conv2D, WIDTH, 3),
+        layers.GlobalAveragePooling2D,
+        make(layers.Dense, CLASSES),
     )
 
 
@@ -364,7 +368,8 @@ class Variant(zoo.Variant):
         return same_step(
             make(self.train, way=way, says=seen),
             make(self.train, low=False, says=by_update),
-            *(same, batches),
+            same,
+            batches,
             low=low if half or by_xla else None,
             update=self.update if by_update else None,
             dtype='float64' if self.precision == 'float64' else 'float32',
@@ -372,7 +377,8 @@ class Variant(zoo.Variant):
 
 
 VARIANTS = zoo.variants(
-    *(Variant, NUM_VARIANTS),
+    Variant,
+    NUM_VARIANTS,
     model=MODELS,
     loss=LOSSES,
     reduction=zoo.REDUCTIONS,

@@ -403,8 +403,12 @@ class Variant(zoo.Variant):
         optimizer = OPTIMIZERS[self.optimizer]
         new = {
             name: optimizer(
-                *(p, grads[name], state['m'][name], state['v'][name]),
-                *(t, self.times),
+                p,
+                grads[name],
+                state['m'][name],
+                state['v'][name],
+                t,
+                self.times,
             )
             for name, p in state['params'].items()
         }
@@ -430,7 +434,8 @@ class Variant(zoo.Variant):
                 self.taken if seen else self.result, way=way or WAYS[self.way]
             ),
             self.gradients if by_update else plain,
-            *(self.start(rng), batches),
+            self.start(rng),
+            batches,
             low=low if self.low else None,
             update=self.update if by_update else None,
             dtype='float64' if self.precision == 'float64' else 'float32',
@@ -443,7 +448,8 @@ def in_half(array):
 
 
 VARIANTS = zoo.variants(
-    *(Variant, NUM_VARIANTS),
+    Variant,
+    NUM_VARIANTS,
     model=MODELS,
     loss=LOSSES,
     reduction=zoo.REDUCTIONS,

@@ -153,7 +153,8 @@ class Variant(zoo.Variant):
         if self.model in ('gpt-2', 'llama'):
             scores, labels = scores[:, :-1], labels[:, 1:]
         summed = F.cross_entropy(
-            *(scores.flatten(0, -2), labels.flatten()),
+            scores.flatten(0, -2),
+            labels.flatten(),
             reduction='sum',
             label_smoothing=LOSSES[self.loss],
         )
@@ -203,7 +204,8 @@ def by_trainer(variant, model, batch):
     )
     by_scores = variant.by_scores if variant.loss == 'a function' else None
     trainer = hf.Trainer(
-        *(model, args),
+        model,
+        args,
         train_dataset=rows_of(batch),
         compute_loss_func=by_scores,
     )

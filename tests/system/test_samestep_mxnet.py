@@ -110,7 +110,9 @@ def test_gradients_and_parameters_of_each_context_are_judged():
     assert found and {d.replica for d in found.differences} == {0, 1}
     found = same_step(
         lambda *given: on_two(*given, wrong=1),
-        *(step(), network, batches(7001)),
+        step(),
+        network,
+        batches(7001),
         gradients=True,
     )
     assert {(d.replica, d.name) for d in found.failures()} == {
@@ -156,7 +158,8 @@ def test_of_optimizers_with_a_float32_state_gradients_alone_are_judged(name):
         return same_step(
             lambda *given: train(*given, takes_step, scale),
             lambda *given: train(*given, takes_step),
-            *(network, batches(7005)),
+            network,
+            batches(7005),
             gradients=True,
         )
 

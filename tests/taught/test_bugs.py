@@ -11,7 +11,7 @@ from samestep import same_step
 
 CAUSES = {  # for two devices
     'local_count': 'divided by the 2 devices',
-    'rebound': 'shard 1 alone (rows 31 to 60)',
+    'rebound': 'it counts 0 to 30 never, 31 to 60 once',
     'expert_scale': 'times the 2 devices',
     'stage_norm': 'the right one times 1.4',
     'own_count': "the mean of the shards' own",

@@ -4,28 +4,37 @@ any framework and on any number of devices, with a reference on one device.
 It needs NumPy alone.
 """
 
+from typing import Any, Callable, Optional, Sequence
+
 from .comparison import Comparison, Difference
 from .functions import Functions, Taken
-from .measure import Measure, NothingMoves
-from .questions import ask_both, compare_results
+from .measure import Measure, NeedsLow, NothingMoves
+from .questions import Asked, ask_both, compare_results
 from .trees import Batch
 
-__all__ = ['Comparison', 'Difference', 'NothingMoves', 'Taken', 'same_step']
+__all__ = [
+    'Comparison',
+    'Difference',
+    'NeedsLow',
+    'NothingMoves',
+    'Taken',
+    'same_step',
+]
 
 
 def same_step(
-    step,
-    reference,
-    params,
-    batches,
-    low=None,
-    dtype='float32',
-    gradients=False,
-    num_devices=1,
-    factor=4,
-    num_orders=8,
-    update=None,
-):
+    step: Callable,
+    reference: Callable,
+    params: Any,
+    batches: Sequence,
+    low: Optional[Callable] = None,
+    dtype: str = 'float32',
+    gradients: bool = False,
+    num_devices: int = 1,
+    factor: float = 4,
+    num_orders: int = 8,
+    update: Optional[Callable] = None,
+) -> Comparison:
     """Return a Comparison of `step` with `reference`.
 
     Both are functions of (params, X, y), arrays and a minibatch, that return
@@ -62,6 +71,7 @@ def same_step(
     given = Functions(step, reference, low, update, params)
     batches = [Batch(batch) for batch in batches]
     how = Measure(dtype, factor, num_orders)
+    asked = Asked(given, batches, how, num_devices)
     if update is not None:
-        return ask_both(given, batches, how, num_devices)
-    return compare_results(given, batches, how, gradients, num_devices)
+        return ask_both(asked)
+    return compare_results(asked, gradients)

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,43 @@ FEW = 'Wrong are only some of its numbers.'
 BITS = re.compile(r'The move is right to \d+ bits, .*: precision\?$')
 OR_KEPT = ', or what an optimizer keeps,'  # such as a momentum that is lost
 ENOUGH = 16  # numbers of an array that show precision
+
+
+class Case(NamedTuple):
+    """A step that is wrong, of several: what its causes are looked for in."""
+
+    reference: Callable
+    starts: list  # the right arrays before each step
+    batches: list
+    places: list  # of which array each goes on from; a gradient has None
+    num_devices: int
+    sample: Any = None  # the Sample of each array's numbers
+
+    def moves(self, part, step=-1, start=None, batch=None):
+        """Return how far the reference moves each array with some rows."""
+        start = self.starts[step] if start is None else start
+        batch = (batch or self.batches[step]).cast('float64')
+        arrays = cast(self.reference(start, batch.take(part)), 'float64')
+        return self.sample.take(moves_from(start, arrays, self.places))
+
+
+class Move(NamedTuple):
+    """How far an array has moved, how far it should have, and by how much
+    each number may be off."""
+
+    found: np.ndarray
+    right: np.ndarray
+    bounds: np.ndarray
+    start: Any = None  # the array before the step; a gradient's is 0
+
+    def is_wrong(self):
+        """Return whether a number is further off than its bound."""
+        return not within(self.found - self.right, self.bounds)
+
+    def part(self, which):
+        """Return some of its numbers."""
+        bounds = np.broadcast_to(self.bounds, self.found.shape)
+        return Move(self.found[which], self.right[which], bounds[which])
 
 
 def cast(arrays, dtype, copy=True):
@@ -29,7 +67,7 @@ class Sample:
     known bugs are held at once: evenly spaced ones, and the most wrong."""
 
     def __init__(self, replicas, right):
-        self.places = []
+        self.places, self.shapes = [], [a.shape for a in right]
         for j, exact in enumerate(right):
             some = None
             if exact.size > MOST_NUMBERS:
@@ -49,6 +87,15 @@ class Sample:
         return [
             a if some is None else a.reshape(-1)[some]
             for a, some in zip(arrays, self.places)
+        ]
+
+    def take_bounds(self, bounds):
+        """Return the bounds of these numbers, to be broadcast."""
+        return [
+            bound
+            if some is None or not bound.ndim
+            else np.broadcast_to(bound, shape).reshape(-1)[some]
+            for bound, some, shape in zip(bounds, self.places, self.shapes)
         ]
 
     def said(self, cause, j):
@@ -71,17 +118,25 @@ class Computed:
             yield pair
 
 
-def distance(found, right):
-    """Return the largest difference of two arrays, in float64: infinite if a
-    number is not finite and the other is not the same."""
+def apart(found, right):
+    """Return how far the numbers of two arrays are apart, in float64:
+    infinitely if one is not finite and the other is not the same."""
     with np.errstate(invalid='ignore'):  # infinity less infinity
         off = abs(np.subtract(found, right, dtype='float64'))
-    most = float(off.max(initial=0))
-    if np.isnan(most):
-        alike = np.equal(found, right)
+    if np.isnan(off).any():
         off[np.isnan(off)] = np.inf
-        most = float(off.max(initial=0, where=~alike))
-    return most
+        off[np.equal(found, right)] = 0
+    return off
+
+
+def distance(found, right):
+    """Return the largest difference of two arrays."""
+    return float(apart(found, right).max(initial=0))
+
+
+def within(off, bounds):
+    """Return whether no number is further off than its bound."""
+    return bool((abs(off) <= bounds).all())
 
 
 def moves_from(start, arrays, places):
@@ -91,75 +146,48 @@ def moves_from(start, arrays, places):
         yield array if at is None else array - start[at]
 
 
-def moves_of(exact, reference, starts, batches, n, places, k, sample):
-    """Yield pairs of words and moves: how far each array goes in step `n`,
-    first the right way, to the arrays `exact`, then with known bugs."""
+def moves_before(case):
+    """Yield pairs of words and moves: how far each array goes by what is left
+    of the step before, if there is one."""
+    n = len(case.starts) - 1
+    if not n:
+        return
+    with contextlib.suppress(Exception):  # the reference may want more
+        rows = slice(None)
+        old = case.moves(rows, n - 1)
+        right = case.moves(rows, n)
+        yield 'that of the step before', old
+        both = [sum(arrays) for arrays in zip(right, old)]
+        yield 'the right one and that of the step before', both
+        stuck = case.moves(rows, batch=case.batches[n - 1])
+        yield 'one of the minibatch of the step before', stuck
+        if None not in case.places:
+            late = case.moves(rows, start=case.starts[n - 1])
+            yield 'one from the parameters of the step before', late
 
-    def move(part, n=n, turn=0, before=0, larger=None, shift=0):
-        batch = batches[n].cast('float64')
-        batch = batch.turn_labels(turn) if turn else batch
-        batch = batch.shift_labels(shift) if shift else batch
-        start = starts[n - before]
-        start = [k * a if j == larger else a for j, a in enumerate(start)]
-        arrays = cast(reference(start, batch.take(part)), 'float64')
-        return sample.take(moves_from(start, arrays, places))
 
-    def tried(words, *arguments):
-        with contextlib.suppress(Exception):  # the reference may want more
-            return [(words, move(*arguments))]
-        return []
-
-    rows = np.arange(batches[n].rows)
-    right = sample.take(moves_from(starts[n], exact, places))
-    yield 'the right one', right
-    if n:
-        for own in tried('that of the step before', slice(None), n - 1):
-            yield own
-            both = [sum(arrays) for arrays in zip(right, own[1])]
-            yield 'the right one and that of the step before', both
-        stuck = 'one of the minibatch of the step before'
-        yield from tried(stuck, slice(None), n - 1, 0, -1)
-        if None not in places:
-            old = 'one from the parameters of the step before'
-            yield from tried(old, rows, n, 0, 1)
-    if len(rows) > 1:
-        yield from tried('one without the last row', rows[:-1])
-        yield from tried('one without the first row', rows[1:])
-        for turn in (1, -1):
-            words = 'one with labels of the row beside'
-            yield from tried(words, rows, n, turn)
+def moves_of_others(case):
+    """Yield those with labels of others, and with an array added k times."""
+    k, start, batch = case.num_devices, case.starts[-1], case.batches[-1]
+    tries: list = [
+        (
+            'one with labels of the row beside',
+            dict(batch=batch.turn_labels(turn)),
+        )
+        for turn in ((1, -1) if batch.rows > 1 else ())
+    ]
     for shift, how in ((1, 'more'), (-1, 'less')):
-        words = f'one with labels shifted by one {how}'
-        yield from tried(words, rows, n, 0, 0, None, shift)
-    for shards in splits_of(rows, k):
-        alone = []
-        for i, shard in enumerate(shards):
-            words = f'that of shard {i} alone ({which_rows(shard)})'
-            alone += tried(words, shard)
-        if len(alone) == len(shards):
-            arrays = zip(*(own for _, own in alone))
-            means = [sum(parts) / len(parts) for parts in arrays]
-            yield "the mean of the shards' own", means
-            # Of a mean over examples that is the right one.
-            parts = [len(shard) / len(rows) for shard in shards]
-            sums = [
-                sum(part * a for part, a in zip(parts, arrays))
-                for arrays in zip(*(own for _, own in alone))
-            ]
-            yield "the mean of the shards' own, weighted by their rows", sums
-        yield from alone
-        for i, shard in enumerate(shards if len(shards) > 2 else []):
-            rest = np.setdiff1d(rows, shard)
-            words = f'one without shard {i} ({which_rows(shard)})'
-            yield from tried(words, rest)
-    for j in range(min(len(starts[0]), MOST_ARRAYS) if k > 1 else 0):
+        with contextlib.suppress(ValueError):  # they may be no such numbers
+            other = batch.shift_labels(shift)
+            words = f'one with labels shifted by one {how}'
+            tries.append((words, dict(batch=other)))
+    for j in range(min(len(start), MOST_ARRAYS) if k > 1 else 0):
         words = f'one with array {j} times {k}, as if each device had added it'
-        yield from tried(words, rows, n, 0, 0, j)
-
-
-def first_of(moves):
-    """Return the first move: the right one."""
-    return next(iter(moves))[1]
+        own = [k * a if i == j else a for i, a in enumerate(start)]
+        tries.append((words, dict(start=own)))
+    for words, changes in tries:
+        with contextlib.suppress(Exception):  # the reference may want more
+            yield words, case.moves(slice(None), **changes)
 
 
 def splits_of(rows, k):
@@ -185,67 +213,98 @@ def which_rows(rows):
     return words if step == 1 else f'{words}, one in {step}'
 
 
-def likely_cause(move, moves, bound, k, batch, start=None):
-    """Return in words what an array's wrong move is, or ''. `moves`: pairs of
-    words and moves, the right one first. `start`: the array before the
-    step."""
-    right = first_of(moves)
-    if not np.isfinite(move).all():
+def likely_cause(move, others, k, batch):
+    """Return in words what an array's wrong move is, or ''. `others`: pairs
+    of words and moves."""
+    found, right, bounds, start = move
+    if not np.isfinite(found).all():
         return 'It has numbers that are not finite.'
-    if abs(move).max() <= bound:
+    if within(found, bounds):
         return 'It has not moved.'
-    for what, known in moves:
-        if distance(known, 0) <= bound:
-            continue  # of rounding, anything may be a multiple
-        scale = (move * known).sum() / max((known * known).sum(), 1e-300)
-        rest = abs(move - scale * known).max()
-        # Else Adam's moves, nearly all of one size, would fit anything.
-        differs = known is right or abs(known - right).max() > 4 * max(
-            bound, rest
-        )
-        limit = bound * max(1, abs(scale))  # rounding is scaled, too
-        near = bound / abs(known).max()
-        alike = known is not right and abs(scale - 1) <= near
-        if move.size == 1 and not (alike or known is right):
-            continue  # one number is a multiple of any other
-        if differs and rest <= max(limit, abs(move).max() / 1e4):
-            how = '' if alike else times(scale, k, batch, near)
-            return f'The move is {what}{how}.'.replace('?.', '?')
-    if are_reordered(move, right, bound):
+    cause = multiple_of(move, 'the right one', right, k, batch)
+    for words, other in others if not cause else ():
+        cause = cause or multiple_of(move, words, other, k, batch)
+    if cause:
+        return cause
+    bound = float(np.max(bounds))
+    if are_reordered(found, right, bound):
         return 'The move has the right numbers in another order.'
-    factors = factors_of_parts(move, right, bound, k)
+    factors = factors_of_parts(found, right, bound, k)
     if factors:
         return (
             f'The move is the right one, its {k} parts one after the other '
             f'times {factors}: a separate factor for each shard?'
         )
-    off = move - right
-    if off.size > 2 and distance(off, off.mean()) <= bound:
+    off = found - right
+    if off.size > 2 and within(off - off.mean(), bounds):
         what = f'{off.mean():.3g} added to each number'
         return f'The move is the right one with {what}.'
     if start is not None and start.size > 2:
         scale = (off * start).sum() / max((start * start).sum(), 1e-300)
-        if abs(off - scale * start).max() <= bound:
+        if within(off - scale * start, bounds):
             return (
                 f'The move is the right one and {scale:.3g} times what was '
                 f'there: a decay{OR_KEPT} left out or counted again?'
             )
-    bits = bits_of(off, moves, bound)
-    if bits >= 6.5:
-        return (
-            f'The move is right to {bits:.0f} bits, in large and small '
-            'numbers alike: precision?'
-        )
-    wrong = abs(off) > bound
-    if wrong.sum() < 0.8 * wrong.size:
-        first = tuple(int(i[0]) for i in np.nonzero(wrong))
-        parts = [(what, known[wrong]) for what, known in moves]
-        cause = likely_cause(move[wrong], parts, bound, k, batch)
-        return (
-            f'Wrong are {wrong.sum()} of {wrong.size} numbers, the first at '
-            f'{first}. {cause if wrong.sum() > 1 else ""}'
-        ).strip()
     return ''
+
+
+def multiple_of(move, words, other, k, batch):
+    """Return in words that a move is another one, perhaps several times, or
+    '' if it is not."""
+    found, right, bounds, _ = move
+    if within(other, bounds):
+        return ''  # of rounding, anything may be a multiple
+    scale = (found * other).sum() / max((other * other).sum(), 1e-300)
+    rest = abs(found - scale * other)
+    most = float(np.max(bounds))
+    # Else Adam's moves, nearly all of one size, would fit anything.
+    if other is not right and not (
+        abs(other - right).max() > 4 * max(most, rest.max())
+    ):
+        return ''
+    near = most / abs(other).max()
+    alike = other is not right and abs(scale - 1) <= near
+    if found.size == 1 and not (alike or other is right):
+        return ''  # one number is a multiple of any other
+    # Rounding is scaled, too.
+    larger = max(1, abs(scale), abs(found).max() / most / 1e4)
+    how = '' if alike else times(scale, k, batch, near)
+    if not within(rest, larger * bounds) or not (how or alike):
+        return ''
+    return f'The move is {words}{how}.'.replace('?.', '?')
+
+
+def wrong_numbers(move):
+    """Return which numbers of a move are wrong, if others that should move
+    are right; or None."""
+    wrong = abs(move.found - move.right) > move.bounds
+    due = wrong | (abs(move.right) > 0)
+    return wrong if wrong.sum() < 0.8 * due.sum() else None
+
+
+def said_of_some(wrong, move, cause):
+    """Return in words which numbers are wrong, of those that should move."""
+    due = int((wrong | (abs(move.right) > 0)).sum())
+    first = tuple(int(i[0]) for i in np.nonzero(wrong))
+    return (
+        f'Wrong are {wrong.sum()} of {due} numbers, the first at {first}. '
+        f'{cause if wrong.sum() > 1 else ""}'
+    ).strip()
+
+
+def precision_cause(move, terms=None):
+    """Return in words that a move is rounded to fewer bits, or ''. `terms`:
+    the size of what was added up."""
+    off = move.found - move.right
+    size = abs(move.right) if terms is None else terms
+    bits = bits_of(off, size, move)
+    if bits < 6.5:
+        return ''
+    return (
+        f'The move is right to {bits:.0f} bits, in large and small numbers '
+        'alike: precision?'
+    )
 
 
 def are_reordered(move, right, bound):
@@ -279,22 +338,21 @@ def in_digits(scale, near):
     digits = 6
     if near and scale:
         sure = -np.log10(near / abs(scale))
-        digits = int(np.clip(np.floor(sure), 1, 6))
+        digits = int(np.clip(np.floor(sure), 2, 6))
     said = f'{scale:.{digits}g}'
     return said if float(said) != 1 else f'{scale:.6g}'
 
 
-def bits_of(off, moves, bound):
+def bits_of(off, size, move):
     """Return to how many bits each number of a move is right, or 0 if its
     error is not that of a shorter float: as large as the terms that were
     added let it be, and of both signs."""
-    terms = [abs(known) for what, known in moves if 'of shard' in what]
-    size = sum(terms) / len(terms) if terms else abs(first_of(moves))
-    ratios = abs(off) / np.maximum(size, 1e-300)
-    beyond = np.maximum(abs(off) - bound, 0) / np.maximum(size, 1e-300)
-    worst, sure = beyond.max(), abs(off) > bound
+    size = np.maximum(size, 1e-300)
+    ratios = abs(off) / size
+    beyond = np.maximum(abs(off) - move.bounds, 0) / size
+    worst, sure = beyond.max(), abs(off) > move.bounds
     signs = max(  # rounding is up and down, and both in either sign
-        abs(np.sign(off).sum()), abs(np.sign(off * first_of(moves)).sum())
+        abs(np.sign(off).sum()), abs(np.sign(off * move.right).sum())
     ) / np.sqrt(off.size)
     if off.size < ENOUGH or worst == 0 or signs > 4:
         return 0
@@ -317,8 +375,6 @@ def times(scale, k, batch, near=0):
     rounding may move a factor of 1."""
     n = batch.rows
     shard = -(-n // k)  # the longest
-    root = np.sqrt(k)  # if it is whole, such a factor says too little
-    root = 1 if root.is_integer() else root
     for factor, words in (
         (k, f', times the {k} devices: a sum where a mean is due?'),
         (1 / k, f', divided by the {k} devices: a mean where a sum is due?'),
@@ -326,12 +382,6 @@ def times(scale, k, batch, near=0):
         (1 / n, f', divided by the {n} rows: divided again?'),
         (2, ', twice: added to what was there?'),
         (-1, ', backward'),
-        (root, f', times the square root of the {k} devices: a norm of one?'),
-        (
-            1 / root,
-            f', divided by the square root of the {k} devices: squares '
-            f'counted {k} times in a norm?',
-        ),
         (n / shard, f', times {n} / {shard}: divided by a shard of rows?'),
         (n / shard / k, f', times {n} / {shard * k}: padding counted?'),
     ):

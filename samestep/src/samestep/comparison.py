@@ -1,9 +1,14 @@
 """What `same_step` found, and how it reads."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from .trees import said_together
+from .trees import in_few, said_together
+
+HIDDEN = (
+    'The numbers of this step are equal up to rounding, but those of others '
+    'are not.'
+)
 
 
 class Difference(NamedTuple):
@@ -41,20 +46,24 @@ class Comparison:
 
     `differences`: those of the first step that is wrong, or of the last.
     `growth`: how many times the bound has grown since the first step.
-    `notes`: what was not judged, or not sharply.
+    `notes`: what was not judged sharply. `still`: names of arrays that were
+    not judged, since they should not move. `options`: if other options of the
+    optimizer are all that is wrong, which.
     """
 
     differences: list
     growth: float = 1
     notes: list = field(default_factory=list)
+    still: list = field(default_factory=list)  # arrays that should not move
+    options: str = ''  # in which the optimizers differ, though it is not seen
 
     def __bool__(self):
-        return not self.failures()
+        return not (self.options or self.failures())
 
     def change(self, function):
         """Return it with a function of each difference."""
         found = [function(d) for d in self.differences]
-        return Comparison(found, self.growth, self.notes)
+        return replace(self, differences=found)
 
     def failures(self):
         """Return the differences beyond their bounds, the worst first."""
@@ -71,6 +80,8 @@ class Comparison:
         lines = [said_of(alike, names) for alike in groups.values()]
         if len(lines) > 6:
             lines[6:] = [f'and {len(lines) - 6} more']
+        if self.options and not failures:
+            lines = [f'{HIDDEN} {self.options}']
         lines = lines or ['equal up to rounding']
         for what in ('replica', 'array') if failures else ():
             wrong = {getattr(d, what) for d in failures}
@@ -82,6 +93,9 @@ class Comparison:
             lines.append(
                 'The gradients are right: the update made of them is not.'
             )
+        if self.still and not failures:
+            names = in_few(self.still)
+            lines.append(f'Not judged, since they do not move: {names}.')
         lines += self.notes
         if self.growth > 1000:
             lines.append(

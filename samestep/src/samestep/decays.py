@@ -3,7 +3,7 @@ them show together, also in what an optimizer keeps of each."""
 
 import numpy as np
 
-from .causes import OR_KEPT, distance
+from .causes import OR_KEPT, distance, within
 from .trees import by_axes
 
 ENOUGH = 3  # numbers of an array, to see a decay in it alone
@@ -31,16 +31,16 @@ def owners_of(given, arrays):
     return found
 
 
-def decay_causes(moves, wanted, bases, bounds, owners, axes):
+def decay_causes(moves, bases, owners, axes):
     """Return the causes of arrays whose moves are off by a decay, by their
-    indices. `wanted`: the right moves; `bases`: the same numbers of the
-    parameter of each array before the step; `axes`: how many it has."""
+    indices. `bases`: the same numbers of the parameter of each array before
+    the step; `axes`: how many it has."""
     causes: dict = {}
     shown: dict = {}
-    offs = [move - right for move, right in zip(moves, wanted)]
+    offs = [move.found - move.right for move in moves]
+    bounds = [move.bounds for move in moves]
     kept = any(  # by the optimizer, and wrong: is it what was lost?
-        kind and distance(off, 0) > bound
-        for (_, kind), off, bound in zip(owners, offs, bounds)
+        kind and move.is_wrong() for (_, kind), move in zip(owners, moves)
     )
     left_out = f'{OR_KEPT if kept else ","} left out or counted again'
     for kind in dict.fromkeys(kind for _, kind in owners):
@@ -49,18 +49,14 @@ def decay_causes(moves, wanted, bases, bounds, owners, axes):
             for j, (owner, own) in enumerate(owners)
             if own == kind and owner is not None
         ]
-        wrong = [j for j in those if distance(offs[j], 0) > bounds[j]]
-        rate = shared_rate(
-            [(offs[j], wanted[j], bases[j], bounds[j]) for j in wrong]
-        )
+        wrong = [j for j in those if moves[j].is_wrong()]
+        rate = shared_rate([(moves[j], bases[j]) for j in wrong])
         if rate is None:
             continue
         alike = [j for j in wrong if is_off_by(rate, offs, bases, bounds, j)]
         if 2 * len(alike) <= len(wrong):
             continue
-        seen = [
-            j for j in those if distance(rate[0] * bases[j], 0) > bounds[j]
-        ]
+        seen = [j for j in those if not within(rate[0] * bases[j], bounds[j])]
         which = by_axes(alike, seen, axes)
         of_these = f' of {which}' if which else ''
         what = 'its parameter' if kind else 'what was there'
@@ -81,15 +77,16 @@ def shared_rate(given):
     """Return by how many times their bases arrays are off, and how sure that
     is: as the one says that is most sure of it; or None."""
     rates = []
-    for off, right, base, bound in given:
+    for move, base in given:
+        off, due, bounds = move.found - move.right, move.right, move.bounds
         size = np.sqrt((base * base).sum())
         if np.size(base) < ENOUGH or not size:
             continue
-        rate, due = ((a * base).sum() / size**2 for a in (off, right))
+        rate, own = ((a * base).sum() / size**2 for a in (off, due))
         # Else any other factor of the move would look like a decay, too.
-        differs = distance(right, due * base) > 4 * bound
-        if differs and distance(off, rate * base) <= bound:
-            rates.append((rate, bound / size))
+        differs = not within(due - own * base, 4 * bounds)
+        if differs and within(off - rate * base, bounds):
+            rates.append((rate, float(np.max(bounds)) / size))
     return min(rates, key=lambda own: own[1] / abs(own[0]), default=None)
 
 
@@ -97,4 +94,4 @@ def is_off_by(rate, offs, bases, bounds, j):
     """Return whether an array is off by this rate of its base."""
     rate, sure = rate
     slack = sure * distance(bases[j], 0)
-    return distance(offs[j], rate * bases[j]) <= bounds[j] + slack
+    return within(offs[j] - rate * bases[j], bounds[j] + slack)

@@ -1,6 +1,7 @@
 """Add likely causes to what is wrong."""
 
 import contextlib
+import functools
 import itertools
 import re
 
@@ -8,166 +9,157 @@ import numpy as np
 
 from .causes import (
     Computed,
+    Move,
     Sample,
-    distance,
-    first_of,
     likely_cause,
+    moves_before,
     moves_from,
-    moves_of,
+    moves_of_others,
+    precision_cause,
+    said_of_some,
+    within,
     without_few_bits,
+    wrong_numbers,
 )
-from .comparison import Comparison
-from .examples import MOST_EXAMPLES, example_counts
+from .counts import Rows, Shards
 from .joint import numbers_cause, starts_cause
 from .progress import shown
 
 ZERO = 'The right one is 0 up to rounding.'
 
 
-def explain(
-    comparison, replicas, exact, reference, starts, batches, places, k
-):
-    """Return the comparison with likely causes. `exact`: what the reference
-    makes of the last step, the wrong one. `starts`: the right arrays before
-    each step. `places`: which of them each array goes on from; a gradient has
-    None."""
-    n = len(starts) - 1
-    sample = Sample(replicas, exact)
-    known = moves_of(
-        *(exact, reference, starts, batches),
-        *(n, places, k, sample),
-    )
-    moves = Computed(shown(known, 'causes'))
-    right = first_of(moves)
-    start = [a - move for a, move in zip(sample.take(exact), right)]
-    replicas = [
-        [a - s for a, s in zip(sample.take(own), start)] for own in replicas
-    ]
-    found = [
-        d
-        if d.error <= d.bound
-        else d._replace(
-            cause=likely_cause(
-                replicas[d.replica][d.array],
-                moves_of_array(moves, d.array),
-                d.bound,
-                k,
-                batches[n],
-                start[d.array],
-            )
+class Causes:
+    """Looks for the causes of the wrong arrays of one replica."""
+
+    def __init__(self, case, moves):
+        self.case, self.moves = case, moves
+        self.wrong = [j for j, move in enumerate(moves) if move.is_wrong()]
+        self.found = dict.fromkeys(self.wrong, '')
+        self.batch, self.k = case.batches[-1], case.num_devices
+
+    def open(self):
+        """Return which wrong arrays have no cause yet."""
+        return [j for j in self.wrong if not self.found[j]]
+
+    def look(self, others, rows, shards):
+        """Fill in what is found: first what is cheap. `others`: pairs of
+        words and moves of all arrays."""
+        for j in self.wrong:
+            self.found[j] = self.cause_of(j, self.moves[j], others[0])
+        for counted in rows, shards:
+            together = self.open()
+            if not together:
+                return
+            cause = self.count(counted, together)
+            for j in together:
+                self.found[j] = cause or self.count(counted, [j])
+        for j in self.open():
+            self.found[j] = self.cause_of(j, self.moves[j], others[1])
+        for j in self.open():
+            terms = shards().terms(j)
+            self.found[j] = precision_cause(self.moves[j], terms)
+        for j in self.open():
+            self.found[j] = self.of_some(j, others, rows, shards)
+
+    def cause_of(self, j, move, others, which=...):
+        """Return the cause of some numbers of an array, of a list."""
+        own = ((what, arrays[j][which]) for what, arrays in others)
+        same = (
+            (f'that of array {i}', other.right[which])
+            for i, other in enumerate(self.moves)
+            if i != j and other.right.shape == self.moves[j].right.shape
         )
-        for d in comparison.differences
+        known = itertools.chain(own, same)
+        return likely_cause(move, known, self.k, self.batch)
+
+    def count(self, counted, some, which=...):
+        """Return how often these arrays count each row."""
+        moves = {j: self.moves[j].part(which) for j in some}
+        return counted().counted(moves, which)
+
+    def of_some(self, j, others, rows, shards):
+        """Return the cause of an array's wrong numbers, if they are few."""
+        which = wrong_numbers(self.moves[j])
+        if which is None:
+            return ''
+        part = self.moves[j].part(which)
+        cause = (
+            self.cause_of(j, part, others[0], which)
+            or self.count(rows, [j], which)
+            or self.count(shards, [j], which)
+            or self.cause_of(j, part, others[1], which)
+        )
+        return said_of_some(which, self.moves[j], cause)
+
+
+def explain(comparison, replicas, exact, bounds, case):
+    """Return the comparison with likely causes. `exact`: what the reference
+    makes of the last step, the wrong one; `bounds`: how far each number of it
+    may be off. `case`: the step, without a Sample."""
+    sample = Sample(replicas, exact)
+    case = case._replace(sample=sample)
+    right = sample.take(moves_from(case.starts[-1], exact, case.places))
+    start = [a - move for a, move in zip(sample.take(exact), right)]
+    bounds = sample.take_bounds(bounds)
+    moves = [
+        [
+            Move(a - s, *known)
+            for a, s, *known in zip(
+                sample.take(own), start, right, bounds, start
+            )
+        ]
+        for own in replicas
     ]
-    wrong = [i for i, d in enumerate(found) if not d.error <= d.bound]
-    causes = without_few_bits(
-        [found[i].cause for i in wrong],
-        [right[found[i].array].size for i in wrong],
+    others = [
+        Computed(shown(own(case), 'causes'))
+        for own in (moves_before, moves_of_others)
+    ]
+    rows, shards = (
+        functools.lru_cache(None)(functools.partial(kind, case))
+        for kind in (Rows, Shards)
     )
-    for i, cause in zip(wrong, causes):
-        found[i] = found[i]._replace(cause=cause)
-    fills = (
-        [fill_counts] if sample else [fill_starts, fill_numbers, fill_counts]
+    found = []
+    for own in moves:
+        causes = Causes(case, own)
+        causes.look(others, rows, shards)
+        found.append(causes)
+    if not sample:
+        fill_together(found, moves, case)
+    labels = [d.name for d in comparison.differences if d.replica == 0]
+    for causes in found:
+        wrong = causes.wrong
+        sizes = [causes.moves[j].right.size for j in wrong]
+        told = without_few_bits([causes.found[j] for j in wrong], sizes)
+        for j, cause in zip(wrong, told):
+            if not cause and within(*causes.moves[j][1:3]):
+                cause = ZERO
+            causes.found[j] = with_names(sample.said(cause, j), labels)
+    return comparison.change(
+        lambda d: d._replace(cause=found[d.replica].found.get(d.array, ''))
     )
-    for fill in fills:
+
+
+def fill_together(found, moves, case):
+    """Fill in causes that only several replicas, or several arrays, show."""
+    bounds = [float(np.max(move.bounds)) for move in moves[0]]
+    if len(moves) > 1 and None not in case.places:
         with contextlib.suppress(Exception):  # the reference may want more
-            batch = (reference, starts[n], batches[n], places, k, sample)
-            found = fill(found, replicas, right, *batch)
-    found = [
-        d._replace(cause=ZERO)
-        if is_open(d) and distance(right[d.array], 0) <= d.bound
-        else d
-        for d in found
-    ]
-    labels = [d.name for d in found if d.replica == found[0].replica]
-    found = [
-        d._replace(cause=with_names(sample.said(d.cause, d.array), labels))
-        for d in found
-    ]
-    return Comparison(found, comparison.growth, comparison.notes)
+            cause = starts_cause(
+                [[move.found for move in own] for own in moves],
+                case.reference,
+                case.starts[-1],
+                case.batches[-1],
+                bounds,
+            )
+            for causes in found if cause else ():
+                causes.found.update(dict.fromkeys(causes.open(), cause))
+    right = [move.right for move in moves[0]]
+    for causes in found:
+        for j in causes.open():
+            move = causes.moves[j].found
+            causes.found[j] = numbers_cause(move, right, bounds[j])
 
 
 def with_names(cause, labels):
     """Return a cause with the names of the arrays for their numbers."""
     return re.sub(r'\barray (\d+)', lambda m: labels[int(m[1])], cause)
-
-
-def is_open(difference):
-    """Return whether it is wrong and has no cause yet."""
-    return not (difference.error <= difference.bound or difference.cause)
-
-
-def fill_starts(found, replicas, right, reference, start, batch, places, k, _):
-    """Return the differences, those without a cause with that of replicas
-    that did not start alike."""
-    if None in places or len(replicas) < 2 or not any(map(is_open, found)):
-        return found
-    bounds = [d.bound for d in found if d.replica == 0]
-    cause = starts_cause(replicas, reference, start, batch, bounds)
-    return [d._replace(cause=cause) if is_open(d) else d for d in found]
-
-
-def fill_numbers(found, replicas, right, *_):
-    """Return them with the places of others' numbers."""
-    return [
-        d._replace(
-            cause=numbers_cause(replicas[d.replica][d.array], right, d.bound)
-        )
-        if is_open(d)
-        else d
-        for d in found
-    ]
-
-
-def fill_counts(
-    found, replicas, right, reference, start, batch, places, k, sample
-):
-    """Return them with how often each example is counted."""
-    rows, alone = batch.rows, None
-    for i in sorted({d.replica for d in found if is_open(d)}):
-        if rows <= MOST_EXAMPLES:
-            alone = alone or moves_alone(
-                reference, start, batch, places, sample
-            )
-            own = [d for d in found if d.replica == i and is_open(d)]
-            cause = count_cause(own, replicas[i], right, alone, k)
-            found = [d._replace(cause=cause) if d in own else d for d in found]
-    return found
-
-
-def moves_of_array(moves, j):
-    """Return the words and moves for array `j`, and the right moves of the
-    others that have its shape."""
-    right = first_of(moves)
-    others = (
-        (f'that of array {i}', other)
-        for i, other in enumerate(right)
-        if i != j and other.shape == right[j].shape
-    )
-    own = ((what, arrays[j]) for what, arrays in moves)
-    return Computed(itertools.chain(own, others))
-
-
-def moves_alone(reference, start, batch, places, sample):
-    """Return the moves of all arrays for each example alone."""
-    batch, alone = batch.cast('float64'), []
-    for i in shown(range(batch.rows), 'examples'):
-        arrays = reference(start, batch.take(slice(i, i + 1)))
-        alone.append(sample.take(moves_from(start, arrays, places)))
-    return alone
-
-
-def count_cause(differences, moves, right, alone, k):
-    """Return how often these arrays of a replica count each example."""
-    wrong = [d.array for d in differences]
-
-    def flat(arrays):
-        return np.concatenate([np.ravel(arrays[j]) for j in wrong])
-
-    bounds = [np.full(np.size(right[d.array]), d.bound) for d in differences]
-    return example_counts(
-        [flat(arrays) for arrays in alone],
-        flat(moves),
-        flat(right),
-        np.concatenate(bounds),
-        k,
-    )

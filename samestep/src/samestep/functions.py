@@ -138,11 +138,13 @@ class Functions:
     def _taken(self, result):
         return (
             in_order(
-                *(named_arrays(result.gradients), self.result_names),
+                named_arrays(result.gradients),
+                self.result_names,
                 'the gradients of the step',
             ),
             in_order(
-                *(named_arrays(result.params), self.names),
+                named_arrays(result.params),
+                self.names,
                 'replica 0 of the step',
             ),
         )

@@ -3,16 +3,26 @@ alone is computed with 64-bit floats.
 """
 
 import contextlib
+from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 
 from . import Taken
 from . import same_step as compare
+from .comparison import Comparison
 
 __all__ = ['Taken', 'same_step']
 
 
-def same_step(step, reference, params, batches, low=None, update=None, **how):
+def same_step(
+    step: Callable,
+    reference: Callable,
+    params: Any,
+    batches: Sequence,
+    low: Optional[Callable] = None,
+    update: Any = None,
+    **how: Any,
+) -> Comparison:
     """Return a Comparison of two functions of (params, X, y).
 
     `params` is a tree of arrays, as JAX knows trees: those of Flax, and the
@@ -65,7 +75,10 @@ def same_step(step, reference, params, batches, low=None, update=None, **how):
 
     learn('params', params)
     return compare(
-        *(of_arrays(step), of_arrays(reference), named(params), batches),
+        of_arrays(step),
+        of_arrays(reference),
+        named(params),
+        batches,
         low=low and of_arrays(low),
         update=update and updated,
         **how,

@@ -4,7 +4,64 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .causes import distance
+from .causes import apart
+
+LEAST = 8  # numbers of a slice: fewer may be small by chance
+ALIKE = 4  # slices whose sizes are within this factor have one spread
+LEVELS = 12  # of such sizes; all that is smaller is alike
+SLACK = 2  # times the relative spread of the array, for any slice
+
+
+class Spread:
+    """How far rounding moves an array, and slices of it that are small.
+
+    A rare expert, head or word is a slice whose numbers are small beside the
+    others: rounding moves it in proportion to its size, unless it is seen to
+    move it further. Slices of about one size have one spread, since a single
+    one may be rounded by little by chance.
+    """
+
+    def __init__(self, right, moved, least):
+        self.right, self.axes = right, []
+        self.whole = least * float(abs(right).max(initial=1e-30))
+        self.least, most = self.whole, float(abs(moved).max(initial=0))
+        for axis, length in enumerate(right.shape if right.ndim > 1 else ()):
+            if right.size < LEAST * length or not most:
+                continue
+            sizes = largest_of_slices(moved, axis)
+            with np.errstate(divide='ignore'):
+                levels = np.log(most / sizes) / np.log(ALIKE)
+            levels = np.minimum(levels, LEVELS).astype(int)
+            if levels.any():
+                self.axes.append((axis, levels, np.zeros(length)))
+
+    def see(self, found):
+        """Take what is seen of its rounding from the same array, rounded."""
+        off = apart(found, self.right)
+        self.whole = max(self.whole, float(off.max(initial=0)))
+        for axis, _, seen in self.axes:
+            np.maximum(seen, largest_of_slices(off, axis), out=seen)
+
+    def of_numbers(self):
+        """Return the spread of each number, as an array to be broadcast."""
+        found = np.array(self.whole)
+        for axis, levels, seen in self.axes:
+            own = np.full(len(levels), self.whole)
+            for level in {*levels} - {0}:
+                alike = levels == level
+                least = self.whole * min(1, SLACK / ALIKE**level)
+                own[alike] = max(self.least, least, seen[alike].max())
+            if own.min() < self.whole / 2:  # else it tells nothing
+                shape = [1] * self.right.ndim
+                shape[axis] = -1
+                found = np.minimum(found, own.reshape(shape))
+        return found
+
+
+def largest_of_slices(array, axis):
+    """Return the largest absolute value of each slice along an axis."""
+    others = tuple(i for i in range(array.ndim) if i != axis)
+    return abs(array).max(axis=others, initial=0)
 
 
 class Measure(NamedTuple):
@@ -21,26 +78,33 @@ class Measure(NamedTuple):
             for seed in range(self.num_orders)
         ]
 
-    def spreads_of(self, right, others):
+    def spreads_of(self, right, others, moves=None):
         """Return each array's spread, at least a rounding of its largest: in
-        float64 two, since the right one is rounded, too. `others` may be
-        computed one at a time: no two are held at once."""
+        float64 two, since the right one is rounded, too. It is an array that
+        can be broadcast: small slices have smaller ones, as Spread tells.
+        `others` may be computed one at a time: no two are held at once.
+        `moves`: how far arrays have moved, by which their slices are large or
+        small, if not by their numbers."""
         least = self.rounding * (2 if self.dtype == 'float64' else 1)
         spreads = [
-            least * float(abs(exact).max(initial=1e-30)) for exact in right
+            Spread(exact, exact if move is None else move, least)
+            for exact, move in zip(right, moves or [None] * len(right))
         ]
         for other in others:
-            spreads = [
-                max(spread, distance(found, exact))
-                for spread, found, exact in zip(spreads, other, right)
-            ]
+            for spread, found in zip(spreads, other):
+                spread.see(found)
             del other  # before the next is computed
-        return spreads
+        return [spread.of_numbers() for spread in spreads]
 
     @property
     def rounding(self):
         """The largest relative error of a rounding, doubled."""
         return float(np.finfo(self.dtype).eps)
+
+    def start(self, arrays, run):
+        """Return where a run of the reference begins: half of them are off
+        by up to a rounding, since rounding is also within each example."""
+        return self.nearby(arrays, run) if run % 2 else arrays
 
     def nearby(self, arrays, seed):
         """Return arrays of which each number is off by up to a rounding."""
@@ -83,6 +147,10 @@ def check_shapes(replicas, right):
 
 class NothingMoves(ValueError):
     """A step cannot be judged: it moves nothing further than its rounding."""
+
+
+class NeedsLow(ValueError):
+    """A step cannot be judged: it rounds more than its reference does."""
 
 
 def check_that_it_moves(moved):

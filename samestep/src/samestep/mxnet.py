@@ -2,11 +2,22 @@
 or on several.
 """
 
+from typing import Any, Callable, Optional, Sequence
+
+from .comparison import Comparison
 from .networks import compare_networks, the_one
 from .trees import Batch
 
 
-def same_step(step, reference, build, batches, low=None, update=None, **how):
+def same_step(
+    step: Callable,
+    reference: Callable,
+    build: Callable,
+    batches: Sequence,
+    low: Optional[Callable] = None,
+    update: Optional[Callable] = None,
+    **how: Any,
+) -> Comparison:
     """Return a Comparison of two functions of (build, X, y).
 
     `build` makes your Gluon network. What the functions get in its place is a

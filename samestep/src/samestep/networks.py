@@ -46,7 +46,10 @@ def compare_networks(kind, step, reference, batches, low, update, how):
         return {**new, **{name: gradients[name] for name in others}}
 
     comparison = compare(
-        *(taken(step), taken(reference), kind.arrays, batches),
+        taken(step),
+        taken(reference),
+        kind.arrays,
+        batches,
         low=low and taken(low),
         update=update and updated,
         **how,

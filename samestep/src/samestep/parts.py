@@ -16,6 +16,7 @@ from .progress import shown
 from .updates import right_update
 
 NUM_PARTS = 2, 3, 4  # of a minibatch, of which each is rounded
+NEAR = 2  # orders, of which the second begins a rounding away
 NUM_UPDATES = 3  # of parts, beside that of the whole
 MOST = 512  # numbers of an array by which parts are weighed
 
@@ -37,9 +38,10 @@ def low_gradients(given, how, arrays, batch, right, n):
             yield found
             del found  # before the next is computed
         else:
-            orders = orders[:1]  # the whole is rounded alike in any
-    for own in shown(orders, 'orders of the minibatch'):
-        found = cast(given.low(low_arrays, own.cast(how.dtype)), how.dtype)
+            orders = orders[:NEAR]  # the whole is rounded alike in any
+    for i, own in enumerate(shown(orders, 'orders of the minibatch')):
+        start = cast(how.start(low_arrays, i), how.dtype, copy=False)
+        found = cast(given.low(start, own.cast(how.dtype)), how.dtype)
         yield check_reference(found, n)
         del found
 
@@ -103,7 +105,7 @@ def low_update_spreads(given, how, arrays, batch):
             grads, new = taken
             right = check_reference(right_update(given, arrays, grads), 0)
             own = how.spreads_of(right, [check_reference(new, 0)])
-            spreads = [max(pair) for pair in zip(spreads or own, own)]
+            spreads = [*map(np.maximum, spreads or own, own)]
     return spreads
 
 

@@ -3,13 +3,23 @@ under a strategy.
 """
 
 import contextlib
+from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 
+from .comparison import Comparison
 from .networks import compare_networks, the_one
 
 
-def same_step(step, reference, build, batches, low=None, update=None, **how):
+def same_step(
+    step: Callable,
+    reference: Callable,
+    build: Callable,
+    batches: Sequence,
+    low: Optional[Callable] = None,
+    update: Optional[Callable] = None,
+    **how: Any,
+) -> Comparison:
     """Return a Comparison of two functions of (build, X, y).
 
     `build` makes your Keras network, with its weights. What the functions get

@@ -8,24 +8,29 @@ optimizer's state after it.
 import collections
 import contextlib
 import copy
+import dataclasses
 import functools
-from typing import Any
+from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 
 from . import Taken
 from . import same_step as compare
 from .causes import MOST_NUMBERS, cast, distance
-from .measure import Measure, NothingMoves
-from .questions import in_few
-from .torch_modules import Trace, place_of_error
+from .comparison import Comparison
+from .measure import Measure, NeedsLow, NothingMoves
+from .torch_modules import Trace, place_of_error, tensors_in
 from .torch_options import (
+    CLIPPING,
     changes_between,
+    hidden,
     options_of,
     with_changes,
     words_for,
 )
-from .trees import Batch, called
+from .torch_precision import short_kind
+from .torch_precision import words_for as words_for_low
+from .trees import Batch, called, in_few
 
 UNLIMITED = {'max_norm': np.inf, 'clip_value': np.inf}  # without clipping
 CAST = (
@@ -34,10 +39,22 @@ CAST = (
     'there, in the module or in the optimizer, cast to the dtype of an input '
     'or of a parameter: `.to(x.dtype)`, `.to(layer.weight.dtype)`.'
 )
+UNSEEN = (
+    'Trained, but not judged, since their gradients are 0 here: {}. What is '
+    'wrong with them is not seen: begin where they are not, such as some '
+    'steps later.'
+)
 NUM_NEAR = 2  # starts, each number off by up to a rounding
 
 
-def same_step(step, reference, model, batches, low=None, **how):
+def same_step(
+    step: Callable,
+    reference: Callable,
+    model: Any,
+    batches: Sequence,
+    low: Optional[Callable] = None,
+    **how: Any,
+) -> Comparison:
     """Return a Comparison of two functions of (model, X, y) that train it.
 
     Each gets a copy of `model` and one minibatch of tensors, makes its
@@ -57,7 +74,9 @@ def same_step(step, reference, model, batches, low=None, **how):
 
     Raises TypeError if the reference cannot compute in float64, ValueError if
     a function has taken no step of a parameter, or several, NothingMoves if
-    the reference moves none, and what `samestep.same_step` raises.
+    the reference moves none, NeedsLow if the step is further off than rounds
+    its dtype and computes in a shorter one than the reference, and what
+    `samestep.same_step` raises.
     """
     how.setdefault('num_devices', num_processes())
     batches = [arguments_of(batch) for batch in batches]
@@ -78,7 +97,7 @@ def judge(adapter, step, reference, batches, low, how):
     noticed = batches and low is None
     if noticed:
         reference, low = adapter.as_the_step(
-            *(step, reference, first, batches[0])
+            step, reference, first, batches[0]
         )
     adapter.start = {**adapter.arrays_of(adapter.model), **first}
     comparison = compare(
@@ -109,7 +128,7 @@ def judge(adapter, step, reference, batches, low, how):
     if comparison and adapter.norms and max(adapter.norms) <= 1:
         comparison.notes.append(
             'Clipping is not judged: no norm is above its limit. Take a '
-            'lower limit in both functions.'
+            f'lower limit in both functions.{adapter.other_limits()}'
         )
     if comparison and adapter.draws:
         comparison.notes.append(
@@ -118,11 +137,16 @@ def judge(adapter, step, reference, batches, low, how):
             'hides errors: turn it off in both functions.'
         )
     comparison = comparison.change(adapter.placed)
+    if comparison and batches:
+        comparison = adapter.with_hidden_options(comparison)
+    elif low is None:
+        adapter.check_precision(reference, how)
+    comparison = adapter.with_still(comparison)
     wrong = {d.of for d in comparison.failures()}
     if 'gradient' in wrong:
         comparison.notes.extend(adapter.places(reference, low, how))
     if 'update' in wrong:
-        comparison = adapter.with_options(*(comparison, reference, how))
+        comparison = adapter.with_options(comparison, reference, how)
     if num_processes() > 1:
         comparison.notes.append(
             f'Rank {rank()} of {num_processes()} judges its own replica '
@@ -178,6 +202,12 @@ class Adapter:
         # some of the numbers that came of them.
         self.last: tuple = ()
         self.options: dict = {}  # of the reference's optimizer
+        self.inputs: Any = None  # that the reference gives the network first
+
+    def see_inputs(self, _, given, named):
+        """Keep what the network is given in the first call of all."""
+        if self.inputs is None:
+            self.inputs = [t.detach() for t in tensors_in([given, named])]
 
     def arrays_of(self, model):
         """Return parameters that train, and floating-point buffers."""
@@ -339,18 +369,76 @@ class Adapter:
                 update = self.update(reference, with_changes(some))
                 if not is_same(comparison, update, arrays, taken, measure):
                     continue
-                axes = {
-                    name: param.ndim
-                    for name, param in self.model.named_parameters()
-                    if name in self.options
-                }
-                words = words_for(some, axes)
+                axes = self.axes()
+                them = 'it' if len(some) == 1 else 'them'
+                words = (
+                    f'{words_for(some, axes)}: with {them}, the reference '
+                    'makes the same update.'
+                )
                 return comparison.change(
                     lambda d, words=words: (
                         d if d.error <= d.bound else d._replace(cause=words)
                     )
                 )
         return comparison
+
+    def axes(self):
+        """Return how many axes each parameter has that is trained."""
+        return {
+            name: param.ndim
+            for name, param in self.model.named_parameters()
+            if name in self.options
+        }
+
+    def other_limits(self):
+        """Return in words which limits of clipping the step has, if they are
+        others: it may clip in a way that is not seen."""
+        changes = changes_between(self.last[3], self.options)
+        limits = {own: changes[own] for own in changes if own[0] in CLIPPING}
+        return f' {words_for(limits, self.axes())}.' if limits else ''
+
+    def with_hidden_options(self, comparison):
+        """Return the comparison of a right step; if the options of its
+        optimizer are others, with these."""
+        changes = changes_between(self.last[3], self.options)
+        changes = hidden(changes, self.options)
+        said = f'{words_for(changes, self.axes())}.' if changes else ''
+        return dataclasses.replace(comparison, options=said)
+
+    def with_still(self, comparison):
+        """Return the comparison with what was not judged: what is frozen, and
+        what is trained and has no gradient here."""
+        params = dict(self.model.named_parameters())
+        still = [name for name in comparison.still if name in params]
+        of_them = tuple(f'{name}.' for name in still)
+        others = [
+            name
+            for name in comparison.still
+            if name not in params and not name.startswith(of_them)
+        ]
+        frozen = [name for name in still if name not in self.options]
+        trained = [name for name in still if name in self.options]
+        if comparison and frozen:
+            names = in_few(frozen)
+            comparison.notes.append(f'Frozen in both, and still: {names}.')
+        if comparison and trained:
+            comparison.notes.append(UNSEEN.format(in_few(trained)))
+        return dataclasses.replace(comparison, still=others)
+
+    def check_precision(self, reference, how):
+        """Raise NeedsLow if the step rounds more than its reference does."""
+        arrays, batch, found, _, gradients, _ = self.last
+        step = {**found.short, **short_gradients(gradients)}
+        if not step:
+            return
+        dtype = how.get('dtype', 'float32')
+        own = dict(zip(arrays, cast([*arrays.values()], dtype)))
+        rows = Batch(batch).cast(dtype).parts()
+        run = self.run(reference, own, rows, traced=True)
+        seen = {**run.trace.short, **short_gradients(run.gradients)}
+        words = words_for_low(step, seen)
+        if words:
+            raise NeedsLow(words)
 
     def places(self, reference, low, how):
         """Return in a list where the last step went wrong, if it is seen."""
@@ -399,7 +487,11 @@ class Adapter:
         rows = [to_tensor(part, like) for part in batch]
         run = Run(model, arrays, gradients, self.kinds, self.norms)
         run.others = options or {}
-        trace = run.trace = Trace(model, rows) if traced else None
+        if self.inputs is None:
+            model.register_forward_pre_hook(self.see_inputs, with_kwargs=True)
+        trace = None
+        if traced:
+            trace = run.trace = Trace(model, rows, self.inputs_of(rows, like))
         with run.watched(), (
             trace.watched() if trace else contextlib.nullcontext()
         ):
@@ -420,6 +512,16 @@ class Adapter:
                 'its step() once'
             )
         return run
+
+    def inputs_of(self, rows, like):
+        """Return the network's first inputs, of those with all rows of the
+        minibatch, with the floats of this run."""
+        lengths = {len(part) for part in tensors_in(rows) if part.ndim}
+        return [
+            to_tensor(to_numpy(part), like)
+            for part in self.inputs or ()
+            if part.ndim and {len(part)} == lengths
+        ]
 
 
 class Run:
@@ -640,7 +742,8 @@ class Run:
         try:
             for name in inherited:
                 setattr(
-                    *(torch.Tensor, name),
+                    torch.Tensor,
+                    name,
                     formatting(getattr(torch.Tensor, name)),
                 )
             for holder, key, function, more in patches.values():
@@ -698,6 +801,14 @@ def is_same(comparison, update, arrays, taken, measure):
         distance(new[name], exact) <= max(measure.factor * spread, known[name])
         for name, exact, spread in zip(arrays, right, spreads)
     )
+
+
+def short_gradients(gradients):
+    """Return in which precision gradients are, of those in a short one."""
+    kinds = {
+        f'the gradient of {n}': short_kind(g) for n, g in gradients.items()
+    }
+    return {where: kind for where, kind in kinds.items() if kind}
 
 
 def random_state():

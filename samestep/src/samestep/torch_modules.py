@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .causes import distance
+from .torch_precision import kind_of
 
 MOST = 512  # numbers of a row that are kept of each tensor
 GIVEN, RETURNED, RETURNED_AGAIN = 'given', 'returned', 'returned again'
@@ -44,15 +45,17 @@ class Trace:
     and which are given, the tensor that a gradient belongs to.
     """
 
-    def __init__(self, model, batch):
+    def __init__(self, model, batch, inputs=()):
+        """`inputs`: what the reference gives the network, of a row each."""
         self.root = model
         self.names = {id(m): name for name, m in model.named_modules()}
         self.kept: dict = {}
         self.users: dict = {}
+        self.short: dict = {}  # in which precision, by where it is seen
         self.call, self.rows, self.part = -1, None, None
         self.counts: collections.Counter = collections.Counter()
         parts = tensors_in(batch)
-        self.places = [places_of(part) for part in parts]
+        self.places = [places_of(part) for part in (*parts, *inputs)]
         sizes = [part.numel() for part in parts]
         # Whether the largest part tells its rows apart.
         self.tells = bool(sizes and self.places[sizes.index(max(sizes))])
@@ -102,8 +105,15 @@ class Trace:
         name = self.names.get(id(module))
         what = RETURNED_AGAIN if in_backward() else RETURNED
         for tensor in tensors_in(result) if name is not None else ():
+            self.see(f'what {module_called(name)} returns', tensor)
             self.keep(self.key(what, name), tensor, self.call, self.rows)
             self.watch(tensor, BACK, name)[0].append(name)
+
+    def see(self, where, tensor):
+        """Keep in which precision it is, if that is a short one."""
+        kind = '' if tensor is None else kind_of(tensor)
+        if kind:
+            self.short.setdefault(where, kind)
 
     def key(self, what, name):
         """Return how the next tensor of a module is called in `kept`."""
@@ -132,9 +142,12 @@ class Trace:
         if tensor.requires_grad and not tensor.is_leaf:
             key, call, rows = self.key(what, name), self.call, self.rows
             self.users[key] = users
-            tensor.register_hook(
-                lambda gradient: self.keep(key, gradient, call, rows)
-            )
+
+            def keep(gradient):
+                self.see(f'gradients at {module_called(name)}', gradient)
+                self.keep(key, gradient, call, rows)
+
+            tensor.register_hook(keep)
         return users
 
     def rows_of(self, given):
@@ -242,7 +255,8 @@ def place_of_error(found, right, lows, measure, num_processes):
         infinite, exact = exact, without_infinities(exact, exact)
         if what in (BACK, BACK_GIVEN):
             others = [a / factor_of(a, exact) for a in others]
-        (spread,) = measure.spreads_of([exact], [[other] for other in others])
+        flat = [[np.ravel(other)] for other in others]
+        (spread,) = measure.spreads_of([np.ravel(exact)], flat)
         bound = measure.factor * spread
         kept = [
             own
@@ -252,6 +266,8 @@ def place_of_error(found, right, lows, measure, num_processes):
             and max(own.rows) < len(exact)
         ]
         unseen |= not kept and what in (RETURNED, BACK)
+        if what == BACK and is_detached(found, name):
+            return f'No gradient returns to {module_called(name)}.'
         for own in kept:
             wanted = exact[own.rows]
             numbers = without_infinities(own.numbers, infinite[own.rows])
@@ -267,6 +283,12 @@ def place_of_error(found, right, lows, measure, num_processes):
     if unseen or not factors:
         return ''
     return words_for_none(factors.values(), num_processes)
+
+
+def is_detached(trace, name):
+    """Return whether a module was called, and no gradient has come back."""
+    seen = {what for what, own, _ in trace.kept if own == name}
+    return RETURNED in seen and not seen & {BACK, RETURNED_AGAIN}
 
 
 def keys_of(trace):
@@ -322,10 +344,10 @@ def words_for(what, name, right, users):
             f'it gives to {name}.'
         )
     if what == RETURNED:
-        return f'It begins in the forward pass of {module(name)}.'
+        return f'It begins in the forward pass of {module_called(name)}.'
     if what == RETURNED_AGAIN:
         return (
-            f'It begins where {module(name)} is computed again for the '
+            f'It begins where {module_called(name)} is computed again for the '
             'backward pass: it then returns something else.'
         )
     writers, readers = users
@@ -338,10 +360,10 @@ def words_for(what, name, right, users):
         which = ' or '.join(dict.fromkeys(inner))
         return f'It begins in the backward pass of {which}.'
     above = caller(writers[-1] if writers else name, right)
-    loss = ' or in the loss' if above == module('') else ''
+    loss = ' or in the loss' if above == module_called('') else ''
     return (
         f'It begins in the backward pass of {above}{loss}, behind '
-        f'{module(name)}.'
+        f'{module_called(name)}.'
     )
 
 
@@ -363,7 +385,7 @@ def words_for_none(factors, num_processes):
     )
 
 
-def module(name):
+def module_called(name):
     """Return what a module is called in a sentence."""
     return name or 'the network itself'
 
@@ -376,4 +398,4 @@ def caller(name, right):
         name = name.rpartition('.')[0]
         if name in called:
             break
-    return module(name)
+    return module_called(name)

@@ -1,8 +1,16 @@
 """Options of the step's optimizer, and limits of its clipping, that the
 reference's does not have."""
 
+import math
+
 from .trees import by_axes, said_together
 
+CLIPPING = 'max_norm', 'clip_value'  # which is judged
+NEEDS = {  # what is an option of another
+    'nesterov': 'momentum',
+    'dampening': 'momentum',
+    'decoupled_weight_decay': 'weight_decay',
+}
 # How it computes.
 OTHERS = 'foreach', 'fused', 'capturable', 'differentiable'
 
@@ -12,7 +20,7 @@ def options_of(optimizer, names):
     what a scheduler keeps there."""
     return {
         names[id(param)]: {
-            key: float(value) if hasattr(value, 'item') else value
+            key: comparable(value)
             for key, value in group.items()
             if key in optimizer.defaults and key not in OTHERS
         }
@@ -22,6 +30,13 @@ def options_of(optimizer, names):
     }
 
 
+def comparable(value):
+    """Return an option as a number, or a tuple of them, if it can be one."""
+    if isinstance(value, (list, tuple)):
+        return tuple(map(comparable, value))
+    return float(value) if hasattr(value, 'item') else value
+
+
 def changes_between(step, reference):
     """Return which options differ: the names of parameters by (option, its
     value in the step, its value in the reference)."""
@@ -29,9 +44,36 @@ def changes_between(step, reference):
     for name in reference:
         for key, due in reference[name].items():
             own = step.get(name, {}).get(key, due)
-            if own != due:
+            if differ(own, due):
                 changes.setdefault((key, own, due), []).append(name)
     return changes
+
+
+def differ(own, due):
+    """Return whether these are different options: a rate may be rounded to
+    float32."""
+    if isinstance(due, tuple) and isinstance(own, tuple):
+        pairs = zip(own, due)
+        return len(own) != len(due) or any(differ(*pair) for pair in pairs)
+    if isinstance(own, float) and isinstance(due, (int, float)):
+        return not math.isclose(own, due, rel_tol=1e-6)
+    return own != due
+
+
+def hidden(changes, options):
+    """Return the changes that may not show in a step, and do in others:
+    neither clipping nor what an option that is 0 turns off."""
+
+    def is_used(key, names):
+        return key not in NEEDS or any(
+            options[name].get(NEEDS[key]) for name in names
+        )
+
+    return {
+        change: names
+        for change, names in changes.items()
+        if change[0] not in CLIPPING and is_used(change[0], names)
+    }
 
 
 def with_changes(changes):
@@ -61,8 +103,4 @@ def words_for(changes, axes):
             where = f' for {which or said_together({*names}, [*axes])}'
         step, reference = in_short(own, due)
         said.append(f'{key}={step} where the reference has {reference}{where}')
-    them = 'it' if len(said) == 1 else 'them'
-    return (
-        f'The step has {", and ".join(said)}: with {them}, the reference '
-        'makes the same update.'
-    )
+    return f'The step has {", and ".join(said)}'

@@ -109,6 +109,12 @@ def said_together(wrong, names):
     return f'{", ".join(some[:6])}{more}'
 
 
+def in_few(names):
+    """Return some of the names, and how many more there are."""
+    more = f' and {len(names) - 4} more' if len(names) > 5 else ''
+    return ', '.join(names[:4] if more else names) + more
+
+
 def called(function):
     """Return the name of a function, also of a partial one."""
     return getattr(function, '__name__', f'{function}')

@@ -1,30 +1,28 @@
 """Whether an update is right, given the gradients that the step had."""
 
-import itertools
 import re
 
 import numpy as np
 
 from .causes import (
     Computed,
+    Move,
     Sample,
     cast,
     distance,
     likely_cause,
-    splits_of,
-    which_rows,
+    precision_cause,
+    said_of_some,
+    wrong_numbers,
 )
 from .decays import decay_causes, owners_of
 from .measure import is_count
 from .progress import shown
-from .trees import said_together
 
 NEARBY = 4  # copies of the arrays, each number off by up to a rounding
 PARTS = -1, -0.5, -0.25, 0.25, 0.5, 1  # of the bound of a gradient
 PATTERNS = 4  # of which numbers are up and which are down
-PLAIN = re.compile(r'the right one times [\d.]+\.$')  # says nothing of why
-MOST_UNSURE = 4  # arrays of which it is not seen by what they are scaled
-MOST_GROUPS = 12  # arrays whose norms are tried, also in pairs
+PLAIN = re.compile(r'the right one times ([\d.]+)\.$')  # says nothing of why
 
 
 def right_update(given, arrays, grads):
@@ -47,7 +45,7 @@ def update_spreads(given, how, arrays, grads, right, low_spreads):
 
     spreads = how.spreads_of(right, others())
     if low_spreads:  # of what rounds in another way
-        spreads = [max(pair) for pair in zip(spreads, low_spreads)]
+        spreads = [*map(np.maximum, spreads, low_spreads)]
     return spreads
 
 
@@ -77,8 +75,11 @@ def pushed(given, arrays, grads, bounds, right):
     return far
 
 
-def update_causes(given, arrays, grads, batch, replica, right, bounds, k):
-    """Return the likely cause of each array's wrong update, or ''."""
+def update_causes(update, replica, right, bounds):
+    """Return the likely causes of arrays whose update is wrong, by their
+    numbers. `update`: (Functions, arrays, gradients, minibatch, number of
+    devices) that it is made of."""
+    given, arrays, grads, batch, k = update
     start, grads = cast(arrays, 'float64'), cast(grads, 'float64')
     sample = Sample([replica], right)
     begin = sample.take(start)
@@ -90,7 +91,6 @@ def update_causes(given, arrays, grads, batch, replica, right, bounds, k):
         return moves_to(given.update(*arguments))
 
     def tried():
-        yield 'the right one', wanted
         others = {
             'that of gradients that are 0': 0,
             f'that of {k} times the gradients': k,
@@ -116,35 +116,30 @@ def update_causes(given, arrays, grads, batch, replica, right, bounds, k):
                 moved = to_update(changed, grads)
                 yield f'one as if the count of steps were {words}', moved
 
-    moves, wanted = moves_to(replica), moves_to(right)
-    known = Computed(shown(tried(), 'causes'))
-    factors = factors_of(moves, wanted, bounds)
-    owners = owners_of(given, arrays)
-    decays = decay_causes(
-        *(moves, wanted, owned(start, owners, sample), bounds, owners),
-        [np.ndim(a) for a in arrays],
-    )
-    alike = [
-        [f for f, (_, own) in zip(factors, owners) if own == kind and f]
-        for _, kind in owners
+    moves = [
+        Move(*own)
+        for own in zip(
+            moves_to(replica),
+            moves_to(right),
+            sample.take_bounds(bounds),
+            begin,
+        )
     ]
-    causes = []
-    for j, move in enumerate(moves):
-        cause = ''
-        if distance(move, wanted[j]) > bounds[j]:
-            cause = decays.get(j) or likely_cause(
-                *(move, Computed((words, own[j]) for words, own in known)),
-                *(bounds[j], k, batch, begin[j]),
-            )
-            if not cause or PLAIN.search(cause):
-                cause = (
-                    norm_cause(
-                        *(j, factors, alike[j], given, grads, start, batch, k)
-                    )
-                    or cause
-                )
-        causes.append(sample.said(cause, j))
-    return causes
+    wrong = [j for j, move in enumerate(moves) if move.is_wrong()]
+    known = Computed(shown(tried(), 'causes'))
+    owners = owners_of(given, arrays)
+    bases = owned(start, owners, sample)
+    causes = decay_causes(moves, bases, owners, [np.ndim(a) for a in arrays])
+    for j in wrong:
+        others = [(words, own[j]) for words, own in known]
+        causes[j] = causes.get(j) or cause_of(moves[j], others, k, batch)
+    factors = {j: PLAIN.search(causes[j]) for j in wrong}
+    if any(factors.values()) and clips(to_update, start, grads, moves):
+        for j, factor in factors.items():
+            if factor:
+                times = f'{1 / float(factor[1]):.4g} times'
+                causes[j] += f' Clipped by {times} the norm that is due?'
+    return {j: sample.said(causes[j], j) for j in wrong}
 
 
 def owned(start, owners, sample):
@@ -158,85 +153,23 @@ def owned(start, owners, sample):
     )
 
 
-def subsets(items, most=None):
-    """Return the subsets of items, the smaller ones first."""
-    most = len(items) if most is None else most
-    return [
-        own
-        for size in range(most + 1)
-        for own in itertools.combinations(items, size)
-    ]
+def cause_of(move, others, k, batch):
+    """Return the cause of the wrong update of an array, or of some of its
+    numbers, or ''."""
+    cause = likely_cause(move, others, k, batch)
+    which = None if cause else wrong_numbers(move)
+    if which is not None:
+        some = [(words, own[which]) for words, own in others]
+        cause = likely_cause(move.part(which), some, k, batch)
+        cause = said_of_some(which, move, cause)
+    return cause or precision_cause(move)
 
 
-def factors_of(moves, wanted, bounds):
-    """Return for each array how many times as far as is right it has moved,
-    and how sure that is; or None where it has not moved alike."""
-    found = []
-    for move, right, bound in zip(moves, wanted, bounds):
-        size = (right * right).sum()
-        scale = (move * right).sum() / size if size else 1
-        sure = bound / max(np.sqrt(size), 1e-300)  # roundings are apart
-        alike = abs(move - scale * right).max(initial=0) <= bound
-        found.append((scale, 4 * sure) if alike and sure < 1e-2 else None)
-    return found
-
-
-def norm_cause(j, factors, kind, given, grads, start, batch, k):
-    """Return in words of what a norm was taken, if clipping by it moves the
-    array as far as it has moved; or ''. `kind`: the factors of what is of the
-    kind of the array, which one norm scales alike."""
-    if factors[j] is None or len(grads) != len(given.result_names):
-        return ''
-    alike = [
-        other
-        for other in factors
-        if other
-        and abs(other[0] / factors[j][0] - 1) <= factors[j][1] + other[1]
-    ]
-    scale, sure = min(alike, key=lambda factor: factor[1])
-
-    def fits(value):
-        return value > 0 and abs(value / scale - 1) <= sure + 1e-5
-
-    if sure > 1e-3:
-        return ''
-    where = [given.places[name] for name in given.result_names]
-    squares = [float((g * g).sum()) for g in grads]
-    whole = sum(squares)
-    near = [
-        None
-        if at is None or factors[at] is None
-        else abs(factors[at][0] / scale - 1) <= sure + factors[at][1]
-        for at in where
-    ]
-    group = [i for i, is_near in enumerate(near) if is_near]
-    unsure = [i for i, is_near in enumerate(near) if is_near is None]
-    words = 'right one, scaled as if clipped by the norm of'
-    for more in subsets(unsure[:MOST_UNSURE]):
-        own = sum(squares[i] for i in [*group, *more])
-        if own < whole and own and fits(np.sqrt(whole / own)):
-            some = {given.labels[i] for i in [*group, *more]}
-            what = said_together(some, given.labels)
-            return f'The update is the {words} {what} alone.'
-    if any(abs(f / scale - 1) > sure + own for f, own in kind):
-        return ''
-    for shards in splits_of(np.arange(batch.rows), k):
-        for i, rows in enumerate(shards):
-            local = given.reference(start, batch.cast('float64').take(rows))
-            norm = sum(float((g * g).sum()) for g in local)
-            for part, also in ((1, ''), (len(rows) / batch.rows, "'s part")):
-                if norm and fits(np.sqrt(whole / norm) / part):
-                    which = f'shard {i}{also} ({which_rows(rows)})'
-                    return f'The update is the {words} {which}.'
-    tried = range(min(len(grads), MOST_GROUPS))
-    groups = [{*own} for own in subsets(tried, 2) if own]
-    everything = set(range(len(grads)))
-    for times in sorted({0, 2, k} - {1}):
-        for often in [everything, *groups, *(everything - g for g in groups)]:
-            counted = whole + (times - 1) * sum(squares[i] for i in often)
-            if counted > 0 and fits(np.sqrt(whole / counted)):
-                some = {given.labels[i] for i in often}
-                what = said_together(some, given.labels)
-                how = f'counted {times} times' if times else 'left out'
-                return f'The update is the {words} all, with {what} {how}.'
-    return ''
+def clips(to_update, start, grads, moves):
+    """Return whether the update of twice the gradients is about the same: it
+    clips them by their norm."""
+    doubled = to_update(start, [2 * g for g in grads])
+    return any(
+        distance(own, move.right) <= 0.01 * distance(move.right, 0) > 0
+        for own, move in zip(doubled, moves)
+    )
