@@ -49,7 +49,17 @@ ACCELERATORS = {
         192e9, 8e12, 2250e12, 4500e12, 900e9, None, 1000, [_LOCKWOOD + 'B200']
     ),
     'GB200 NVL72': Accelerator(
-        192e9, 8e12, 2500e12, 5000e12, 900e9, 72, 1200, [_LOCKWOOD + 'B200']
+        186e9,
+        8e12,
+        2500e12,
+        5000e12,
+        900e9,
+        72,
+        1200,
+        [
+            _LOCKWOOD + 'B200',
+            'https://www.spheron.network/blog/nvidia-h200-vs-b200-vs-gb200',
+        ],
     ),
     'GB300 NVL72': Accelerator(
         279e9,
