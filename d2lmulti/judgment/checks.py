@@ -44,7 +44,6 @@ def check_machine(batch_size, k, machine):
     check_not_negative(
         fixed=machine.fixed,
         per_example=machine.per_example,
-        per_sum=machine.per_sum,
         load=machine.load,
         **numbered('times', machine.times),
     )

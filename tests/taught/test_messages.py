@@ -452,17 +452,6 @@ balanced_shares([1, 1], 1)
 balanced_shares([1, 1], 8, [2, 3])
     ValueError: 8 examples cannot fit where the capacities are 5 in all: take
     a smaller minibatch, or accumulate gradients
-measure_speeds(devices, num_runs=0)
-    ValueError: num_runs must be at least 1, not 0
-measure_speeds(devices, 2.5)
-    TypeError: shard_size must be an integer, not 2.5
-measure_speeds([])
-    ValueError: give at least 1 device, for example try_devices(1), not []
-measure_speeds(devices[:1] * 2)
-    ValueError: [cpu(0), cpu(0)] names a device twice: its replica would work
-    on two shards, in turn; use distinct devices, as from try_devices
-measure_speeds([0])
-    TypeError: device is 0, but a device is needed: try_devices(1)[0]
 adapt_shares([4, 4], [])
     ValueError: recent must have a list for one step or more, with the seconds
     of 2 devices in each, not []
@@ -993,8 +982,6 @@ expected_slowest([], 2)
     ValueError: times is empty: give at least one entry
 expected_slowest([1], 0)
     ValueError: k must be at least 1, not 0
-fit_relative([], [])
-    ValueError: rows is empty: give at least one entry
 simulate_allreduce('halving-doubling', [0, 0, 0], 1, 0, 1)
     ValueError: the simulation of halving-doubling needs a power of two, not 3
     devices: take another k, or another algorithm
@@ -1124,7 +1111,6 @@ split_by_shares(X, y, devices, [one, F(2)])
 train_batch_weighted(X, y, device_params, devices, F(0.1), [one, F(2)])
 train_batch_weighted(X, y, device_params, devices, lr, [1, 1], [one, one])
 balanced_shares([F(1), two], I(8), [I(8), None])
-measure_speeds(devices, two, [one, one], one)
 adapt_shares([I(4), I(4)], [[F(1), F(2)]] * 5, F(0.1))
 mask_words(onp.array([[3, 4]]), I(0), I(10), F(0.2))
 transformer_scores(words, transformer, I(4))

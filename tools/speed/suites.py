@@ -19,7 +19,6 @@ from .peers import (
 from .report import (
     compression,
     large_batch,
-    masked_words,
     single,
     unequal,
 )
@@ -85,14 +84,6 @@ def compression_trials(notes):
     ]
 
 
-def masked_words_trials(notes):
-    """Return the trials of chapter 14: one per seed, all in one round."""
-    return [
-        Trial(OURS, 1, 'masked_words', {'seed': seed})
-        for seed in masked_words.SEEDS
-    ]
-
-
 def torch_peers(notes):
     """Return PyTorch's peers; note why there are none."""
     return peers_of(DDP, (1, 2), notes)
@@ -138,13 +129,6 @@ SUITES = {
         compression_trials,
         compression.write,
         RESULTS / 'COMPRESSION.md',
-        1,
-        is_timed=False,
-    ),
-    'masked_words': Suite(
-        masked_words_trials,
-        masked_words.write,
-        RESULTS / 'MASKED_WORDS.md',
         1,
         is_timed=False,
     ),
