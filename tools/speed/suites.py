@@ -20,7 +20,6 @@ from .report import (
     compression,
     large_batch,
     single,
-    unequal,
 )
 from .trials import Trial
 
@@ -58,14 +57,6 @@ def full_trials(notes):
         + [Trial(OURS, k, 'collectives', sizes) for k in (2, 4)]
         + [Trial(OURS, 2, task) for task in ('parallelism', 'overlap')]
     )
-
-
-def unequal_trials(notes):
-    """Return the trials with heterogeneous devices."""
-    return [
-        Trial(OURS, len(slowdowns), 'unequal', {'slowdowns': slowdowns})
-        for slowdowns in unequal.SLOWDOWNS
-    ] + [Trial(OURS, 2, task) for task in ('adapt', 'batch_norm')]
 
 
 def large_batch_trials(notes):
@@ -117,7 +108,6 @@ def leave_out(name, reason, notes):
 SUITES = {
     'full': Suite(full_trials, single.write, RESULTS / 'RESULTS.md', 5),
     'quick': Suite(quick_trials, single.write, BUILD / 'bench-quick.md', 3),
-    'unequal': Suite(unequal_trials, unequal.write, RESULTS / 'UNEQUAL.md', 5),
     'large_batch': Suite(
         large_batch_trials,
         large_batch.write,
