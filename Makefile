@@ -87,7 +87,7 @@ test-long: grading  # with the stress and kill tests, and many steps
 	    -m 'long or not long' $(tests) $(around)
 
 
-bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cores, unequal, large_batch, compression, masked_words
+bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cores, large_batch, compression
 	$(python) -m tools.speed.$(if $(filter cores,$(SUITE)),cores,run $(SUITE)) \
 	    $(ARGS)
 

@@ -12,8 +12,7 @@ from typing import Any, Callable, List
 import numpy as onp
 from mxnet import np
 
-from .check_data import kind_of
-from .checks import check_finite
+from .checks import check_finite, kind_of
 
 # Of an array's largest number: more than another order of sums explains.
 APART = 1e-3

@@ -1,7 +1,12 @@
 """The argument checks of part II."""
 
 from ..check_rules import check_rule, check_states
-from ..check_values import check_each, check_positive_int, has_twice, is_list_of
+from ..check_values import (
+    check_each,
+    check_positive_int,
+    has_twice,
+    is_list_of,
+)
 from ..checks import (
     check_allreduce_arrays,
     check_arrays,

@@ -82,22 +82,15 @@ def top_k(arrays, state, fraction=0.01):
     return sum_messages(arrays, messages, fill)
 
 # %% ../../notebooks/10_compression.ipynb #pack
-def pack(codes, bits):
-    """Return whole numbers below 2 ** bits as bytes, several in each.
+def pack(bits):
+    """Return booleans as bytes, eight in each. Waits for them."""
+    return np.array(onp.packbits(bits.asnumpy().astype(bool)), dtype='uint8',
+                    ctx=bits.ctx)
 
-    `codes`: flat, a float32 array; `bits`: 1, 2 or 4.
-    """
-    weights = 2 ** (bits * np.arange(8 // bits, ctx=codes.ctx))
-    num_bytes = -(-codes.size * bits // 8)  # rounded up
-    padded = np.zeros(num_bytes * len(weights), ctx=codes.ctx)
-    padded[:codes.size] = codes
-    return np.dot(padded.reshape(-1, len(weights)), weights).astype('uint8')
-
-def unpack(packed, bits, size):
-    """Return the `size` numbers that `pack` has packed, float32."""
-    weights = 2 ** (bits * np.arange(8 // bits, ctx=packed.ctx))
-    shifted = np.floor(packed.astype('float32').reshape(-1, 1) / weights)
-    return (shifted % 2 ** bits).reshape(-1)[:size]
+def unpack(packed, size, dtype):
+    """Return the `size` bits that `pack` has packed, as 0 and 1."""
+    return np.array(onp.unpackbits(packed.asnumpy())[:size], dtype=dtype,
+                    ctx=packed.ctx)
 
 # %% ../../notebooks/10_compression.ipynb #bits
 def one_bit(arrays, state):
@@ -106,11 +99,10 @@ def one_bit(arrays, state):
     For `exchange_compressed` (Karimireddy et al. 2019, arXiv:1901.09847).
     """
     def signs(packed, mean):
-        codes = unpack(packed, 1, arrays[0].size).astype(mean.dtype)
-        return (2 * codes - 1) * mean
+        return (2 * unpack(packed, arrays[0].size, mean.dtype) - 1) * mean
 
     return sum_messages(arrays, [
-        (pack(array.reshape(-1) >= 0, 1), abs(array).mean().reshape(1))
+        (pack(array.reshape(-1) >= 0), abs(array).mean().reshape(1))
         for array in arrays], signs)
 
 # %% ../../notebooks/10_compression.ipynb #two-bits
@@ -123,14 +115,14 @@ def two_bit(arrays, state, threshold=0.5):
     """
     check_positive_number(threshold=threshold)
 
-    def steps(packed):
-        codes = unpack(packed, 2, arrays[0].size).astype(arrays[0].dtype)
-        return (codes - 1) * threshold
+    def steps(*packed):
+        above, below = [unpack(bits, arrays[0].size, arrays[0].dtype)
+                        for bits in packed]
+        return (above - below) * threshold
 
-    flats = [array.reshape(-1) for array in arrays]
     return sum_messages(arrays, [
-        [pack(np.sign(flat) * (abs(flat) >= threshold) + 1, 2)]
-        for flat in flats], steps)
+        (pack(array.reshape(-1) >= threshold),
+         pack(array.reshape(-1) <= -threshold)) for array in arrays], steps)
 
 # %% ../../notebooks/10_compression.ipynb #orthonormal
 def orthonormal(matrix):

@@ -6,7 +6,6 @@ __all__ = ['allreduce_seconds', 'Machine', 'step_seconds', 'simulate_allreduce',
 
 # %% ../../notebooks/23_scaling.ipynb #exported-imports
 import math
-import time
 import typing
 import numpy as onp
 from .checks import (check_exchange, check_failures,
@@ -14,7 +13,6 @@ from .checks import (check_exchange, check_failures,
 from ..checks import check_num_rows
 from ..check_values import (check_positive_int,
                                    check_positive_number)
-from mxnet import npx
 
 # %% ../../notebooks/23_scaling.ipynb #allreduce-seconds
 def allreduce_seconds(algorithm, k, num_bytes, alpha, beta, num_servers=1):
@@ -69,7 +67,6 @@ class Machine(typing.NamedTuple):
     per_example: float
     alpha: float  # per message
     beta: float  # per byte
-    per_sum: float = 0  # per array summed, however many devices
     at_once: float = math.inf  # how many devices work at the same time
     overlap: float = 0  # the fraction of the computation that can hide sums
     load: float = 0  # to load an example, while the devices compute
@@ -89,46 +86,10 @@ def step_seconds(batch_size, k, sizes, machine, algorithm='star'):
     total = k * machine.fixed + machine.per_example * batch_size
     compute = max(largest * expected_slowest(machine.times, k),
                   total / machine.at_once)
-    exchange = sum(machine.per_sum * (k > 1) + allreduce_seconds(
+    exchange = sum(allreduce_seconds(
         algorithm, k, size, machine.alpha, machine.beta) for size in sizes)
     hidden = min(exchange, machine.overlap * compute)
     return max(compute + exchange - hidden, machine.load * batch_size)
-
-# %% ../../notebooks/23_scaling.ipynb #fit-relative
-def fit_relative(rows, seconds):
-    """Return the coefficients c >= 0 of c · row = seconds for each row.
-
-    Least squares of the relative errors (chapter 8); a coefficient that
-    would be negative is 0, and the others are fitted again. `rows`: equally
-    long tuples. Raises ValueError if there are none.
-    """
-    table = onp.array(rows, float) / onp.array(seconds, float)[:, None]
-    kept, fitted = list(range(table.shape[1])), onp.zeros(table.shape[1])
-    while kept:
-        found = onp.linalg.lstsq(table[:, kept], onp.ones(len(table)),
-                                 rcond=None)[0]
-        if found.min() >= 0:
-            fitted[kept] = found
-            break
-        del kept[found.argmin()]
-    return fitted.tolist()
-
-# %% ../../notebooks/23_scaling.ipynb #measure-steps
-def seconds_of(work):
-    npx.waitall()
-    start = time.perf_counter()
-    work()
-    npx.waitall()
-    return time.perf_counter() - start
-
-def measure_steps(cases, make, num_rounds=15):
-    """Return the seconds of a step for each case of `make`: the lower
-    quartile of the rounds, in which the cases take turns."""
-    steps = {case: make(*case) for case in cases}
-    rounds = [[seconds_of(step) for step in steps.values()]
-              for _ in range(num_rounds + 1)]
-    return {case: sorted(times)[num_rounds // 4]
-            for case, times in zip(cases, zip(*rounds[1:]))}
 
 # %% ../../notebooks/23_scaling.ipynb #serve
 def serve(arrivals, seconds):

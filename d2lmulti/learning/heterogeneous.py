@@ -140,24 +140,6 @@ def balanced_shares(speeds, batch_size, capacities=None):
             return [full.get(i) or sizes[i] for i in range(len(speeds))]
         full.update(over)
 
-# %% ../../notebooks/13_heterogeneous.ipynb #18
-def measure_speeds(devices, shard_size=256, slowdowns=None, num_runs=7):
-    """Return how many images per second each of `devices` trains on.
-
-    All work at once, as in training; medians of `num_runs` steps of LeNet.
-    `slowdowns` as in `train_batch_weighted`. Raises TypeError or ValueError
-    for invalid devices and numbers.
-    """
-    check_positive_int(shard_size=shard_size, num_runs=num_runs)
-    X = np.ones((shard_size * len(devices), 1, 28, 28))
-    y = np.zeros(len(X))
-    replicas = [get_params(init_params(), device) for device in devices]
-    steps = [train_batch_weighted(X, y, replicas, devices, 1e-6,
-                                  [1] * len(devices), slowdowns)
-             for _ in range(num_runs + 1)]
-    return [shard_size / statistics.median(seconds)
-            for seconds in zip(*steps[1:])]  # the first is a warm-up
-
 # %% ../../notebooks/13_heterogeneous.ipynb #29
 def adapt_shares(shares, recent, margin=0.1, capacities=None):
     """Return better shares, or the same if little would be gained.

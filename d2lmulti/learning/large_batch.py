@@ -139,7 +139,8 @@ def norm(arrays):
 def lars(params, grads, state, lr, momentum=0.9, trust_coefficient=0.02,
          norms=None):
     """Update parameters in place, each at its own rate (You et al. 2017,
-    arXiv:1708.03888); where it or its gradient is all zeros, at `lr`.
+    arXiv:1708.03888, without their weight decay); where it or its gradient
+    is all zeros, at `lr`.
 
     Arguments and errors as for `sgd_momentum`. `norms`: those of the
     parameters and those of the gradients, two lists of floats, where each

@@ -22,14 +22,12 @@ from d2lmulti.communication import compression
 from d2lmulti.communication.compression import (
     exchange_compressed,
     one_bit,
-    pack,
     power_sgd,
     top_k,
     train_batch_compressed,
     train_round,
     train_round_diloco,
     two_bit,
-    unpack,
 )
 from d2lmulti.devices import record_copies
 from d2lmulti.learning.large_batch import adam, decay_weights, gradient_descent
@@ -187,15 +185,6 @@ def test_two_bits_are_bit_identical_with_mxnets_store():
         exchange_compressed(arrays, state, two_bit)
         for array in arrays:
             assert (array.asnumpy() == total.asnumpy()).all()
-
-
-@pytest.mark.parametrize('bits', [1, 2, 4])
-@pytest.mark.parametrize('size', [1, 7, 8, 9, 64])
-def test_packed_codes_come_back_from_few_bytes(bits, size):
-    codes = onp.random.RandomState(size).randint(0, 2**bits, size)
-    packed = pack(np.array(codes, dtype='float32'), bits)
-    assert packed.dtype == onp.uint8 and packed.size == -(-size * bits // 8)
-    assert (unpack(packed, bits, size).asnumpy() == codes).all()
 
 
 WHOLE = {

@@ -23,7 +23,6 @@ from d2lmulti.learning.heterogeneous import (
     adapt_shares,
     balanced_shares,
     compute_gradients,
-    measure_speeds,
     shard_sizes,
     split_by_shares,
     train_batch_weighted,
@@ -296,14 +295,6 @@ def test_invalid_limits_are_rejected_before_any_work(limits, error, message):
             assert (param.asnumpy() == first.asnumpy()).all()
 
 
-def test_speeds_are_in_proportion_to_what_the_devices_do(monkeypatch):
-    times = iter([[9, 9]] + [[1, 4], [2, 2], [2, 5]])  # the first warms up
-    monkeypatch.setattr(
-        heterogeneous, 'train_batch_weighted', lambda *a: next(times)
-    )
-    assert measure_speeds(devices_of(2), 12, num_runs=3) == [6, 3]
-
-
 def sizes_of_work(monkeypatch, **limits):
     """Return how many images each device worked on, each time."""
     worked = {device: [] for device in devices_of(2)}
@@ -356,11 +347,6 @@ def test_each_device_is_timed_until_its_gradients_are_there(monkeypatch):
         *minibatch(6), replicas_on(devices_of(2)), devices_of(2), 0.1, [1, 1]
     ) == [3.0, 7.0]
     assert events == ['waitall']  # or earlier work would be timed, too
-
-
-def test_the_speeds_of_real_devices_are_positive():
-    speeds = measure_speeds(devices_of(2), 4, [1, 2], num_runs=1)
-    assert len(speeds) == 2 and min(speeds) > 0
 
 
 def simulate(

@@ -25,7 +25,6 @@ from d2lmulti.judgment import scaling
 from d2lmulti.judgment.scaling import (
     checkpoint_interval,
     expected_slowest,
-    fit_relative,
     hierarchical_seconds,
     run_seconds,
     simulate_allreduce,
@@ -210,39 +209,6 @@ def test_many_small_arrays_cost_more_messages_than_one():
     one = step_seconds(8, 4, [8_000], machine, 'ring')
     eight = step_seconds(8, 4, [1_000] * 8, machine, 'ring')
     assert eight - one == pytest.approx(7 * 6 * machine.alpha)
-
-
-@given(f=positive, p=positive)
-@quick
-def test_a_fit_finds_the_numbers_that_made_the_times(f, p):
-    sizes = [1, 10, 300]
-    found = fit_relative([(1, n) for n in sizes], [f + p * n for n in sizes])
-    assert found == pytest.approx([f, p], rel=1e-6, abs=1e-9)
-
-
-def test_a_fit_weighs_relative_errors():
-    rows, seconds = [(1,)] * 2, [1.0, 10.0]
-    (found,) = fit_relative(rows, seconds)
-    assert sum((found / t - 1) ** 2 for t in seconds) < min(
-        sum((other / t - 1) ** 2 for t in seconds)
-        for other in (found * 1.01, found / 1.01)
-    )
-
-
-@given(st.lists(st.floats(0.1, 10), min_size=3, max_size=3))
-@quick
-def test_a_fit_is_the_best_without_negative_coefficients(seconds):
-    rows = onp.array([(1, 1), (1, 2), (1, 5)])
-    found = onp.array(fit_relative(rows, seconds))
-    assert found.min() >= 0
-
-    def error(coefficients):
-        return ((rows @ coefficients / seconds - 1) ** 2).sum()
-
-    others = onp.maximum(
-        found + onp.random.RandomState(0).normal(0, 0.1, (200, 2)), 0
-    )
-    assert error(found) <= min(map(error, others)) + 1e-9
 
 
 @pytest.mark.parametrize(

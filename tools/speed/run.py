@@ -1,10 +1,8 @@
 """Measure this project beside its peers, in turn; see results/.
 
     make bench                  50 minutes; writes RESULTS.md
-    make bench SUITE=unequal    heterogeneous devices, 4 minutes; UNEQUAL.md
     make bench SUITE=large_batch   large minibatches, 5 minutes; LARGE_BATCH.md
     make bench SUITE=compression   sending less, 15 minutes; COMPRESSION.md
-    make bench SUITE=masked_words  attention, 15 minutes; MASKED_WORDS.md
     make bench SUITE=quick      two minutes; writes build/bench-quick.md
 
 Run it on a quiet machine: a busy core takes the second device away.

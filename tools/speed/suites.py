@@ -19,9 +19,7 @@ from .peers import (
 from .report import (
     compression,
     large_batch,
-    masked_words,
     single,
-    unequal,
 )
 from .trials import Trial
 
@@ -61,14 +59,6 @@ def full_trials(notes):
     )
 
 
-def unequal_trials(notes):
-    """Return the trials with heterogeneous devices."""
-    return [
-        Trial(OURS, len(slowdowns), 'unequal', {'slowdowns': slowdowns})
-        for slowdowns in unequal.SLOWDOWNS
-    ] + [Trial(OURS, 2, task) for task in ('adapt', 'batch_norm')]
-
-
 def large_batch_trials(notes):
     """Return the trials of chapter 11: one per seed, all in one round."""
     return [
@@ -82,14 +72,6 @@ def compression_trials(notes):
     return [
         Trial(OURS, 1, 'compression', {'seed': seed})
         for seed in compression.SEEDS
-    ]
-
-
-def masked_words_trials(notes):
-    """Return the trials of chapter 14: one per seed, all in one round."""
-    return [
-        Trial(OURS, 1, 'masked_words', {'seed': seed})
-        for seed in masked_words.SEEDS
     ]
 
 
@@ -126,7 +108,6 @@ def leave_out(name, reason, notes):
 SUITES = {
     'full': Suite(full_trials, single.write, RESULTS / 'RESULTS.md', 5),
     'quick': Suite(quick_trials, single.write, BUILD / 'bench-quick.md', 3),
-    'unequal': Suite(unequal_trials, unequal.write, RESULTS / 'UNEQUAL.md', 5),
     'large_batch': Suite(
         large_batch_trials,
         large_batch.write,
@@ -138,13 +119,6 @@ SUITES = {
         compression_trials,
         compression.write,
         RESULTS / 'COMPRESSION.md',
-        1,
-        is_timed=False,
-    ),
-    'masked_words': Suite(
-        masked_words_trials,
-        masked_words.write,
-        RESULTS / 'MASKED_WORDS.md',
         1,
         is_timed=False,
     ),
