@@ -714,17 +714,17 @@ def test_rows_that_come_back_to_another_device_are_noticed(monkeypatch):
 # What is refused
 
 
-WORDS = np.ones((2, 5), dtype='int32')
+TOKENS = np.ones((2, 5), dtype='int32')
 TWO = [mx.cpu(0), mx.cpu(1)]
 
 
-def sequence(X=WORDS, y=WORDS, num_heads=4, split=split_plain):
+def sequence(X=TOKENS, y=TOKENS, num_heads=4, split=split_plain):
     params = init_transformer(0, V, 5, 8)
     replicas = [get_params(params, device) for device in TWO]
     sequence_gradients(X, y, replicas, TWO, num_heads, split=split)
 
 
-def experts(X=WORDS[0], y=WORDS[0], num_experts=2, **options):
+def experts(X=TOKENS[0], y=TOKENS[0], num_experts=2, **options):
     router = [np.ones((V, 4)), np.ones((2, 4)), np.ones(2), np.ones(V)]
     expert = [np.ones((8, 4)), np.ones(8), np.ones((4, 8)), np.ones(4)]
     replicas = [get_params(router, device) for device in TWO]
@@ -739,9 +739,9 @@ def at(*places):
 @pytest.mark.parametrize(
     'call, words',
     [
-        (lambda: sequence(y=WORDS[:, :2]), 'y must have the shape of X'),
-        (lambda: sequence(y=0 * WORDS), 'no words to predict'),
-        (lambda: sequence(X=WORDS + V), 'X must be from 0 to 10'),
+        (lambda: sequence(y=TOKENS[:, :2]), 'y must have the shape of X'),
+        (lambda: sequence(y=0 * TOKENS), 'no words to predict'),
+        (lambda: sequence(X=TOKENS + V), 'X must be from 0 to 10'),
         (lambda: sequence(num_heads=3), 'num_heads must divide the width, 8'),
         (lambda: sequence(np.ones((2, 6)), np.ones((2, 6))), 'at most 5 pos'),
         (lambda: sequence(split=at([0, 1, 2, 3, 4])), 'what split returns'),
@@ -752,8 +752,8 @@ def at(*places):
         (lambda: experts(num_choices=1.5), 'num_choices must be an integer'),
         (lambda: experts(capacity=0), 'capacity must be at least 1'),
         (lambda: experts(num_experts=1), 'router, .* 1 in all, but has 2'),
-        (lambda: experts(y=WORDS[0, :2]), '5 examples but 2 labels'),
-        (lambda: experts(y=WORDS[0] + V), 'y must be from 0 to 10'),
+        (lambda: experts(y=TOKENS[0, :2]), '5 examples but 2 labels'),
+        (lambda: experts(y=TOKENS[0] + V), 'y must be from 0 to 10'),
     ],
 )
 def test_what_cannot_be_computed_is_refused(call, words):

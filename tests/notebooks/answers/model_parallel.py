@@ -56,7 +56,7 @@ def order_1f1b(s, p, m):
         order += [('forward', warmup + i), ('backward', i)]
     return order + [('backward', i) for i in range(m - warmup, m)]
 
-# 2 wrong: more forward passes than micro-batches -> must have .forward. and
+# 2 wrong: more forward passes than micro-batches -> has .*1 time, but needs forward
 def order_1f1b(s, p, m):
     warmup = p - s - 1
     order = [('forward', i) for i in range(warmup)]
