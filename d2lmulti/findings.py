@@ -133,9 +133,9 @@ def python_finding(step: float, seconds: float, line: str) -> Finding:
 
 
 def balance_finding(step: float, times: Any) -> Finding:
-    """Judge by how much the busiest device computes more than the mean."""
+    """Judge by how much more than the mean one device computes."""
     each = ', '.join(f'{d} {1000 * s:.1f}' for d, s in times.busy.items())
-    part = f'more than the mean of all on the busiest device, of {each}'
+    part = f'more than the mean on one device, of {each}'
     cause = 'the devices have unequal work'
     fix = 'See how long each shard is, and on which device: split_and_load'
     return part_finding(cause, part, times.uneven, step, fix)

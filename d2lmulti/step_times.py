@@ -29,7 +29,7 @@ class StepTimes:
 
     @property
     def uneven(self) -> float:
-        """Return how much more than that the busiest computes."""
+        """Return how much more than that one device computes."""
         return max(self.busy.values()) - self.mean
 
 
