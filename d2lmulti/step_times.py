@@ -78,7 +78,7 @@ def time_python(step: Callable[[], Any]) -> Tuple[float, str]:
     """Return the seconds that Python computes in `step()` outside MXNet, and
     the line that takes longest: where a second thread sees it, again and
     again."""
-    lines: Dict[str, float] = collections.Counter()
+    lines: Dict[str, float] = collections.defaultdict(float)
     thread, done = threading.get_ident(), threading.Event()
 
     def look() -> None:
