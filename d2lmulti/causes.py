@@ -15,9 +15,12 @@ from .checks import check_causes
 from .check_values import check_not_empty
 from .devices import median_seconds
 from .network import init_params, lenet
-from .replicas import allreduce_gradients, get_params
-from .findings import (contention_finding, exchange_finding,
-                               input_finding, size_finding, wait_finding)
+from .replicas import get_params
+from .findings import (balance_finding, contention_finding,
+                               exchange_finding, input_finding,
+                               python_finding, rest_finding, size_finding,
+                               wait_finding)
+from .step_times import time_devices, time_python
 from .training import train_batch
 
 # %% ../notebooks/06_causes.ipynb #41
@@ -99,12 +102,13 @@ def record_waits(step):
 
 # %% ../notebooks/06_causes.ipynb #53
 def find_causes(data_iter, devices, step=None, device_params=None, net=None):
-    """Return five findings: what keeps `devices` from being faster than one.
+    """Return findings: what keeps `devices` from being faster than one. The
+    last is what no other explains.
 
     `data_iter`: minibatches (X, y); up to 20 are taken. `step(X, y)`: your
-    training step, else `train_batch` with LeNet. `device_params`: your
-    replicas; else the exchange is measured with LeNet. `net(X, params)`:
-    your network for them; else contention is measured with LeNet.
+    training step, else `train_batch` with LeNet. `net(X, params)`: your
+    network, for `device_params`, your replicas; else contention is measured
+    with LeNet.
 
     Raises ValueError for an empty `data_iter`, fewer than two devices, or a
     `net` without replicas, and what `step` raises.
@@ -117,10 +121,19 @@ def find_causes(data_iter, devices, step=None, device_params=None, net=None):
     load, (X, y) = seconds_to_load(data_iter)
     fixed = median_seconds(lambda: step(X[:len(devices)], y[:len(devices)]))
     seconds = median_seconds(lambda: step(X, y))
-    exchange = median_seconds(lambda: allreduce_gradients(replicas))
     slowdown = contention(devices, *([X, net, replicas] if net else []))
+    waits = record_waits(lambda: step(X, y))
+    python, line = time_python(lambda: step(X, y))
+    times = time_devices(lambda: step(X, y), devices)
+    fixed = max(0, fixed - python - times.exchange)  # which have a line
+    alone = times.mean / max(1, slowdown)  # an even share, undisturbed
     return [input_finding(load, seconds, len(X)),
             contention_finding(slowdown, devices, load_average, not net),
-            wait_finding(*record_waits(lambda: step(X, y))),
-            exchange_finding(exchange, seconds, len(X), not device_params),
-            size_finding(fixed, seconds, len(X))]
+            wait_finding(*waits),
+            python_finding(seconds, python, line),
+            balance_finding(seconds, times),
+            exchange_finding(seconds, times.exchange),
+            size_finding(fixed, seconds, len(X)),
+            rest_finding(load + seconds - alone, seconds, load, waits[1],
+                         python, times.mean - alone, times.uneven,
+                         times.exchange, fixed)]

@@ -216,7 +216,8 @@ def count_rows(X_shards: list, y_shards: list) -> tuple:
         [row.tobytes() for part in parts for row in part.asnumpy()]
         for parts in (X_shards, y_shards)
     )
-    return map(collections.Counter, (X_rows, zip(X_rows, y_rows)))
+    pairs = zip(X_rows, y_rows)
+    return collections.Counter(X_rows), collections.Counter(pairs)
 
 
 def numbers_of(data: list) -> tuple:

@@ -78,7 +78,7 @@ def part_finding(
     cause: str, part: str, seconds: float, step: float, fix: str
 ) -> Finding:
     """Judge whether a part takes more than a fifth of the step, in seconds."""
-    both = f'{1000 * seconds:.1f} ms {part}, {1000 * step:.1f} ms for the step'
+    both = f'{1000 * seconds:.1f} ms {part}; {1000 * step:.1f} ms for the step'
     return Finding(cause, both, seconds > 0.2 * step, fix)
 
 
@@ -125,13 +125,26 @@ def wait_finding(step: float, waited: float, line: str) -> Finding:
     return part_finding('the step waits for a result', part, waited, step, fix)
 
 
-def exchange_finding(
-    exchange: float, step: float, batch_size: int, of_lenet: bool = False
-) -> Finding:
-    """Judge the seconds of allreduce: of LeNet's gradients, or of yours."""
-    whose = " of LeNet's gradients" if of_lenet else ''
-    part = f'for allreduce{whose} with minibatches of {batch_size}'
-    fix = 'Use larger minibatches, or a network with fewer parameters'
+def python_finding(step: float, seconds: float, line: str) -> Finding:
+    """Judge the seconds that Python computes within a step, outside MXNet."""
+    part = 'of Python' + (f', the longest in "{line}"' if line else '')
+    fix = 'Do it before the step, while the devices compute, or with MXNet'
+    return part_finding('Python is too slow', part, seconds, step, fix)
+
+
+def balance_finding(step: float, times: Any) -> Finding:
+    """Judge by how much more than the mean one device computes."""
+    each = ', '.join(f'{d} {1000 * s:.1f}' for d, s in times.busy.items())
+    part = f'more than the mean on one device, of {each}'
+    cause = 'the devices have unequal work'
+    fix = 'See how long each shard is, and on which device: split_and_load'
+    return part_finding(cause, part, times.uneven, step, fix)
+
+
+def exchange_finding(step: float, exchange: float) -> Finding:
+    """Judge the seconds in which a device copies, sums or updates."""
+    part = 'of copies, sums and updates'
+    fix = 'Sum faster (chapter 8), or use larger minibatches'
     cause = 'the synchronization is too large'
     return part_finding(cause, part, exchange, step, fix)
 
@@ -141,3 +154,13 @@ def size_finding(fixed: float, step: float, batch_size: int) -> Finding:
     part = f'of fixed costs with minibatches of {batch_size}'
     fix = 'Use larger minibatches'
     return part_finding('the step is too small', part, fixed, step, fix)
+
+
+def rest_finding(missing: float, step: float, *parts: float) -> Finding:
+    """Judge what no part explains of the seconds beyond the devices' work,
+    evenly divided and undisturbed."""
+    missing = max(0, missing)
+    rest = max(0, missing - sum(parts))
+    part = f'of {1000 * missing:.1f} ms beyond an even share are unexplained'
+    fix = 'Draw the step: plot_timeline(profile(step)), as in chapter 9'
+    return part_finding('something else', part, rest, step, fix)

@@ -14,13 +14,19 @@ from mxnet import autograd, base, gluon, np, npx
 import d2lmulti
 from d2lmulti import causes
 from d2lmulti.causes import record_waits, seconds_to_load
+from d2lmulti.communication import timeline
+from d2lmulti.communication.timeline import Operator
 from d2lmulti.findings import (
+    balance_finding,
     contention_finding,
     exchange_finding,
     input_finding,
+    python_finding,
+    rest_finding,
     size_finding,
     wait_finding,
 )
+from d2lmulti.step_times import StepTimes, covered, time_devices, time_python
 
 TWO = d2lmulti.try_devices(2)
 
@@ -38,9 +44,10 @@ TWO = d2lmulti.try_devices(2)
             'step waits',
         ),
         (
-            exchange_finding(exchange=0.05, step=0.1, batch_size=1024),
-            'synchronization',
+            balance_finding(0.1, StepTimes({'cpu(0)': 0.09, 'cpu(1)': 0}, 0)),
+            'devices have unequal work',
         ),
+        (exchange_finding(step=0.1, exchange=0.05), 'synchronization'),
         (size_finding(fixed=0.005, step=0.01, batch_size=16), 'step is'),
     ],
 )
@@ -57,7 +64,10 @@ def test_a_cause_that_holds_is_named_with_its_fix(finding, cause):
         contention_finding(slowdown=1.05, devices=TWO, load_average=0.1),
         wait_finding(step=0.1, waited=0.001, line='float(loss)'),
         wait_finding(step=0.1, waited=0, line=''),
-        exchange_finding(exchange=0.001, step=0.1, batch_size=1024),
+        python_finding(0.1, 0.001, ''),
+        balance_finding(0.1, StepTimes({'cpu(0)': 0.09, 'cpu(1)': 0.08}, 0)),
+        exchange_finding(step=0.1, exchange=0.001),
+        rest_finding(0.05, 0.1, 0.02, 0.02),
         size_finding(fixed=0.005, step=0.05, batch_size=256),
     ],
 )
@@ -194,7 +204,7 @@ def test_waits_before_nine_tenths_are_queued_count_with_their_line(
 
 @pytest.mark.parametrize('own', [True, False])
 def test_lenets_step_is_measured_unless_there_is_another(own, monkeypatch):
-    steps, summed, medians = [], [], iter([0.5, 4.0, 1.0] * 2)
+    steps, medians = [], iter([0.5, 4.0])
 
     def median(work):
         work()
@@ -203,20 +213,21 @@ def test_lenets_step_is_measured_unless_there_is_another(own, monkeypatch):
     monkeypatch.setattr(causes, 'contention', lambda *_: 1.25)
     monkeypatch.setattr(causes, 'median_seconds', median)
     monkeypatch.setattr(causes, 'train_batch', lambda *how: steps.append(how))
-    monkeypatch.setattr(causes, 'allreduce_gradients', summed.append)
+    times = StepTimes({'cpu(0)': 2.0, 'cpu(1)': 2.0}, 0.1)
+    monkeypatch.setattr(
+        causes, 'time_devices', lambda step, _: step() or times
+    )
+    monkeypatch.setattr(causes, 'time_python', lambda step: step() or (0, ''))
     monkeypatch.setattr(causes.os, 'getloadavg', lambda: (3.5, 0.0, 0.0))
     given = replicas_on(TWO) if own else None
     batch = minibatch(8)
     findings = d2lmulti.find_causes([batch], TWO, device_params=given)
-    (replicas,) = summed
-    assert replicas is given or not own
-    assert [params[0].ctx for params in replicas] == TWO
-    assert [len(X) for X, *_ in steps] == [2, 8, 8]
+    assert [len(X) for X, *_ in steps] == [2, 8, 8, 8, 8]
     for X, y, params, devices, lr in steps:
-        assert params is replicas and devices == TWO and lr == 0.001
-        assert len(y) == len(X)
+        assert params is given or not own
+        assert [each[0].ctx for each in params] == devices == TWO
+        assert lr == 0.001 and len(y) == len(X)
     assert 'load average 3.5' in str(findings[1])
-    assert ("LeNet's gradients" in str(findings[3])) is not own
 
 
 # The measurements: a machine without a fault, then one fault at a time.
@@ -224,8 +235,10 @@ MEASURED = {
     'seconds_to_load': (0.001, minibatch(64)),
     'contention': 1.0,
     'record_waits': (0.02, 0, ''),
+    'time_python': (0.0001, ''),
+    'time_devices': StepTimes({'cpu(0)': 0.018, 'cpu(1)': 0.018}, 0.0005),
 }
-SECONDS = [0.001, 0.02, 0.001]  # one image per device, a minibatch, allreduce
+SECONDS = [0.001, 0.02]  # one image per device, a minibatch
 
 
 @pytest.mark.parametrize(
@@ -243,8 +256,27 @@ SECONDS = [0.001, 0.02, 0.001]  # one image per device, a minibatch, allreduce
             SECONDS,
             'the step waits for a result',
         ),
-        ({}, [0.001, 0.02, 0.1], 'the synchronization is too large'),
-        ({}, [0.01, 0.02, 0.001], 'the step is too small'),
+        (
+            {'time_python': (0.01, 'gc.collect()')},
+            SECONDS,
+            'Python is too slow',
+        ),
+        (
+            {'time_devices': StepTimes({'a': 0.018, 'b': 0.002}, 0.0005)},
+            SECONDS,
+            'the devices have unequal work',
+        ),
+        (
+            {'time_devices': StepTimes({'a': 0.01, 'b': 0.01}, 0.009)},
+            SECONDS,
+            'the synchronization is too large',
+        ),
+        ({}, [0.01, 0.02], 'the step is too small'),
+        (
+            {'time_devices': StepTimes({'a': 0.01, 'b': 0.01}, 0.0005)},
+            SECONDS,
+            'something else',
+        ),
     ],
 )
 def test_each_measurement_leads_to_its_own_cause(
@@ -255,25 +287,50 @@ def test_each_measurement_leads_to_its_own_cause(
     seconds = iter(seconds)
     monkeypatch.setattr(causes, 'median_seconds', lambda work: next(seconds))
     findings = d2lmulti.find_causes([], TWO)
-    assert len(findings) == 5
+    assert len(findings) == 8
     assert [finding.cause for finding in findings if finding.found] == (
         [cause] if cause else []
     )
     assert 'to load 64 images' in str(findings[0])
-    for finding in findings[3:]:
-        assert 'minibatches of 64' in str(finding)
+    assert 'minibatches of 64' in str(findings[6])
 
 
-def test_what_is_measured_with_lenet_says_so():
-    loader = [minibatch(8)]
-    replicas = replicas_on(TWO)
-    step = lambda X, y: d2lmulti.train_batch(X, y, replicas, TWO, 0.1)
-    for given, named in (
-        ([step], [False, True, False, True, False]),
-        ([step, replicas], [False, True, False, False, False]),
-    ):
-        findings = d2lmulti.find_causes(loader, TWO, *given)
-        assert ['LeNet' in finding.measured for finding in findings] == named
+def of_two(*work):
+    """Return operators (device, name, start, end) of a step."""
+    return [Operator(*each) for each in work]
+
+
+def test_the_profile_tells_each_devices_work_from_the_exchange(monkeypatch):
+    """In milliseconds; the least of three steps counts."""
+    quick = of_two(
+        ('cpu(0)', 'Convolution', 0, 40),
+        ('cpu(0)', '_backward_Convolution', 30, 90),
+        ('cpu(1)', 'Convolution', 0, 10),
+        ('cpu(1)', 'CopyCPU2CPU', 90, 95),
+        ('cpu(0)', '_npi_add', 93, 99),
+    )
+    slow = of_two(('cpu(0)', 'x', 0, 900), ('cpu(1)', 'CopyCPU2CPU', 0, 900))
+    slow += of_two(('cpu(1)', 'x', 0, 900))
+    runs = iter([slow, quick, slow])
+    monkeypatch.setattr(timeline, 'profile', lambda step: next(runs))
+    times = time_devices(None, TWO)
+    assert times.busy == pytest.approx({'cpu(0)': 0.09, 'cpu(1)': 0.01})
+    assert (times.exchange, times.mean) == pytest.approx((0.009, 0.05))
+    assert times.uneven == pytest.approx(0.04)
+    many = [mx.cpu(i) for i in range(64)]  # more than the profiler knows
+    assert set(time_devices(None, many).busy.values()) == {0}
+    assert covered([]) == 0
+
+
+def test_the_line_that_computes_in_python_is_found():
+    def step():
+        a = np.ones(3)
+        time.sleep(0.1)
+        return a + a
+
+    seconds, line = time_python(step)
+    assert seconds > 0 and line == 'time.sleep(0.1)'
+    assert time_python(npx.waitall) == (0, '')
 
 
 # Hidden synchronization: steps that look at a number, and when
@@ -409,12 +466,15 @@ def test_the_readers_own_step_and_parameters_are_measured():
     X, y = np.zeros((8, 3)), np.zeros(8)  # nothing that LeNet could take
     sizes = []
     large = [d2lmulti.get_params([np.ones(5_000_000)], c) for c in TWO]
-    findings = d2lmulti.find_causes(
-        [(X, y)], TWO, lambda X, y: sizes.append(len(X)), large
-    )
+
+    def step(X, y):
+        sizes.append(len(X))
+        d2lmulti.allreduce_gradients(large)
+
+    findings = d2lmulti.find_causes([(X, y)], TWO, step, large)
     assert set(sizes) == {2, 8}
-    assert findings[3].cause == 'the synchronization is too large'
-    assert findings[3].found
+    assert findings[5].cause == 'the synchronization is too large'
+    assert findings[5].found
 
 
 def test_the_readers_own_network_competes_with_itself():
@@ -426,7 +486,7 @@ def test_the_readers_own_network_competes_with_itself():
         seen.add((X.ctx, params[0].ctx, X.shape))
         return np.dot(X, params[0])
 
-    step = lambda X, y: None
+    step = lambda X, y: np.zeros(1) + 1
     findings = d2lmulti.find_causes([(X, y)], TWO, step, params, net)
     assert seen == {(device, device, X.shape) for device in TWO}
     assert not any('LeNet' in finding.measured for finding in findings)
