@@ -501,13 +501,13 @@ def test_rows_that_the_reference_cuts_are_found():
     def cut(X):
         return X[:, :-1]
 
-    def of_twice(model, X):
-        model.register_forward_hook(lambda *given: 2 * given[-1])
+    def with_more(model, X):
+        model.bias.data += 1
         rows_of(cut)(model, X)
 
     for step, said in (
         (rows_of(cut, 2), 'passes back 2 times what it should'),
-        (of_twice, 'It begins in the forward pass of the network itself.'),
+        (with_more, 'It begins in the forward pass of the network itself.'),
     ):
         model = torch.nn.Linear(4, 3)
         batches = [(torch.randn(7, 5),)]

@@ -338,8 +338,10 @@ def in_digits(scale, near):
     digits = 6
     if near and scale:
         sure = -np.log10(near / abs(scale))
-        digits = int(np.clip(np.floor(sure), 2, 6))
+        digits = int(np.clip(np.floor(sure), 1, 6))
     said = f'{scale:.{digits}g}'
+    if abs(float(said) - scale) > abs(scale) / 10:
+        said = f'{scale:.2g}'  # else 1.5 would be called 2
     return said if float(said) != 1 else f'{scale:.6g}'
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from .trees import in_few, said_together
 
 HIDDEN = (
-    'The numbers of this step are equal up to rounding, but those of others '
+    'The numbers of this step are equal up to rounding, but the optimizers '
     'are not.'
 )
 
