@@ -13,8 +13,8 @@ from ..check_values import check_each, check_positive_int, numbered
 from ..checks import check_train_batch
 from ..devices import split_slices
 from .large_batch import update_replicas
-from ..network import init_params, lenet, loss
-from ..replicas import allreduce, allreduce_gradients, get_params
+from ..network import lenet, loss
+from ..replicas import allreduce, allreduce_gradients
 from ..prepare.interrupts import uninterrupted
 from ..communication.timeline import time_when_ready
 from ..training import backward
