@@ -28,7 +28,8 @@ LATER = {  # the public names; a test holds them to those of the modules
         'reduce_scatter all_gather direct_allreduce ring_allreduce '
         'tree_allreduce halving_doubling_allreduce bucket_allreduce'
     ),
-    'communication.timeline': 'profile plot_timeline idle_fraction',
+    'profiler': 'profile',
+    'communication.timeline': 'plot_timeline idle_fraction',
     'communication.compression': (
         'exchange_compressed top_k one_bit two_bit power_sgd '
         'train_batch_compressed train_round train_round_diloco'

@@ -15,7 +15,7 @@ import d2lmulti
 from d2lmulti import causes
 from d2lmulti.causes import record_waits, seconds_to_load
 from d2lmulti.communication import timeline
-from d2lmulti.communication.timeline import Operator
+from d2lmulti.profiler import Operator
 from d2lmulti.findings import (
     balance_finding,
     contention_finding,

@@ -630,7 +630,7 @@ def test_a_state_of_another_rank_is_refused():
         power_sgd(arrays, state, rank=4)
     with pytest.raises(ValueError, match='state has Qs of'):
         power_sgd(arrays[:2], state, rank=2)
-    with pytest.raises(TypeError, match='state must be a dict'):
+    with pytest.raises(TypeError, match='a dict, {} before the first'):
         exchange_compressed(arrays, [], one_bit)
 
 
