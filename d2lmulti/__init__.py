@@ -14,7 +14,7 @@ from .prepare import strict_devices
 
 if os.environ.get('D2LMULTI_STRICT') != '0':
     strict_devices.turn_on()
-jupyter.help_reader()
+jupyter.help_reader(lambda: {name: __getattr__(name) for name in OURS})
 
 from . import budgets
 
@@ -87,6 +87,7 @@ HOMES = {  # of each public name: its module
     for module in PART_I
     for name in importlib.import_module(f'.{module}', __name__).__all__
 }
+OURS = [*HOMES]  # of part I
 HOMES.update(
     (name, module) for module, names in LATER.items() for name in names.split()
 )

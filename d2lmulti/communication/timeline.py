@@ -7,7 +7,6 @@ __all__ = ['plot_timeline', 'idle_fraction']
 import time
 import mxnet as mx
 import numpy as onp
-from mxnet import npx
 from .checks import check_operators
 from ..plots import DEVICE_COLORS, SHADES, WAITING, shade
 from ..profiler import operator_kind

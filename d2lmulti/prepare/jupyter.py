@@ -3,7 +3,7 @@ that has not run, of arrays of two devices, of a name that a check needs."""
 
 import contextlib
 import sys
-from typing import Any
+from typing import Any, Callable, Dict
 
 ADVICE = (
     'If a cell above defines it: Run > Run All Above Selected Cell. After a '
@@ -18,10 +18,11 @@ def jupyter_shell() -> Any:
     return shell if hasattr(shell, 'kernel') else None
 
 
-def help_reader() -> None:
+def help_reader(functions: Callable[[], Dict[str, Any]]) -> None:
     """In Jupyter, say below each NameError how to get the name, end a
     DeviceError's traceback at the line that is wrong, and give the checks of
-    exercises the names that they need; elsewhere, do nothing.
+    exercises the names that they need, `functions()` of ours among them;
+    elsewhere, do nothing.
     """
     from .own_names import put_back
     from .strict_devices import DeviceError, without_mxnet  # needs MXNet
@@ -45,7 +46,7 @@ def help_reader() -> None:
 
     def before_cell(cell: Any) -> None:
         with contextlib.suppress(SyntaxError):  # which the cell will raise
-            for line in put_back(cell.raw_cell, shell.user_ns):
+            for line in put_back(cell.raw_cell, shell.user_ns, functions()):
                 print(line)
 
     shell.set_custom_exc((NameError, DeviceError), explain)
