@@ -87,7 +87,7 @@ HOMES = {  # of each public name: its module
     for module in PART_I
     for name in importlib.import_module(f'.{module}', __name__).__all__
 }
-OURS = [*HOMES]  # of part I
+OURS: list = [*HOMES]  # of part I
 HOMES.update(
     (name, module) for module, names in LATER.items() for name in names.split()
 )
