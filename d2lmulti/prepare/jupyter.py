@@ -3,7 +3,9 @@ that has not run, of arrays of two devices, of a name that a check needs."""
 
 import contextlib
 import sys
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Tuple
+
+from .machine import is_stand_in
 
 ADVICE = (
     'If a cell above defines it: Run > Run All Above Selected Cell. After a '
@@ -24,12 +26,16 @@ def help_reader(functions: Callable[[], Dict[str, Any]]) -> None:
     exercises the names that they need, `functions()` of ours among them;
     elsewhere, do nothing.
     """
-    from .own_names import put_back
-    from .strict_devices import DeviceError, without_mxnet  # needs MXNet
-
     shell = jupyter_shell()
     if shell is None:
         return
+    from .own_names import put_back
+
+    kinds: Tuple[Any, ...] = (NameError,)
+    if not is_stand_in():
+        from .strict_devices import DeviceError, without_mxnet  # needs MXNet
+
+        kinds += (DeviceError,)
 
     def explain(
         own_shell: Any,
@@ -38,7 +44,7 @@ def help_reader(functions: Callable[[], Dict[str, Any]]) -> None:
         trace: Any,
         tb_offset: Any = None,
     ) -> None:
-        if kind is DeviceError:
+        if kind is not NameError:
             trace = without_mxnet(trace)
         own_shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
         if kind is NameError:  # not that of a function's local name
@@ -49,5 +55,5 @@ def help_reader(functions: Callable[[], Dict[str, Any]]) -> None:
             for line in put_back(cell.raw_cell, shell.user_ns, functions()):
                 print(line)
 
-    shell.set_custom_exc((NameError, DeviceError), explain)
+    shell.set_custom_exc(kinds, explain)
     shell.events.register('pre_run_cell', before_cell)
