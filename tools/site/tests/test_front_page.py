@@ -36,5 +36,5 @@ def test_its_first_commands_are_those_of_readme_with_the_address():
     assert commands.removeprefix('```bash').removesuffix('```') in readme
     address = 'https://github.com/someone/book'
     found = first_commands({'repository_url': address})
-    assert found.split('\n')[1] == f'git clone {address} d2lmulti'
+    assert found.split('\n')[1] == f'git clone {address} multi-gpu-book'
     assert found.split('\n')[2:] == commands.split('\n')[2:]
