@@ -96,7 +96,6 @@ export: env  ## write d2lmulti/ from the notebooks, and number the exercises
 	from nbdev.export import nb_export; \
 	[nb_export(f, 'd2lmulti') for f in sorted(glob('notebooks/*.ipynb'))]"
 	@$(python) -m tools.notebooks.one_file
-	@$(python) -m tools.notebooks.contents
 	@$(python) -m tools.notebooks.exercise_ids notebooks
 
 # Stored notebooks tell nothing of the machine that ran them.
