@@ -137,7 +137,7 @@ def balance_finding(step: float, times: Any) -> Finding:
     each = ', '.join(f'{d} {1000 * s:.1f}' for d, s in times.busy.items())
     part = f'more than the mean on one device, of {each}'
     cause = 'the devices have unequal work'
-    fix = 'See how long each shard is, and on which device: split_and_load'
+    fix = 'See how long each shard is, and on which device it lies'
     return part_finding(cause, part, times.uneven, step, fix)
 
 
@@ -150,7 +150,8 @@ def exchange_finding(step: float, exchange: float) -> Finding:
 
 
 def size_finding(fixed: float, step: float, batch_size: int) -> Finding:
-    """Judge the seconds of a step with one image per device."""
+    """Judge the seconds of a step with one image per device, without those
+    of Python and of the exchange."""
     part = f'of fixed costs with minibatches of {batch_size}'
     fix = 'Use larger minibatches'
     return part_finding('the step is too small', part, fixed, step, fix)

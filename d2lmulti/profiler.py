@@ -9,6 +9,8 @@ import tempfile
 import mxnet as mx
 from mxnet import npx
 
+__all__ = ['profile']
+
 Operator = collections.namedtuple('Operator', 'device name start end')  # ms
 HOUSEKEEPING = ('Delete', 'Resource')  # the engine's own work
 
@@ -27,8 +29,8 @@ def profile(work):
             profile_imperative=True,
             profile_symbolic=True,
             filename=path,
-            continuous_dump=False,
-        )  # True: a thread writes every second
+            continuous_dump=False,  # True: a thread writes every second
+        )
         mx.profiler.set_state('run')
         try:
             work()
@@ -61,8 +63,7 @@ def read_profile(path):
     operators = [o for o in operators if not o.name.startswith(HOUSEKEEPING)]
     if not operators:
         raise ValueError(
-            f'{path} contains no operators: nothing ran on '
-            'MXNet while the profiler was on'
+            'no operators: nothing ran on MXNet while the profiler was on'
         )
     first = min(operator.start for operator in operators)
     return [

@@ -32,10 +32,12 @@ def help_reader(functions: Callable[[], Dict[str, Any]]) -> None:
     from .own_names import put_back
 
     kinds: Tuple[Any, ...] = (NameError,)
+    shorten: Dict[Any, Callable] = {}
     if not is_stand_in():
         from .strict_devices import DeviceError, without_mxnet  # needs MXNet
 
         kinds += (DeviceError,)
+        shorten[DeviceError] = without_mxnet
 
     def explain(
         own_shell: Any,
@@ -44,8 +46,8 @@ def help_reader(functions: Callable[[], Dict[str, Any]]) -> None:
         trace: Any,
         tb_offset: Any = None,
     ) -> None:
-        if kind is not NameError:
-            trace = without_mxnet(trace)
+        if kind in shorten:
+            trace = shorten[kind](trace)
         own_shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
         if kind is NameError:  # not that of a function's local name
             print(ADVICE, file=sys.stderr)

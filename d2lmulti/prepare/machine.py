@@ -1,7 +1,7 @@
 """What MXNet needs of a machine and of its process, before it starts there."""
 
 import ctypes
-import importlib.util
+import importlib.machinery
 import os
 import pathlib
 import sys
@@ -30,9 +30,9 @@ NOT_LIMITED = (
 def is_stand_in() -> bool:
     """Return whether `import mxnet` gives numpy_mxnet, the stand-in for MXNet
     on NumPy. Does not import it."""
-    spec = importlib.util.find_spec('mxnet')
+    spec = importlib.machinery.PathFinder.find_spec('mxnet')
     folders = spec.submodule_search_locations if spec else None
-    return bool(folders) and any(
+    return any(
         pathlib.Path(folder, 'convolutions.py').exists()
         for folder in folders or ()
     )

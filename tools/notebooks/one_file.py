@@ -21,7 +21,8 @@ BEGIN = '''\
 """Training on one device and on two: all of it, from chapters 1 to 5.
 
 `python one_file.py FOLDER`, where Fashion-MNIST's four .gz files are, needs
-MXNet and NumPy alone (from Python 3.12 or NumPy 1.24 on, d2lmulti as well).
+MXNet and NumPy alone; from Python 3.12 or NumPy 1.24 on, MXNet needs d2lmulti:
+python -m d2lmulti.one_file.
 """
 import gzip
 import os

@@ -384,7 +384,7 @@ def test_the_doctor_approves_this_installation_and_measures_its_speed():
     assert '[cpu(0), cpu(1)], minibatches of 64' in result.stdout
     assert (
         len(re.findall(r'^(?:no: |YES:) ', result.stdout, flags=re.MULTILINE))
-        == 5
+        == 8
     )
 
 

@@ -158,6 +158,6 @@ def test_the_wheel_has_the_doctor_and_trains_compares_and_draws(
     assert result.returncode == 0, result.stdout
     assert result.stdout.count('test acc 0.') == 2
     assert 'sec/epoch on [cpu(0), cpu(1)]' in result.stdout
-    assert 'ended within' in result.stdout
+    assert 'last step: replicas on ' in result.stdout
     figure = tmp_path / 'new' / 'curves.png'
     assert figure.read_bytes().startswith(b'\x89PNG')

@@ -222,6 +222,7 @@ def test_samestep_can_be_installed_and_brings_no_tests(edition):
     project = tomllib.loads((folder / 'pyproject.toml').read_text())
     assert (folder / project['project']['readme']).exists()
     assert {path.name for path in folder.iterdir()} == {
+        'CHANGELOG.md',
         'LICENSE',
         'POWER.md',
         'README.md',
