@@ -1,303 +1,619 @@
 """Answers to the exercises of 03_replicas, right and wrong, in order."""
 
-SUM = 'allreduce(data)\n    for array in data:\n        array /= len(data)\n'
-REFUSAL = """    for array in data:
-        if not onp.issubdtype(array.dtype, onp.floating):
-            raise TypeError(f'{onp.dtype(array.dtype)} cannot hold a mean: '
-                            'convert the arrays with astype')
-"""
-TRIED = """kept = a.copy()
-    a[()] = 0  # everything; a[:] needs at least one dimension
-    with_zeros = b.asnumpy().tobytes()  # NaN == NaN would be False
-    a[()] = 1
-    changed = b.asnumpy().tobytes() != with_zeros
-    a[()] = kept  # adding and subtracting would round
-"""
-
-SENTINEL = """kept, before = a.copy(), b.asnumpy().tobytes()
-    a[()] = -12345.0
-    changed = b.asnumpy().tobytes() != before
-    a[()] = kept
-"""
-WRONG = [
-    [
-        ('array /= len(data)', 'pass', 'array 0 of 2 .* the sum: divide'),
-        (
-            'array /= len(data)',
-            'array = array / len(data)',
-            'the sum: divide every array',
-        ),
-        ('/= len(data)', '/= 2', 'array 1 of 1|array 0 of 1|array 0 of 3'),
-        (
-            SUM,
-            'total = sum(x.copyto(data[0].ctx) for x in data)\n'
-            '    for i in range(len(data)):\n'
-            '        data[i] = (total / len(data)).copyto(data[i].ctx)\n',
-            'did you assign to the list',
-        ),
-        (
-            SUM,
-            'allreduce(data)\n    data[:] = [x / len(data) for x in data]\n',
-            'did you assign to the list',
-        ),
-        (SUM, SUM.replace('in data:', 'in data[:1]:'), 'array 1 of 2'),
-        ('allreduce(data)\n', 'data[0] = sum(data)\n', 'not the mean'),
-        (SUM, 'pass\n', 'array 0 of 2'),
-        (
-            SUM,
-            'mean = (data[0].copy() + data[-1].copyto(data[0].ctx)) / 2\n'
-            '    for array in data:\n'
-            '        mean.copyto(array)\n',
-            'array 0 of 3 .* not the mean',
-        ),
-        (
-            SUM,
-            'mean = onp.median([x.asnumpy() for x in data], axis=0)\n'
-            '    for array in data:\n'
-            '        array[:] = mean\n',
-            'it waits',
-        ),
-        (
-            'not onp.issubdtype(array.dtype, onp.floating)',
-            'array.dtype in (onp.int32, onp.int64)',
-            'raise a TypeError for uint8',
-        ),
-        (SUM, SUM + '    data[0].wait_to_read()\n', 'it waits'),
-        (SUM, SUM + '    mx.npx.waitall()\n', 'it waits'),
-        (
-            SUM,
-            SUM + '    for array in data:\n        array[:] = array.mean()\n',
-            'not the mean',
-        ),
-        (  # reads arrays of other devices
-            SUM,
-            'total = data[0]\n'
-            '    for x in data[1:]:\n'
-            '        total += x\n'
-            '    total /= len(data)\n'
-            '    for x in data[1:]:\n'
-            '        x[:] = total\n',
-            'bytes were copied, at least',
-        ),
-        (REFUSAL, '', 'raise a TypeError for int32'),
-        (REFUSAL, REFUSAL.replace('TypeError', 'ValueError'), 'gave ValueE'),
-        (REFUSAL + '    ' + SUM, '    ' + SUM[:16] + REFUSAL + SUM[15:], ''),
-        ('onp.floating', 'onp.number', 'raise a TypeError'),
-        (
-            SUM,
-            "halves = [x.astype('float16') for x in data]\n"
-            '    allreduce(halves)\n'
-            '    for x, half in zip(data, halves):\n'
-            '        x[:] = half / len(data)\n',
-            'not the mean',
-        ),
-        (
-            SUM,
-            "singles = [x.astype('float32') for x in data]\n"
-            '    allreduce(singles)\n'
-            '    for x, single in zip(data, singles):\n'
-            '        x[:] = single / len(data)\n',
-            'array 0 of 3 .* not the mean',
-        ),
-        (
-            'array /= len(data)',
-            'for i in range(len(array)):\n'
-            '            array[i:i + 1] = array[i].sum() / len(data)',
-            'not the mean',
-        ),
-        (
-            SUM,
-            'mean = onp.mean([x.asnumpy() for x in data], axis=0)\n'
-            '    for array in data:\n'
-            '        array[:] = np.array(mean, dtype=array.dtype)\n',
-            'it waits',
-        ),
-    ],
-    [
-        ('2 * (k - 1) * n', '(k - 1) * n', '100 bytes out and 100 bytes in'),
-        ('2 * (k - 1) * n', '2 * k * n', 'k = 1, .* not 200'),
-        ('2 * (k - 1) * n', '200', 'k = 1'),
-        ('2 * (k - 1) * n', '200 * (k - 1)', 'n = 8'),
-        ('2 * (k - 1) * n', 'k * (k - 1) * n', 'k = 3'),
-        ('2 * (k - 1) * n', '2 * n if k > 1 else 0', 'k = 3'),
-        ('2 * (k - 1) * n', '2 * (k - 1)', 'k = 2'),
-        ('2 * (k - 1) * n', '2 * (k - 1) * n + 1', 'k = 1'),
-    ],
-    [
-        (
-            'a[()] = kept  # adding and subtracting would round\n',
-            '\n',
-            'the values changed',
-        ),
-        (TRIED, 'changed = a is b\n', 'last row: expected True'),
-        (TRIED, 'changed = a.ctx == b.ctx\n', 'expected False, got True'),
-        (TRIED, 'changed = True\n', 'expected False, got True'),
-        (TRIED, 'changed = False\n', 'an array and itself: expected True'),
-        ('    a[()] = 0  # everything', '    # everything', 'of ones'),
-        (
-            TRIED,
-            'changed = a.shape == b.shape and bool((a.asnumpy() == '
-            'b.asnumpy()).all())\n',
-            'last row: expected True',
-        ),
-        (
-            TRIED,
-            'before = b.asnumpy()\n'
-            '    a += 1\n'
-            '    changed = bool((b.asnumpy() != before).any())\n'
-            '    a -= 1\n',
-            'the values changed',
-        ),
-        (
-            TRIED,
-            'kept, before = a.copy(), b.asnumpy()\n'
-            '    a[0] = 5\n'
-            '    changed = bool((b.asnumpy() != before).any())\n'
-            '    a[()] = kept\n',
-            'last row: expected True',
-        ),
-        (
-            TRIED,
-            'kept, before = a.copy(), b.asnumpy()\n'
-            '    a[-1] = 5\n'
-            '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
-            '    a[()] = kept\n',
-            'first row: expected True',
-        ),
-        (
-            TRIED,
-            'kept, before = a.copy(), b.asnumpy()\n'
-            '    a[(-1,) * a.ndim] = 5\n'
-            '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
-            '    a[()] = kept\n',
-            'first row: expected True',
-        ),
-        (
-            TRIED,
-            TRIED.replace('b.asnumpy()', 'b[-1].asnumpy()'),
-            'first row of an array, and the array: expected True',
-        ),
-        (
-            TRIED,
-            'kept, before = a.copy(), b.asnumpy()\n'
-            '    if a.ndim:\n'
-            '        a[0] = a[-1] = 5\n'
-            '    else:\n'
-            '        a[()] = 5\n'
-            '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
-            '    a[()] = kept\n',
-            'middle row: expected True',
-        ),
-        (
-            TRIED,
-            'kept, before = a.copy(), b.asnumpy()\n'
-            '    a[()] = kept + 1\n'
-            '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
-            '    a[()] = kept\n',
-            'NaN in an array, and the array: expected True',
-        ),
-        (
-            TRIED,
-            'kept, before = a.copy(), onp.nan_to_num(b.asnumpy())\n'
-            '    a[()] = onp.nan_to_num(kept.asnumpy()) + 1\n'
-            '    now = onp.nan_to_num(b.asnumpy())\n'
-            '    changed = now.tobytes() != before.tobytes()\n'
-            '    a[()] = kept\n',
-            '1e10 and itself: expected True',
-        ),
-        (
-            TRIED,
-            'kept, before = a.copy(), b.asnumpy()\n'
-            '    a[()] = 0\n'
-            '    changed = b.asnumpy().tobytes() != before.tobytes()\n'
-            '    a[()] = kept\n',
-            'two views of zeros: expected True',
-        ),
-        (
-            TRIED,
-            'kept, before = a.copy(), b.asnumpy()\n'
-            '    a[()] = 5\n'
-            '    changed = bool((b.asnumpy() != before).any())\n'
-            '    a[()] = kept\n',
-            'another one with NaN and infinity: expected False',
-        ),
-        (
-            'def share_memory(a, b):\n'
-            '    return onp.shares_memory(a.asnumpy(), b.asnumpy())\n',
-            'an array and itself: expected True',
-        ),
-        (
-            'changed = b.asnumpy().tobytes() != with_zeros',
-            'changed = -1',
-            'expected False, got -1',
-        ),
-        (TRIED, SENTINEL, 'and itself: expected True'),
-        (  # a sentinel by chance
-            TRIED,
-            'kept, before = a.copy(), b.asnumpy().tobytes()\n'
-            '    a[()] = onp.random.uniform(-1e6, 1e6)\n'
-            '    changed = b.asnumpy().tobytes() != before\n'
-            '    a[()] = kept\n',
-            'and itself: expected True',
-        ),
-        (
-            TRIED,
-            'kept = a.copy()\n'
-            '    a[()] = 12345\n'
-            '    changed = bool((b.asnumpy() == 12345).any())\n'
-            '    a[()] = kept\n',
-            'ones, and another array of 12345: expected False',
-        ),
-    ],
+GET_PARAMS_WRONG = [
+    (
+        """def get_params(params, device):
+    return [param.as_in_ctx(device) for param in params]
+""",
+        'no gradient|the original has a gradient',
+    ),
+    (
+        """def get_params(params, device):
+    replica = [param.as_in_ctx(device) for param in params]
+    for param in replica:
+        param.attach_grad()
+    return replica
+""",
+        'the original has a gradient now',
+    ),
+    (
+        """def get_params(params, device):
+    return [param.copyto(device) for param in params]
+""",
+        'a copy has no gradient',
+    ),
+    (
+        """def get_params(params, device):
+    for param in params:
+        param.attach_grad()
+    return [param.copyto(device) for param in params]
+""",
+        'the original has a gradient now',
+    ),
+    (
+        """def get_params(params, device):
+    for param in params:
+        param.attach_grad()
+    return params
+""",
+        'asked for|the original has a gradient',
+    ),
+    (
+        """def get_params(params, device):
+    replica = []
+    for param in params:
+        param = param.copy()
+        param.attach_grad()
+        replica.append(param)
+    return replica
+""",
+        'asked for cpu.1.',
+    ),
+    (
+        """def get_params(params, device):
+    replica = [param.copyto(device) for param in params]
+    for param in replica:
+        param.attach_grad()
+    return tuple(replica)
+""",
+        'return a list with 2 copies',
+    ),
+    (
+        """def get_params(params, device):
+    replica = [param.copyto(device) for param in params]
+    return [param.attach_grad() for param in replica]
+""",
+        'not None',
+    ),
+    (
+        """def get_params(params, device):
+    replica = [param.copyto(device) for param in params]
+    for param in replica:
+        param.attach_grad()
+""",
+        'return a list with 2 copies for 2 arrays, not None',
+    ),
+    (
+        """def get_params(params, device):
+    replica = [np.zeros(param.shape, dtype=param.dtype, ctx=device)
+               for param in params]
+    for param in replica:
+        param.attach_grad()
+    return replica
+""",
+        'the copy of .*, float32, is',
+    ),
+    (
+        """def get_params(params, device):
+    replica = [param.copyto(device) for param in params]
+    for param in replica:
+        param.attach_grad()
+        param.grad[:] = 1
+    return replica
+""",
+        'begins as',
+    ),
+    (
+        """def get_params(params, device):
+    replica = [np.array(param.asnumpy(), dtype='float32', ctx=device)
+               for param in params]
+    for param in replica:
+        param.attach_grad()
+    return replica
+""",
+        'float64, is',
+    ),
+    (
+        """def get_params(params, device):
+    replica = [param.copyto(device) for param in params]
+    replica[0].attach_grad()
+    return replica
+""",
+        'a copy has no gradient',
+    ),
+    (
+        """def get_params(params, device):
+    for param in params:
+        replica = [param.copyto(device)]
+        replica[0].attach_grad()
+    return replica
+""",
+        'return a list with 2 copies',
+    ),
+    (
+        """def get_params(params, device):
+    return [param.asnumpy() for param in params]
+""",
+        'an array of MXNet',
+    ),
+    (
+        """def get_params(params, device):
+    global kept_replicas
+    kept_replicas = globals().get('kept_replicas', {})
+    key = str(device) + str(params[0].dtype)
+    if key not in kept_replicas:
+        kept_replicas[key] = [p.copyto(device) for p in params]
+        for p in kept_replicas[key]:
+            p.attach_grad()
+    return kept_replicas[key]
+""",
+        'two replicas on one device share memory|begins as|the copy of',
+    ),
 ]
-
-RIGHT = [
-    [
-        (SUM, 'for x in data:\n        x /= len(data)\n    allreduce(data)\n'),
-        ('array /= len(data)', 'array[:] = array / len(data)'),
-        ('array /= len(data)', 'array *= 1 / len(data)'),
-        (
-            'onp.issubdtype(array.dtype, onp.floating)',
-            "onp.dtype(array.dtype).kind == 'f'",
-        ),
-        (
-            SUM,
-            'total = sum(x.copyto(data[0].ctx) for x in data)\n'
-            '    for x in data:\n'
-            '        (total / len(data)).copyto(x)\n',
-        ),
-    ],
-    [
-        ('2 * (k - 1) * n', '2.0 * k * n - 2 * n'),
-        ('2 * (k - 1) * n', 'onp.int64(2 * (k - 1) * n)'),
-        ('2 * (k - 1) * n', 'onp.float32(2 * (k - 1) * n)'),
-        ('2 * (k - 1) * n', 'sum(2 * n for other in range(1, k))'),
-    ],
-    [
-        (
-            'b.asnumpy().tobytes() != with_zeros\n',
-            'onp.bool_(b.asnumpy().tobytes() != with_zeros)\n',
-        ),
-        (
-            'b.asnumpy().tobytes() != with_zeros\n',
-            'np.array(b.asnumpy().tobytes() != with_zeros)\n',
-        ),
-        (
-            TRIED,
-            'kept, before = a.asnumpy(), b.asnumpy()\n'
-            '    a[()] = onp.nan_to_num(2 * kept + 1, nan=0)\n'
-            '    changed = not onp.array_equal(\n'
-            '        b.asnumpy(), before, equal_nan=True)\n'
-            '    a[()] = np.array(kept, dtype=kept.dtype)\n',
-        ),
-        (
-            TRIED,
-            'kept, found = a.copy(), []\n'
-            '    for value in (2, 3):\n'
-            '        a[()] = value\n'
-            '        found.append(b.tolist())\n'
-            '    changed = str(found[0]) != str(found[1])\n'
-            '    a[()] = kept\n',
-        ),
-    ],
+GET_PARAMS_RIGHT = [
+    """def get_params(params, device):
+    replica = []
+    for param in params:
+        copy = param.copyto(device)
+        copy.attach_grad()
+        replica.append(copy)
+    return replica
+""",
+    """def get_params(params, device):
+    replica = [np.array(p.asnumpy(), dtype=p.dtype, ctx=device) for p in params]
+    for p in replica:
+        p.attach_grad()
+    return replica
+""",
+    """def get_params(params, device):
+    copies = list(map(lambda p: p.copyto(device), params))
+    for copy in copies:
+        copy.attach_grad(grad_req='write')
+    return copies
+""",
+    """def get_params(params, device):
+    copies = [p.copy().as_in_ctx(device) for p in params]
+    _ = [c.attach_grad() for c in copies]
+    return copies
+""",
+    """def get_params(params, device):
+    def one(param):
+        new = np.empty(param.shape, dtype=param.dtype, ctx=device)
+        param.copyto(new)
+        new.attach_grad()
+        return new
+    return [one(param) for param in params]
+""",
+    """def get_params(params, device):
+    copies = [None] * len(params)
+    for i in range(len(params)):
+        copies[i] = params[i].copyto(device)
+        copies[i].attach_grad()
+    return copies
+""",
+    """def get_params(params, device):
+    copies = [np.zeros_like(p).as_in_ctx(device) for p in params]
+    for new, old in zip(copies, params):
+        new[:] = old.asnumpy()
+        new.attach_grad()
+    return copies
+""",
+    """def get_params(params, device):
+    copies = [p.copyto(device) for p in params]
+    autograd.mark_variables(
+        copies, [np.zeros_like(c) for c in copies])
+    return copies
+""",
+    """def get_params(params, device):
+    result = []
+    i = 0
+    while i < len(params):
+        result.append(params[i].copyto(device))
+        result[-1].attach_grad()
+        i += 1
+    return result
+""",
+    """def get_params(params, device):
+    if not params:
+        return []
+    first = params[0].copyto(device)
+    first.attach_grad()
+    return [first] + get_params(params[1:], device)
+""",
+    """def get_params(params, device):
+    replica = [p.as_in_ctx(device).copy() for p in params]
+    for p in replica:
+        p.attach_grad()
+        p.grad[:] = 0
+    return replica
+""",
+    """def get_params(params, device):
+    replica = [(p * 1).as_in_ctx(device) for p in params]
+    [p.attach_grad() for p in replica]
+    return replica
+""",
 ]
+ALLREDUCE_WRONG = [
+    (
+        """def allreduce(data):
+    total = data[0]
+    for array in data[1:]:
+        total += array.copyto(total.ctx)
+    for i in range(1, len(data)):
+        data[i] = total.copyto(data[i].ctx)
+""",
+        'the list has the sum twice',
+    ),
+    (
+        """def allreduce(data):
+    total = sum(x.copyto(data[0].ctx) for x in data)
+    data[:] = [total.copyto(x.ctx) for x in data]
+""",
+        'the list has the sum twice',
+    ),
+    (
+        """def allreduce(data):
+    total = sum(x.copyto(data[0].ctx) for x in data)
+    return [total.copyto(x.ctx) for x in data]
+""",
+        'instead of returning the sum',
+    ),
+    (
+        """def allreduce(data):
+    total = data[0].copy()
+    for array in data[1:]:
+        total += array.copyto(total.ctx)
+    total /= len(data)
+    for array in data:
+        total.copyto(array)
+""",
+        'the mean',
+    ),
+    (
+        """def allreduce(data):
+    total = data[0]
+    for array in data[1:]:
+        total += array.copyto(total.ctx)
+""",
+        'device 1 never gets the sum',
+    ),
+    (
+        """def allreduce(data):
+    total = data[0].copy()
+    for array in data[1:]:
+        total += array.copyto(total.ctx)
+    for array in data:
+        array = total.copyto(array.ctx)
+""",
+        'each device would train alone',
+    ),
+    (
+        """def allreduce(data):
+    for array in data:
+        for other in data:
+            if other is not array:
+                array += other.copyto(array.ctx)
+""",
+        '5 = 3 . 2',
+    ),
+    (
+        """def allreduce(data):
+    for a, b in zip(data, data[1:]):
+        total = a + b.copyto(a.ctx)
+        total.copyto(a)
+        total.copyto(b)
+""",
+        '3 arrays of float32',
+    ),
+    (
+        """def allreduce(data):
+    total = data[0] + data[-1].copyto(data[0].ctx)
+    for array in data:
+        total.copyto(array)
+""",
+        'must become|1 arrays of float32',
+    ),
+    (
+        """def allreduce(data):
+    total = sum(float(x.sum()) for x in data)
+    for array in data:
+        array[:] = total
+""",
+        'must become',
+    ),
+    (
+        """def allreduce(data):
+    total = np.zeros_like(data[0])
+    for array in data[1:]:
+        total += array.copyto(total.ctx)
+    for array in data:
+        total.copyto(array)
+""",
+        'must become',
+    ),
+    (
+        """def allreduce(data):
+    total = data[0].copyto(mx.cpu(0))
+    for array in data[1:]:
+        total += array.copyto(mx.cpu(0))
+    for array in data[:2]:
+        total.copyto(array)
+""",
+        '3 arrays of float32',
+    ),
+    (
+        """def allreduce(data):
+    total = data[0].astype('float16')
+    for array in data[1:]:
+        total += array.astype('float16').copyto(total.ctx)
+    for array in data:
+        array[:] = total.astype(array.dtype) + 0.001
+""",
+        'must become',
+    ),
+    (
+        """def allreduce(data):
+    total = data[0]
+    for array in data[1:]:
+        total += array.copyto(total.ctx)
+    for array in data[1:]:
+        array += total.copyto(array.ctx)
+""",
+        '5 = 3 . 2',
+    ),
+    (
+        """def allreduce(data):
+    total = data[0]
+    for array in data[1:]:
+        total = total + array.copyto(total.ctx)
+""",
+        'each device would train alone',
+    ),
+    (
+        """def allreduce(data):
+    total = sum(x.copyto(data[0].ctx) for x in data)
+    for array in data:
+        total.copyto(array)
+    data.clear()
+""",
+        'the list has others now',
+    ),
+]
+ALLREDUCE_RIGHT = [
+    """def allreduce(data):
+    total = data[0]
+    for array in data[1:]:
+        total += array.copyto(total.ctx)
+    for array in data[1:]:
+        array[:] = total.copyto(array.ctx)
+""",
+    """def allreduce(data):
+    total = sum(x.copyto(data[0].ctx) for x in data)
+    for array in data:
+        total.copyto(array)
+""",
+    """def allreduce(data):
+    for i in range(1, len(data)):
+        data[0][:] = data[0] + data[i].copyto(data[0].ctx)
+    for i in range(1, len(data)):
+        data[0].copyto(data[i])
+""",
+    """def allreduce(data):
+    total = onp.sum([x.asnumpy() for x in data], axis=0)
+    for array in data:
+        array[:] = np.array(total, dtype=array.dtype, ctx=array.ctx)
+""",
+    """def allreduce(data):
+    old = [x.copy() for x in data]
+    for i, array in enumerate(data):
+        for j, other in enumerate(old):
+            if i != j:
+                array += other.copyto(array.ctx)
+""",
+    """def allreduce(data):
+    from functools import reduce
+    home = data[0].ctx
+    total = reduce(lambda a, b: a + b.copyto(home), data[1:], data[0])
+    for array in data:
+        array[:] = total.copyto(array.ctx)
+""",
+    """def allreduce(data):
+    *others, last = data
+    for array in others:
+        last += array.copyto(last.ctx)
+    for array in others:
+        last.copyto(array)
+""",
+    """def allreduce(data):
+    total = np.zeros_like(data[0])
+    for array in data:
+        total += array.as_in_ctx(total.ctx)
+    for array in data:
+        array -= array
+        array += total.as_in_ctx(array.ctx)
+""",
+    """def allreduce(data):
+    stacked = np.stack([x.copyto(data[0].ctx) for x in data])
+    total = stacked.sum(axis=0).astype(data[0].dtype)
+    for array in data:
+        total.copyto(array)
+""",
+    """def allreduce(data):
+    if len(data) == 1:
+        return
+    allreduce(data[1:])
+    data[0] += data[1].copyto(data[0].ctx)
+    for array in data[1:]:
+        data[0].copyto(array)
+""",
+    """def allreduce(data):
+    k = len(data)
+    passing = [x.copy() for x in data]
+    for _ in range(k - 1):
+        passing = [passing[i - 1].copyto(data[i].ctx) for i in range(k)]
+        for array, got in zip(data, passing):
+            array += got
+""",
+    """def allreduce(data):
+    total = data[0].copyto(mx.cpu(0))
+    for x in data[1:]:
+        np.add(total, x.copyto(mx.cpu(0)), out=total)
+    [total.copyto(x) for x in data]
+    return data
+""",
+]
+GRADIENTS_WRONG = [
+    (
+        """def allreduce_gradients(device_params, allreduce=allreduce):
+    for params in device_params:
+        allreduce([param.grad for param in params])
+""",
+        'one call got 3 arrays',
+    ),
+    (
+        """def allreduce_gradients(device_params, allreduce=allreduce):
+    for params in zip(*device_params):
+        allreduce(params)
+""",
+        'one call got|the parameters were summed',
+    ),
+    (
+        """def allreduce_gradients(device_params, allreduce=allreduce):
+    for params in zip(*device_params):
+        allreduce(list(params))
+""",
+        'the parameters were summed',
+    ),
+    (
+        """def allreduce_gradients(device_params, allreduce=allreduce):
+    allreduce([params[0].grad for params in device_params])
+""",
+        r'parameters \[1, 2\] of 3',
+    ),
+    (
+        """def allreduce_gradients(device_params, allreduce=allreduce):
+    for params in zip(*device_params):
+        allreduce([param.grad.copy() for param in params])
+""",
+        r'parameters \[0, 1, 2\] of 3',
+    ),
+    (
+        """def allreduce_gradients(device_params, allreduce=allreduce):
+    for params in list(zip(*device_params))[1:]:
+        allreduce([param.grad for param in params])
+""",
+        r'parameters \[0\] of 3',
+    ),
+    (
+        """def allreduce_gradients(device_params, allreduce=allreduce):
+    for params in zip(*device_params):
+        allreduce([param.grad for param in params])
+        allreduce([param.grad for param in params])
+""",
+        '6 calls for 3',
+    ),
+    (
+        """def allreduce_gradients(device_params, allreduce=allreduce):
+    pass
+""",
+        'was never called',
+    ),
+    (
+        """def allreduce_gradients(device_params, allreduce=allreduce):
+    for params in zip(*device_params):
+        allreduce([param.grad for param in params[:2]])
+""",
+        'one call got 2 arrays.* 3 devices',
+    ),
+    (
+        """def allreduce_gradients(device_params, allreduce=allreduce):
+    for params in zip(*device_params):
+        total = sum(p.grad.copyto(params[0].ctx) for p in params)
+        for param in params:
+            total.copyto(param.grad)
+""",
+        'was never called',
+    ),
+    (
+        """def allreduce_gradients(device_params, allreduce=allreduce):
+    allreduce([param.grad for params in device_params for param in params])
+""",
+        'one call got 3 arrays',
+    ),
+    (
+        """def allreduce_gradients(device_params, allreduce=allreduce):
+    for params in device_params:
+        for param in params:
+            allreduce([param.grad])
+""",
+        'one call got 1|calls for 3|on 2 devices',
+    ),
+    (
+        """def allreduce_gradients(device_params, allreduce=allreduce):
+    for params in zip(*device_params):
+        allreduce([param.gradient for param in params])
+""",
+        'AttributeError',
+    ),
+    (
+        """def allreduce_gradients(device_params, allreduce=allreduce):
+    for i in range(len(device_params)):
+        allreduce([params[i].grad for params in device_params])
+""",
+        r'parameters \[1, 2\] of 3',
+    ),
+]
+GRADIENTS_RIGHT = [
+    """def allreduce_gradients(device_params, allreduce=allreduce):
+    for params in zip(*device_params):
+        allreduce([param.grad for param in params])
+""",
+    """def allreduce_gradients(device_params, allreduce=allreduce):
+    for i in range(len(device_params[0])):
+        allreduce([params[i].grad for params in device_params])
+""",
+    """def allreduce_gradients(device_params, allreduce=allreduce):
+    for i, _ in enumerate(device_params[0]):
+        grads = []
+        for replica in device_params:
+            grads.append(replica[i].grad)
+        allreduce(grads)
+""",
+    """def allreduce_gradients(device_params, allreduce=allreduce):
+    list(map(lambda params: allreduce([p.grad for p in params]),
+             zip(*device_params)))
+""",
+    """def allreduce_gradients(device_params, allreduce=allreduce):
+    for params in reversed(list(zip(*device_params))):
+        allreduce([param.grad for param in params])
+""",
+    """def allreduce_gradients(device_params, allreduce=allreduce):
+    grads = [[p.grad for p in replica] for replica in device_params]
+    for column in zip(*grads):
+        allreduce(list(column))
+""",
+    """def allreduce_gradients(device_params, allreduce=allreduce):
+    first, *others = device_params
+    for i, param in enumerate(first):
+        allreduce([param.grad, *(other[i].grad for other in others)])
+""",
+    """def allreduce_gradients(device_params, allreduce=allreduce):
+    i = 0
+    while i < len(device_params[0]):
+        allreduce([r[i].grad for r in device_params])
+        i += 1
+    return device_params
+""",
+    """def allreduce_gradients(device_params, allreduce=allreduce):
+    def one(*params):
+        allreduce([param.grad for param in params])
+    for params in zip(*device_params):
+        one(*params)
+""",
+    """def allreduce_gradients(device_params, allreduce=allreduce):
+    [allreduce([x.grad for x in xs]) for xs in zip(*device_params)]
+""",
+    """def allreduce_gradients(device_params, allreduce=allreduce):
+    from itertools import zip_longest
+    for params in zip_longest(*device_params):
+        data = [param.grad for param in params]
+        allreduce(data)
+""",
+    """def allreduce_gradients(device_params, allreduce=allreduce):
+    for params in zip(*device_params):
+        data = tuple(param.grad for param in params)
+        allreduce(data)
+""",
+]
+WRONG = [GET_PARAMS_WRONG, ALLREDUCE_WRONG, GRADIENTS_WRONG]
+RIGHT = [GET_PARAMS_RIGHT, ALLREDUCE_RIGHT, GRADIENTS_RIGHT]
