@@ -120,28 +120,43 @@ def toy_training(
     split: Callable | None = None,
     allreduce: Callable | None = None,
     sgd: Callable | None = None,
+    step: Callable | None = None,
 ) -> list[list[float]]:
     """Train one number on k devices, toward the mean of `TARGETS`.
 
     The loss of a target is half its squared distance; the learning rate is
     0.5. Returns the number on each device after each step. What is given
-    takes the place of the right function.
+    takes the place of the right function; `step` is a `train_batch`.
     """
     devices = [mx.cpu(i) for i in range(k)]
-    replicas = [np.zeros(1, ctx=device) for device in devices]
+    replicas = [[np.zeros(1, ctx=device)] for device in devices]
     history = []
-    for param in replicas:
+    for (param,) in replicas:
         param.attach_grad()
     for _ in range(num_steps):
         X = np.array(TARGETS)
-        shards = (split or toy_split)(X, devices)
-        for param, shard in zip(replicas, shards):
-            param.grad[:] = len(shard) * float(param[0]) - float(shard.sum())
-        (allreduce or toy_allreduce)([param.grad for param in replicas])
-        for param in replicas:
-            (sgd or toy_sgd)([param], 0.5, len(X))
-        history.append([float(param[0]) for param in replicas])
+        if step:
+            step(X, X, replicas, devices, 0.5, toy_net, toy_loss)
+        else:
+            shards = (split or toy_split)(X, devices)
+            for (param,), shard in zip(replicas, shards):
+                total = float(shard.sum())
+                param.grad[:] = len(shard) * float(param[0]) - total
+            (allreduce or toy_allreduce)([p.grad for (p,) in replicas])
+            for params in replicas:
+                (sgd or toy_sgd)(params, 0.5, len(X))
+        history.append([float(param[0]) for (param,) in replicas])
     return history
+
+
+def toy_net(X: Any, params: list) -> Any:
+    """Return the number, for each example."""
+    return params[0] + 0 * X
+
+
+def toy_loss(y_hat: Any, y: Any) -> Any:
+    """Return half the squared distance from each target."""
+    return (y_hat - y) ** 2 / 2
 
 
 def toy_split(X: Any, devices: list) -> list:

@@ -1,10 +1,216 @@
 """Answers to the exercises of 04_data, right and wrong, in order."""
 
 TIMES = 'max(size / speed for size, speed in zip(sizes, speeds))'
-ENDS = '[i * n // k for i in range(k + 1)]'
 TOTAL = 'sum(correct) / sum(sizes)'
 
+SPLIT_WRONG = [
+    (
+        """def split_and_load(data, devices):
+    n, k = len(data), len(devices)
+    size = n // k
+    return [data[i * size:(i + 1) * size].copyto(devices[i])
+            for i in range(k)]
+""",
+        'are lost',
+    ),
+    (
+        """def split_and_load(data, devices):
+    n, k = len(data), len(devices)
+    size = -(-n // k)
+    return [data[i * size:(i + 1) * size].copyto(devices[i])
+            for i in range(k)]
+""",
+        'the longer shards come first|longest shard|a device has nothing',
+    ),
+    (
+        """def split_and_load(data, devices):
+    n, k = len(data), len(devices)
+    size = n // k
+    ends = [i * size for i in range(k)] + [n]
+    return [data[a:b].copyto(device)
+            for a, b, device in zip(ends, ends[1:], devices)]
+""",
+        'the longer shards come first|longest shard',
+    ),
+    (
+        """def split_and_load(data, devices):
+    return [data[rows].as_in_ctx(device) for rows, device
+            in zip(split_slices(len(data), len(devices)), devices)]
+""",
+        'a slice is a view',
+    ),
+    (
+        """def split_and_load(data, devices):
+    return [data[rows] for rows in split_slices(len(data), len(devices))]
+""",
+        'shard 1 lives on cpu.0.',
+    ),
+    (
+        """def split_and_load(data, devices):
+    return [data[rows].copy() for rows
+            in split_slices(len(data), len(devices))]
+""",
+        'shard 1 lives on cpu.0.',
+    ),
+    (
+        """def split_and_load(data, devices):
+    return [data.copyto(device) for device in devices]
+""",
+        'is there twice',
+    ),
+    (
+        """def split_and_load(data, devices):
+    k = len(devices)
+    return [data.copyto(mx.cpu(0))[i::k].copyto(device)
+            for i, device in enumerate(devices)]
+""",
+        'keep the order',
+    ),
+    (
+        """def split_and_load(data, devices):
+    return [data[rows].copyto(devices[0]) for rows
+            in split_slices(len(data), len(devices))]
+""",
+        'shard 1 lives on cpu.0.',
+    ),
+    (
+        """def split_and_load(data, devices):
+    slices = split_slices(len(data), len(devices))[::-1]
+    return [data[rows].copyto(device)
+            for rows, device in zip(slices, devices)]
+""",
+        'keep the order',
+    ),
+    (
+        """def split_and_load(data, devices):
+    return [data[rows].asnumpy() for rows
+            in split_slices(len(data), len(devices))]
+""",
+        'an array of MXNet',
+    ),
+    (
+        """def split_and_load(data, devices):
+    rows = split_slices(len(data), len(devices))[0]
+    return [data[rows].copyto(devices[0])]
+""",
+        'a list of 2 shards',
+    ),
+    (
+        """def split_and_load(data, devices):
+    return [np.array(data[rows].asnumpy(), dtype='float32', ctx=device)
+            for rows, device
+            in zip(split_slices(len(data), len(devices)), devices)]
+""",
+        'shard 0 .*float32',
+    ),
+    (
+        """def split_and_load(data, devices):
+    for rows, device in zip(split_slices(len(data), len(devices)), devices):
+        shard = data[rows].copyto(device)
+    return shard
+""",
+        'a list of 2 shards',
+    ),
+    (
+        """def split_and_load(data, devices):
+    n, k = len(data), len(devices)
+    ends = [round(i * n / k) for i in range(k + 1)]
+    return [data[a:b].copyto(device)
+            for a, b, device in zip(ends, ends[1:], devices)]
+""",
+        'the longer shards come first',
+    ),
+    (
+        """def split_and_load(data, devices):
+    return (data[rows].copyto(device) for rows, device
+            in zip(split_slices(len(data), len(devices)), devices))
+""",
+        'a list of 2 shards',
+    ),
+]
+SPLIT_RIGHT = [
+    """def split_and_load(data, devices):
+    shards = []
+    for rows, device in zip(split_slices(len(data), len(devices)), devices):
+        shards.append(data[rows].copyto(device))
+    return shards
+""",
+    """def split_and_load(data, devices):
+    n, k = len(data), len(devices)
+    size, longer = divmod(n, k)
+    shards, start = [], 0
+    for i, device in enumerate(devices):
+        end = start + size + (i < longer)
+        shards.append(data[start:end].copyto(device))
+        start = end
+    return shards
+""",
+    """def split_and_load(data, devices):
+    return [data[rows].copy().as_in_ctx(device) for rows, device
+            in zip(split_slices(len(data), len(devices)), devices)]
+""",
+    """def split_and_load(data, devices):
+    parts = onp.array_split(data.asnumpy(), len(devices))
+    return [np.array(part, dtype=part.dtype, ctx=device)
+            for part, device in zip(parts, devices)]
+""",
+    """def split_and_load(data, devices):
+    from mxnet import gluon
+    return [shard.copy() for shard in gluon.utils.split_and_load(
+        data, devices, even_split=False)]
+""",
+    """def split_and_load(data, devices):
+    slices = split_slices(len(data), len(devices))
+    return tuple(map(lambda rows, device: data[rows].copyto(device),
+                     slices, devices))
+""",
+    """def split_and_load(data, devices):
+    if len(devices) == 1:
+        return [data.copyto(devices[0])]
+    first = -(-len(data) // len(devices))
+    return [data[:first].copyto(devices[0]),
+            *split_and_load(data[first:], devices[1:])]
+""",
+    """def split_and_load(data, devices):
+    shards = []
+    for rows, device in zip(split_slices(len(data), len(devices)), devices):
+        shard = np.empty(data[rows].shape, dtype=data.dtype, ctx=device)
+        data[rows].copyto(shard)
+        shards.append(shard)
+    return shards
+""",
+    """def split_and_load(data, devices):
+    data = data.copy()
+    return [data[rows].copyto(device) for rows, device
+            in zip(split_slices(len(data), len(devices)), devices)]
+""",
+    """def split_and_load(data, devices):
+    n, k = len(data), len(devices)
+    ends = [-(-i * n // k) for i in range(k + 1)]
+    sizes = sorted([b - a for a, b in zip(ends, ends[1:])], reverse=True)
+    shards = []
+    for size, device in zip(sizes, devices):
+        start = sum(map(len, shards))
+        shards.append(data[start:start + size].copyto(device))
+    return shards
+""",
+    """def split_and_load(data, devices):
+    slices = split_slices(len(data), len(devices))
+    shards = {}
+    for i in range(len(devices)):
+        shards[i] = data[slices[i]].copyto(devices[i])
+    return list(shards.values())
+""",
+    """def split_and_load(data, devices):
+    def load(rows, device):
+        return data[rows.start:rows.stop].copyto(device)
+    return [load(rows, device) for rows, device
+            in zip(split_slices(len(data), len(devices)), devices)]
+""",
+]
+
 WRONG = [
+    SPLIT_WRONG,
     [
         ('max(size', 'min(size', 'the last is done after'),
         ('max(size', 'sum(size', 'the last is done after'),
@@ -38,20 +244,6 @@ WRONG = [
         ('size / speed for', 'round(size / speed, 3) for', 'the last'),
     ],
     [
-        (ENDS, '[i * (n // k) for i in range(k + 1)]', 'the first must be 0'),
-        ('i * n // k', 'min(n, i * -(-n // k))', 'not balanced'),
-        ('i * n // k', 'i * n / k', 'cannot be used as indices'),
-        ('i * n // k', 'i * n // k + 0.0', 'used as indices'),
-        ('range(k + 1)', 'range(1, k + 1)', 'the first is 0'),
-        ('range(k + 1)', 'range(k)', 'the first is 0'),
-        (ENDS, '[i * (n // k) for i in range(k)] + [n]', 'not balanced'),
-        (ENDS, '[n // k + (i < n % k) for i in range(k)]', 'the first is 0'),
-        (ENDS, '[0] * k + [n]', 'not balanced'),
-        (ENDS, '[0, 4, 8]', 'need 5 numbers'),
-        ('i * n // k', 'i * n // k + 1', 'the first must be 0'),
-        ('i * n // k', 'int(i * (n / k))', 'the first must be 0'),
-    ],
-    [
         (
             TOTAL,
             'sum(c / s for c, s in zip(correct, sizes)) / len(sizes)',
@@ -80,6 +272,7 @@ WRONG = [
 ACCURACY = 'def epoch_accuracy(correct, sizes):\n    import numpy as onp\n'
 
 RIGHT = [
+    SPLIT_RIGHT,
     [
         'def step_time(sizes, speeds):\n'
         '    from mxnet import np\n'
@@ -88,22 +281,6 @@ RIGHT = [
         'def step_time(sizes, speeds):\n'
         '    import numpy as onp\n'
         '    return (onp.float32(sizes) / onp.float32(speeds)).max()',
-    ],
-    [
-        (ENDS, f'tuple({ENDS})'),
-        ('i * n // k', 'i * (n // k) + min(i, n % k)'),
-        ('i * n // k', 'round(i * n / k)'),
-        'def shard_ends(n, k):\n'
-        '    import numpy as onp\n'
-        '    return onp.arange(k + 1) * n // k',
-        'def shard_ends(n, k):\n'
-        '    from mxnet import np\n'
-        f'    return np.array({ENDS}, dtype="int32")',
-        'def shard_ends(n, k):\n'
-        '    ends = [0]\n'
-        '    for part in d2lmulti.split_slices(n, k):\n'
-        '        ends.append(part.stop)\n'
-        '    return ends',
     ],
     [
         (
@@ -115,14 +292,4 @@ RIGHT = [
         ACCURACY + '    rates = onp.array(correct) / sizes\n'
         '    return onp.average(rates, weights=sizes)',
     ],
-]
-
-# What other readers wrote.
-WRONG[1] += [
-    (
-        """def shard_ends(n, k):
-    return [int(i / k * n) for i in range(k + 1)]
-""",
-        'not balanced',
-    ),
 ]

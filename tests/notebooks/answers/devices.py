@@ -18,7 +18,204 @@ SERIAL = (  # each device needs the result of the one before
     + '    return median_seconds(work)'
 )
 
+SLICES_WRONG = [
+    (
+        """def split_slices(n, k):
+    size = n // k
+    return [slice(i * size, (i + 1) * size) for i in range(k)]
+""",
+        'are lost',
+    ),
+    (
+        """def split_slices(n, k):
+    size = -(-n // k)
+    return [slice(i * size, (i + 1) * size) for i in range(k)]
+""",
+        'All wait for the longest part|the longer parts',
+    ),
+    (
+        """def split_slices(n, k):
+    size = n // k
+    ends = [i * size for i in range(k)] + [n]
+    return [slice(a, b) for a, b in zip(ends, ends[1:])]
+""",
+        'the longer parts come first|All wait',
+    ),
+    (
+        """def split_slices(n, k):
+    return [slice(i * n // k, (i + 1) * n // k) for i in range(k)]
+""",
+        'the longer parts come first',
+    ),
+    (
+        """def split_slices(n, k):
+    return [slice(i, n, k) for i in range(k)]
+""",
+        'keep the order',
+    ),
+    (
+        """def split_slices(n, k):
+    size, longer = divmod(n, k)
+    return [slice(i * size, (i + 1) * size + (i < longer)) for i in range(k)]
+""",
+        'are lost',
+    ),
+    (
+        """def split_slices(n, k):
+    size, longer = divmod(n, k)
+    starts = [i * size + min(i, longer) for i in range(k + 1)]
+    return list(zip(starts, starts[1:]))
+""",
+        'a list of slices',
+    ),
+    (
+        """def split_slices(n, k):
+    size, longer = divmod(n, k)
+    return [size + (i < longer) for i in range(k)]
+""",
+        'a list of slices',
+    ),
+    (
+        """def split_slices(n, k):
+    size, longer = divmod(n, k)
+    starts = [i * size + min(i, longer) for i in range(k + 1)]
+    parts = [slice(a, b) for a, b in zip(starts, starts[1:])]
+    return parts[::-1]
+""",
+        'keep the order',
+    ),
+    (
+        """def split_slices(n, k):
+    size, longer = divmod(n, k)
+    starts = [i * size + min(i, longer) for i in range(k + 1)]
+    return [slice(a, b - 1) for a, b in zip(starts, starts[1:])]
+""",
+        'are lost',
+    ),
+    (
+        """def split_slices(n, k):
+    size, longer = divmod(n, k)
+    starts = [i * size + min(i, longer) for i in range(k + 1)]
+    return [slice(a, b) for a, b in zip(starts, starts[1:]) if a < b]
+""",
+        '5 parts, not 3',
+    ),
+    (
+        """def split_slices(n, k):
+    return [slice(0, n)] * k
+""",
+        'are in two parts',
+    ),
+    (
+        """def split_slices(n, k):
+    return [slice(0, n)] + [slice(n, n)] * (k - 1)
+""",
+        'All wait for the longest',
+    ),
+    (
+        """def split_slices(n, k):
+    return (slice(i, i + 1) for i in range(k))
+""",
+        'a list of slices',
+    ),
+    (
+        """def split_slices(n, k):
+    return [list(range(n))[i::k] for i in range(k)]
+""",
+        'a list of slices',
+    ),
+]
+SLICES_RIGHT = [
+    """def split_slices(n, k):
+    size, longer = divmod(n, k)
+    parts, start = [], 0
+    for i in range(k):
+        end = start + size + (1 if i < longer else 0)
+        parts.append(slice(start, end))
+        start = end
+    return parts
+""",
+    """def split_slices(n, k):
+    size, longer = n // k, n % k
+    long = [slice(i * (size + 1), (i + 1) * (size + 1))
+            for i in range(longer)]
+    begin = longer * (size + 1)
+    short = [slice(begin + i * size, begin + (i + 1) * size)
+             for i in range(k - longer)]
+    return long + short
+""",
+    """def split_slices(n, k):
+    if k == 1:
+        return [slice(0, n)]
+    first = -(-n // k)
+    rest = split_slices(n - first, k - 1)
+    return [slice(0, first)] + [
+        slice(part.start + first, part.stop + first) for part in rest]
+""",
+    """def split_slices(n, k):
+    lengths = [len(part) for part in onp.array_split(onp.arange(n), k)]
+    ends = onp.cumsum([0] + lengths)
+    return [slice(int(a), int(b)) for a, b in zip(ends, ends[1:])]
+""",
+    """def split_slices(n, k):
+    parts = []
+    while k:
+        done = parts[-1].stop if parts else 0
+        size = -(-(n - done) // k)
+        parts.append(slice(done, done + size))
+        k -= 1
+    return parts
+""",
+    """def split_slices(n, k):
+    sizes = [0] * k
+    for item in range(n):
+        sizes[item % k] += 1
+    return [slice(sum(sizes[:i]), sum(sizes[:i + 1])) for i in range(k)]
+""",
+    """def split_slices(n, k):
+    from itertools import accumulate
+    size, longer = divmod(n, k)
+    ends = list(accumulate([size + 1] * longer + [size] * (k - longer)))
+    return [slice(end - (size + (i < longer)), end)
+            for i, end in enumerate(ends)]
+""",
+    """def split_slices(n, k):
+    def start(i):
+        return i * (n // k) + min(i, n % k)
+    return [slice(start(i), start(i + 1)) for i in range(k)]
+""",
+    """def split_slices(n, k):
+    size, longer = divmod(n, k)
+    return tuple(slice(i * size + min(i, longer),
+                       (i + 1) * size + min(i + 1, longer))
+                 for i in range(k))
+""",
+    """def split_slices(n, k):
+    sizes = sorted([(i + 1) * n // k - i * n // k for i in range(k)],
+                   reverse=True)
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(slice(start, start + size, 1))
+        start += size
+    return parts
+""",
+    """def split_slices(n, k):
+    starts = [sum(-(-(n - j) // k) for j in range(i)) for i in range(k + 1)]
+    return [slice(a, b) for a, b in zip(starts, starts[1:])]
+""",
+    """def split_slices(n, k):
+    step, rest = divmod(n, k)
+    edges = [0]
+    for i in range(k):
+        edges.append(edges[-1] + step)
+        if i < rest:
+            edges[-1] += 1
+    return list(map(slice, edges[:-1], edges[1:]))
+""",
+]
+
 WRONG = [
+    SLICES_WRONG,
     [
         (HEAD + '    return 1.0', '0 calls'),
         (MEASURED, f'{MEASURED} * 0 + 1000', 'but a round took'),
@@ -168,41 +365,10 @@ WRONG = [
             'an MXNet array',
         ),
     ],
-    [
-        (
-            'many = sum(latency + size / bandwidth for size in sizes)',
-            'many = latency + sum(sizes) / bandwidth',
-            'how often is the latency',
-        ),
-        (
-            '(latency + sum(sizes) / bandwidth)',
-            '(latency + max(sizes) / bandwidth)',
-            'how many bytes are sent',
-        ),
-        ('return many / (', 'return many - (', 'how often'),
-        ('return many', 'return len(sizes) or many', 'how often'),
-        ('return many / (', 'return 1.2 or many / (', 'how often'),
-        (
-            'many = sum(latency + size / bandwidth for size in sizes)',
-            'many = sum(latency + size * bandwidth for size in sizes)',
-            'how often',
-        ),
-        ('sum(sizes) / bandwidth)', 'sizes[0] / bandwidth)', 'how often'),
-        ('return many', 'return str(many) or many', 'a number'),
-        (
-            'many = sum(',
-            'bandwidth = 1e6\n    many = sum(',
-            'how often',
-        ),
-        (
-            'many = sum(latency + size / bandwidth for size in sizes)',
-            'many = sum(size / bandwidth for size in sizes)',
-            'how often',
-        ),
-    ],
 ]
 
 RIGHT = [
+    SLICES_RIGHT,
     [
         (
             HEAD
@@ -261,16 +427,5 @@ RIGHT = [
         '    there[:] = joined\n'
         '    return [there[end - x.size:end].reshape(x.shape).copy()\n'
         '            for x, end in zip(arrays, ends)]',
-    ],
-    [
-        ('return many', 'return onp.float64(1) * many'),
-        (
-            'many = sum(latency + size / bandwidth for size in sizes)',
-            'many = len(sizes) * latency + sum(sizes) / bandwidth',
-        ),
-        'def copy_speedup(sizes, latency, bandwidth):\n'
-        '    times = latency + onp.array(sizes) / bandwidth\n'
-        '    one = latency + onp.sum(sizes) / bandwidth\n'
-        '    return np.array(times.sum() / one, dtype="float64")',
     ],
 ]

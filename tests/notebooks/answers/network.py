@@ -1,22 +1,568 @@
 """Answers to the exercises of 02_network, right and wrong, in order."""
 
-SIZES = '[4 * (W.size + b.size) for W, b in zip(params[::2], params[1::2])]'
 SHIFT = 'y_hat = y_hat - y_hat.max(axis=1, keepdims=True)'
 RESULT = 'np.log(np.exp(y_hat).sum(axis=1)) - npx.pick(y_hat, y)'
 
+LENET_WRONG = [
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return np.dot(h, W4) + b4
+""",
+        'without relu after the first convolution',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return np.dot(h, W4) + b4
+""",
+        'without relu after the second convolution',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    return np.dot(h, W4) + b4
+""",
+        'without relu after the first dense layer',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    return np.dot(h, W4) + b4
+""",
+        'without any relu',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='max', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='max', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return np.dot(h, W4) + b4
+""",
+        'with the maximum of each square',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.activation(h, 'relu')
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.activation(h, 'relu')
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return np.dot(h, W4) + b4
+""",
+        'with pooling before relu',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, no_bias=True, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, no_bias=True, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3)
+    h = npx.activation(h, 'relu')
+    return np.dot(h, W4)
+""",
+        'without the biases',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return npx.activation(np.dot(h, W4) + b4, 'relu')
+""",
+        'with relu after the last layer',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return npx.softmax(np.dot(h, W4) + b4)
+""",
+        'after a softmax',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return np.array((np.dot(h, W4) + b4).asnumpy(), ctx=X.ctx)
+""",
+        'would never learn|Cannot|no gradient',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return (np.dot(h, W4) + b4).argmax(axis=1)
+""",
+        'must have scores of the shape|the shape .3, 10.',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return np.dot(h, W4)
+""",
+        'the scores of the first image are',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return (np.dot(h, W4) + b4).as_in_ctx(mx.cpu(0))
+""",
+        'the scores are on cpu.0.',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'sigmoid')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'sigmoid')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'sigmoid')
+    return np.dot(h, W4) + b4
+""",
+        'the scores of the first image are',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    X = X / 255
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return np.dot(h, W4) + b4
+""",
+        'the scores of the first image are',
+    ),
+    (
+        """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return np.dot(h, W4) + b4[0]
+""",
+        'the scores of the first image are',
+    ),
+]
+LENET_RIGHT = [
+    """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return np.dot(h, W4) + b4
+""",
+    """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.relu(h)
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.relu(h)
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.relu(h)
+    return np.dot(h, W4) + b4
+""",
+    """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = np.maximum(h, 0)
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = np.maximum(h, 0)
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = np.maximum(h, 0)
+    return np.dot(h, W4) + b4
+""",
+    """def lenet(X, params):
+    def conv(h, W, b):
+        h = npx.convolution(h, W, b, kernel=W.shape[2:],
+                            num_filter=W.shape[0])
+        h = npx.activation(h, 'relu')
+        return npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = conv(conv(X, *params[:2]), *params[2:4]).reshape(len(X), -1)
+    h = npx.activation(np.dot(h, params[4]) + params[5], 'relu')
+    return np.dot(h, params[6]) + params[7]
+""",
+    """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.fully_connected(h, W3.T, b3, num_hidden=128)
+    h = npx.activation(h, 'relu')
+    return npx.fully_connected(h, W4.T, b4, num_hidden=10)
+""",
+    """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='sum', kernel=(2, 2), stride=(2, 2)) / 4
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='sum', kernel=(2, 2), stride=(2, 2)) / 4
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return np.dot(h, W4) + b4
+""",
+    """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, no_bias=True, kernel=(3, 3), num_filter=20)
+    h = h + b1.reshape(1, -1, 1, 1)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return np.dot(h, W4) + b4
+""",
+    """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(X.shape[0], 800)
+    h = h @ W3 + b3
+    h = npx.activation(h, 'relu')
+    return h @ W4 + b4
+""",
+    """def lenet(X, params):
+    h = X
+    for i, filters in ((0, 20), (2, 50)):
+        W, b = params[i], params[i + 1]
+        size = W.shape[-1]
+        h = npx.convolution(h, W, b, kernel=(size, size), num_filter=filters)
+        h = npx.activation(h, 'relu')
+        h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(h), -1)
+    h = npx.activation(np.dot(h, params[4]) + params[5], 'relu')
+    return np.dot(h, params[6]) + params[7]
+""",
+    """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = h * (h > 0)
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = h * (h > 0)
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = h * (h > 0)
+    return np.dot(h, W4) + b4
+""",
+    """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = h[:, :, :26, :26].reshape(-1, 20, 13, 2, 13, 2).mean(axis=(3, 5))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = h[:, :, :8, :8].reshape(-1, 50, 4, 2, 4, 2).mean(axis=(3, 5))
+    h = h.reshape(len(X), -1)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return np.dot(h, W4) + b4
+""",
+    """def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.batch_flatten(h)
+    h = np.dot(h, W3) + b3
+    h = npx.activation(h, 'relu')
+    return np.dot(h, W4) + b4
+""",
+]
+LOSS_WRONG = [
+    (
+        """def loss(y_hat, y):
+    return -npx.pick(npx.log_softmax(y_hat), y).mean()
+""",
+        'return one loss per example',
+    ),
+    (
+        """def loss(y_hat, y):
+    return -npx.pick(npx.log_softmax(y_hat), y).sum()
+""",
+        'return one loss per example',
+    ),
+    (
+        """def loss(y_hat, y):
+    return npx.pick(npx.log_softmax(y_hat), y)
+""",
+        'the sign',
+    ),
+    (
+        """def loss(y_hat, y):
+    return npx.pick(npx.softmax(y_hat), y)
+""",
+        'the probability of the true class',
+    ),
+    (
+        """def loss(y_hat, y):
+    return -npx.pick(y_hat, y)
+""",
+        'not .2.303',
+    ),
+    (
+        """def loss(y_hat, y):
+    return -npx.pick(npx.log_softmax(y_hat), y) / len(y)
+""",
+        'divided by the number of examples',
+    ),
+    (
+        """def loss(y_hat, y):
+    return -npx.pick(npx.log_softmax(y_hat), y, keepdims=True)
+""",
+        'one number per example',
+    ),
+    (
+        """def loss(y_hat, y):
+    return -npx.log_softmax(y_hat).max(axis=1)
+""",
+        'not .2.303',
+    ),
+    (
+        """def loss(y_hat, y):
+    return -np.log(npx.pick(npx.softmax(y_hat), y))
+""",
+        'an exponential overflows|not finite|overflows',
+    ),
+    (
+        """def loss(y_hat, y):
+    return -np.log(npx.pick(np.exp(y_hat), y) / np.exp(y_hat).sum(axis=1))
+""",
+        'an exponential overflows|overflows',
+    ),
+    (
+        """def loss(y_hat, y):
+    return (-npx.pick(npx.log_softmax(y_hat), y)).asnumpy()
+""",
+        'an array of MXNet',
+    ),
+    (
+        """def loss(y_hat, y):
+    return -npx.pick(npx.log_softmax(y_hat, axis=0), y)
+""",
+        'not .2.303',
+    ),
+    (
+        """def loss(y_hat, y):
+    return -npx.log_softmax(y_hat)
+""",
+        'one number per example',
+    ),
+    (
+        """def loss(y_hat, y):
+    return 1 - npx.pick(npx.softmax(y_hat), y)
+""",
+        'not .2.303',
+    ),
+    (
+        """def loss(y_hat, y):
+    return -npx.pick(npx.log_softmax(y_hat), y) / np.log(np.array(2))
+""",
+        'not .2.303',
+    ),
+    (
+        """def loss(y_hat, y):
+    return -npx.pick(npx.log_softmax(y_hat).detach(), y) + 0 * y_hat.sum(axis=1)
+""",
+        'the gradient is not',
+    ),
+]
+LOSS_RIGHT = [
+    """def loss(y_hat, y):
+    return -npx.pick(npx.log_softmax(y_hat), y)
+""",
+    """def loss(y_hat, y):
+    scores = npx.log_softmax(y_hat, axis=-1)
+    return -(scores * npx.one_hot(y, 10)).sum(axis=1)
+""",
+    """def loss(y_hat, y):
+    shifted = y_hat - y_hat.max(axis=1, keepdims=True)
+    return np.log(np.exp(shifted).sum(axis=1)) - npx.pick(shifted, y)
+""",
+    """def loss(y_hat, y):
+    from mxnet import gluon
+    return gluon.loss.SoftmaxCrossEntropyLoss()(y_hat, y)
+""",
+    """def loss(y_hat, y):
+    logs = npx.log_softmax(y_hat)
+    return 0 - npx.pick(logs, y, axis=1)
+""",
+    """def loss(y_hat, y):
+    return npx.pick(-npx.log_softmax(y_hat), y)
+""",
+    """def loss(y_hat, y):
+    return npx.pick(npx.log_softmax(y_hat), y) * -1
+""",
+    """def loss(y_hat, y):
+    largest = y_hat.max(axis=1, keepdims=True)
+    log_sum = np.log(np.exp(y_hat - largest).sum(axis=1)) + largest[:, 0]
+    return log_sum - npx.pick(y_hat, y)
+""",
+    """def loss(y_hat, y):
+    logs = npx.log_softmax(y_hat)
+    mask = np.arange(10, ctx=y_hat.ctx) == y.astype('float32').reshape(-1, 1)
+    return -np.where(mask, logs, np.zeros_like(logs)).sum(axis=1)
+""",
+    """def loss(y_hat, y):
+    def one(scores, label):
+        return -npx.pick(npx.log_softmax(scores), label)
+    return one(y_hat, y.astype('float32'))
+""",
+    """def loss(y_hat, y):
+    result = npx.log_softmax(y_hat)
+    result = npx.pick(result, y)
+    result = -result
+    return result
+""",
+    """def loss(y_hat, y):
+    return np.negative(npx.pick(npx.log_softmax(y_hat), y)).reshape(len(y))
+""",
+]
+
 WRONG = [
-    [
-        ('4 * (W.size + b.size)', 'W.size + b.size', '4 bytes'),
-        ('4 * (W.size + b.size)', '4 * W.size', '4 bytes'),
-        ('4 * (W.size + b.size)', '[4 * W.size, 4 * b.size]', 'per layer'),
-        ('zip(params[::2], params[1::2])', 'zip(params, params)', '4 layers'),
-        (SIZES, '[800, 100200, 410112, 5160]', '2 layers'),
-        (SIZES, f'sorted({SIZES})', 'not layers'),
-        (SIZES, f'{SIZES}[::-1]', 'not layers'),
-        (SIZES, f'sum({SIZES})', 'return a list'),
-        (SIZES, f'dict(zip("abcd", {SIZES}))', 'numbers of bytes|not 4|2 l'),
-        (SIZES, f'[0] * (len(params) // 2 - 1) + [sum({SIZES})]', 'not layer'),
-    ],
+    LENET_WRONG,
+    LOSS_WRONG,
     [
         (SHIFT, 'pass', 'not finite'),
         ('.sum(axis=1)', '.sum()', 'expected the cross-entropy'),
@@ -68,30 +614,11 @@ WRONG = [
             'not finite',
         ),
     ],
-    [
-        ('n - size + 1', 'n - size', '28 pixels'),
-        ('n - size + 1', 'n - 2', 'pixels through'),
-        ('n - size + 1', 'n - size // 2 * 2', 'pixels through'),
-        ('n // size', 'n / size', 'half a pixel is none'),
-        ('n // size', '-(-n // size)', 'half a pixel is none'),
-        ('for kind, size in layers', 'for kind, size in layers[:2]', 'pixels'),
-        ('in layers:', 'in layers[::-1]:', 'pixels through'),
-        ('return n\n', 'return 4\n', 'pixels through'),
-        ('return n\n', 'return n * n\n', 'pixels through'),
-    ],
 ]
 
 RIGHT = [
-    [
-        (SIZES, f'tuple({SIZES})'),
-        (SIZES, f'onp.array({SIZES})'),
-        (SIZES, f'[float(size) for size in {SIZES}]'),
-        (
-            SIZES,
-            '[sum(p.asnumpy().nbytes for p in params[i:i + 2])'
-            ' for i in range(0, len(params), 2)]',
-        ),
-    ],
+    LENET_RIGHT,
+    LOSS_RIGHT,
     [
         (
             RESULT,
@@ -104,15 +631,5 @@ RIGHT = [
             'np.log(np.exp(y_hat).sum(axis=1)) - y_hat[\n'
             '        np.arange(len(y), dtype=y.dtype), y]',
         ),
-    ],
-    [
-        ('n // size', 'int(n / size)'),
-        ('return n\n', 'return onp.int64(n)\n'),
-        ('return n\n', 'return float(n)\n'),
-        (
-            'n = n - size + 1 if kind',
-            'n = len(range(n - size + 1)) if kind',
-        ),
-        ('n // size', 'n // 2'),
     ],
 ]
