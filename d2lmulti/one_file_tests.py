@@ -30,7 +30,7 @@ def test_split_slices():
 
 
 def test_lenet():
-    X = np.array(onp.random.RandomState(0).rand(3, 1, 28, 28))
+    X = np.array(onp.random.RandomState(0).rand(3, 1, 28, 28), 'float32')
     params = d2lmulti.init_params(seed=1)
     found = mine.lenet(X, params)
     assert found.shape == (3, 10)
@@ -140,7 +140,7 @@ def test_train_batch():
             assert abs(found - right).max() < 1e-4, (
                 f'{k} devices must take the step of one'
             )
-    X = np.array(onp.random.RandomState(0).rand(7, 1, 28, 28))
+    X = np.array(onp.random.RandomState(0).rand(7, 1, 28, 28), 'float32')
     y = np.arange(7)
     ends = []
     for k in (1, 2, 3):

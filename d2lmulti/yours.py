@@ -192,11 +192,11 @@ def shown_effect(**parts: Any) -> Iterator[None]:
         yield
     except AssertionError:
         with contextlib.suppress(Exception):  # it cannot even train
-            show(toy_training(**parts), toy_training(1))
+            show_training(toy_training(**parts), toy_training(1))
         raise
 
 
-def show(found: list[list[float]], right: list[list[float]]) -> None:
+def show_training(found: list[list[float]], right: list[list[float]]) -> None:
     """Print a training of one number on two devices beside the right one,
     if they differ."""
     if all(
