@@ -140,19 +140,9 @@ def train(num_devices, batch_size, lr, num_epochs=10, seed=0, data=None,
     functions = hold_to_contract(replicas, net, loss, split, allreduce)
     with stoppable():
         for _ in show_progress(result, num_epochs):
-<<<<<<< HEAD
-            start = time.perf_counter()
-            for X, y in train_iter:
-                train_batch(X, y, replicas, devices, lr, *functions)
-                npx.waitall()
-            result.seconds.append(time.perf_counter() - start)
-            check_trained(replicas, lr)
-=======
             result.seconds.append(train_epoch(
-                train_iter, replicas, devices, lr, net, loss, split,
-                allreduce))
-            check_finite(replicas[0], lr)
->>>>>>> yours
+                train_iter, replicas, devices, lr, *functions))
+            check_trained(replicas, lr)
             result.accuracies.append(evaluate_accuracy(
                 replicas, test_iter, devices, net))
     print(result)
