@@ -4,13 +4,12 @@ nothing (nbval sees that), all of it, a part, or something wrong."""
 import ast
 import importlib.util
 import re
-import runpy
 
 import nbformat
 import pytest
-from helpers import small_source
+from helpers import read_answers, small_source
 from nbclient import NotebookClient
-from test_exercises import ANSWERS, returning
+from test_exercises import returning
 from test_reruns import said_by
 
 import d2lmulti
@@ -39,7 +38,7 @@ def written(path):
     )
     return [
         (number, *cells)
-        for number, cells in enumerate(rows)
+        for number, cells in enumerate(rows, 1)
         if in_place(cells[-1])
     ]
 
@@ -81,8 +80,11 @@ def whose(notebook):
 
 def right_answer(path, number, style):
     """Return one of the right answers, a whole function."""
-    table = runpy.run_path(str(ANSWERS / f'{name_of(path.stem)}.py'))
-    found = table['RIGHT'][number]
+    found = [
+        answer.source
+        for answer in read_answers(name_of(path.stem))
+        if answer.right and answer.exercise == number
+    ]
     return found[style % len(found)]
 
 

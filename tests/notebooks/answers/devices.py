@@ -1,79 +1,79 @@
-# 1 wrong: split_slices 1 -> are lost
+# 1 wrong: drops the remainder -> are lost
 def split_slices(n, k):
     size = n // k
     return [slice(i * size, (i + 1) * size) for i in range(k)]
 
-# 1 wrong: split_slices 2 -> All wait for the longest part|the longer parts
+# 1 wrong: rounds every length up -> All wait for the longest part|the longer parts
 def split_slices(n, k):
     size = -(-n // k)
     return [slice(i * size, (i + 1) * size) for i in range(k)]
 
-# 1 wrong: split_slices 3 -> the longer parts come first|All wait
+# 1 wrong: the last part takes the remainder -> the longer parts come first|All wait
 def split_slices(n, k):
     size = n // k
     ends = [i * size for i in range(k)] + [n]
     return [slice(a, b) for a, b in zip(ends, ends[1:])]
 
-# 1 wrong: split_slices 4 -> the longer parts come first
+# 1 wrong: rounds every end down -> the longer parts come first
 def split_slices(n, k):
     return [slice(i * n // k, (i + 1) * n // k) for i in range(k)]
 
-# 1 wrong: split_slices 5 -> keep the order
+# 1 wrong: every k-th item -> keep the order
 def split_slices(n, k):
     return [slice(i, n, k) for i in range(k)]
 
-# 1 wrong: split_slices 6 -> are lost
+# 1 wrong: parts that overlap or leave gaps -> are lost
 def split_slices(n, k):
     size, longer = divmod(n, k)
     return [slice(i * size, (i + 1) * size + (i < longer)) for i in range(k)]
 
-# 1 wrong: split_slices 7 -> a list of slices
+# 1 wrong: pairs of numbers -> a list of slices
 def split_slices(n, k):
     size, longer = divmod(n, k)
     starts = [i * size + min(i, longer) for i in range(k + 1)]
     return list(zip(starts, starts[1:]))
 
-# 1 wrong: split_slices 8 -> a list of slices
+# 1 wrong: lengths, not slices -> a list of slices
 def split_slices(n, k):
     size, longer = divmod(n, k)
     return [size + (i < longer) for i in range(k)]
 
-# 1 wrong: split_slices 9 -> keep the order
+# 1 wrong: the last part first -> keep the order
 def split_slices(n, k):
     size, longer = divmod(n, k)
     starts = [i * size + min(i, longer) for i in range(k + 1)]
     parts = [slice(a, b) for a, b in zip(starts, starts[1:])]
     return parts[::-1]
 
-# 1 wrong: split_slices 10 -> are lost
+# 1 wrong: each end one too early -> are lost
 def split_slices(n, k):
     size, longer = divmod(n, k)
     starts = [i * size + min(i, longer) for i in range(k + 1)]
     return [slice(a, b - 1) for a, b in zip(starts, starts[1:])]
 
-# 1 wrong: split_slices 11 -> 5 parts, not 3
+# 1 wrong: no empty parts -> 5 parts, not 3
 def split_slices(n, k):
     size, longer = divmod(n, k)
     starts = [i * size + min(i, longer) for i in range(k + 1)]
     return [slice(a, b) for a, b in zip(starts, starts[1:]) if a < b]
 
-# 1 wrong: split_slices 12 -> are in two parts
+# 1 wrong: everything for each device -> are in two parts
 def split_slices(n, k):
     return [slice(0, n)] * k
 
-# 1 wrong: split_slices 13 -> All wait for the longest
+# 1 wrong: everything for the first device -> All wait for the longest
 def split_slices(n, k):
     return [slice(0, n)] + [slice(n, n)] * (k - 1)
 
-# 1 wrong: split_slices 14 -> a list of slices
+# 1 wrong: a generator -> a list of slices
 def split_slices(n, k):
     return (slice(i, i + 1) for i in range(k))
 
-# 1 wrong: split_slices 15 -> a list of slices
+# 1 wrong: lists of indices -> a list of slices
 def split_slices(n, k):
     return [list(range(n))[i::k] for i in range(k)]
 
-# 1 right: split_slices 1
+# 1 right: a loop with a running end
 def split_slices(n, k):
     size, longer = divmod(n, k)
     parts, start = [], 0
@@ -83,7 +83,7 @@ def split_slices(n, k):
         start = end
     return parts
 
-# 1 right: split_slices 2
+# 1 right: the long parts, then the short ones
 def split_slices(n, k):
     size, longer = n // k, n % k
     long = [slice(i * (size + 1), (i + 1) * (size + 1))
@@ -93,7 +93,7 @@ def split_slices(n, k):
              for i in range(k - longer)]
     return long + short
 
-# 1 right: split_slices 3
+# 1 right: the first part, then the others by recursion
 def split_slices(n, k):
     if k == 1:
         return [slice(0, n)]
@@ -102,13 +102,13 @@ def split_slices(n, k):
     return [slice(0, first)] + [
         slice(part.start + first, part.stop + first) for part in rest]
 
-# 1 right: split_slices 4
+# 1 right: lengths from array_split of NumPy
 def split_slices(n, k):
     lengths = [len(part) for part in onp.array_split(onp.arange(n), k)]
     ends = onp.cumsum([0] + lengths)
     return [slice(int(a), int(b)) for a, b in zip(ends, ends[1:])]
 
-# 1 right: split_slices 5
+# 1 right: what is left, divided by the devices that are left
 def split_slices(n, k):
     parts = []
     while k:
@@ -118,14 +118,14 @@ def split_slices(n, k):
         k -= 1
     return parts
 
-# 1 right: split_slices 6
+# 1 right: items dealt out like cards
 def split_slices(n, k):
     sizes = [0] * k
     for item in range(n):
         sizes[item % k] += 1
     return [slice(sum(sizes[:i]), sum(sizes[:i + 1])) for i in range(k)]
 
-# 1 right: split_slices 7
+# 1 right: sums by accumulate
 def split_slices(n, k):
     from itertools import accumulate
     size, longer = divmod(n, k)
@@ -133,20 +133,20 @@ def split_slices(n, k):
     return [slice(end - (size + (i < longer)), end)
             for i, end in enumerate(ends)]
 
-# 1 right: split_slices 8
+# 1 right: a function for each start
 def split_slices(n, k):
     def start(i):
         return i * (n // k) + min(i, n % k)
     return [slice(start(i), start(i + 1)) for i in range(k)]
 
-# 1 right: split_slices 9
+# 1 right: a tuple, each end by a formula
 def split_slices(n, k):
     size, longer = divmod(n, k)
     return tuple(slice(i * size + min(i, longer),
                        (i + 1) * size + min(i + 1, longer))
                  for i in range(k))
 
-# 1 right: split_slices 10
+# 1 right: sorted lengths, and slices with a step
 def split_slices(n, k):
     sizes = sorted([(i + 1) * n // k - i * n // k for i in range(k)],
                    reverse=True)
@@ -156,12 +156,12 @@ def split_slices(n, k):
         start += size
     return parts
 
-# 1 right: split_slices 11
+# 1 right: each start as a sum
 def split_slices(n, k):
     starts = [sum(-(-(n - j) // k) for j in range(i)) for i in range(k + 1)]
     return [slice(a, b) for a, b in zip(starts, starts[1:])]
 
-# 1 right: split_slices 12
+# 1 right: edges, one after the other
 def split_slices(n, k):
     step, rest = divmod(n, k)
     edges = [0]

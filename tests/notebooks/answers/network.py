@@ -1,4 +1,4 @@
-# 1 wrong: lenet 1 -> without relu after the first convolution
+# 1 wrong: no relu after the first convolution -> without relu after the first convolution
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -11,7 +11,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.dot(h, W4) + b4
 
-# 1 wrong: lenet 2 -> without relu after the second convolution
+# 1 wrong: no relu after the second convolution -> without relu after the second convolution
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -24,7 +24,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.dot(h, W4) + b4
 
-# 1 wrong: lenet 3 -> without relu after the first dense layer
+# 1 wrong: no relu after the first dense layer -> without relu after the first dense layer
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -37,7 +37,7 @@ def lenet(X, params):
     h = np.dot(h, W3) + b3
     return np.dot(h, W4) + b4
 
-# 1 wrong: lenet 4 -> without any relu
+# 1 wrong: no relu at all -> without any relu
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -48,7 +48,7 @@ def lenet(X, params):
     h = np.dot(h, W3) + b3
     return np.dot(h, W4) + b4
 
-# 1 wrong: lenet 5 -> with the maximum of each square
+# 1 wrong: maximum pooling -> with the maximum of each square
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -62,7 +62,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.dot(h, W4) + b4
 
-# 1 wrong: lenet 6 -> with pooling before relu
+# 1 wrong: relu after pooling -> with pooling before relu
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -76,7 +76,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.dot(h, W4) + b4
 
-# 1 wrong: lenet 7 -> without the biases
+# 1 wrong: no biases -> without the biases
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, no_bias=True, kernel=(3, 3), num_filter=20)
@@ -90,7 +90,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.dot(h, W4)
 
-# 1 wrong: lenet 8 -> with relu after the last layer
+# 1 wrong: relu after the last layer -> with relu after the last layer
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -104,7 +104,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return npx.activation(np.dot(h, W4) + b4, 'relu')
 
-# 1 wrong: lenet 9 -> after a softmax
+# 1 wrong: softmax at the end -> after a softmax
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -118,7 +118,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return npx.softmax(np.dot(h, W4) + b4)
 
-# 1 wrong: lenet 10 -> would never learn|Cannot|no gradient
+# 1 wrong: through NumPy, where autograd does not follow -> would never learn|Cannot|no gradient
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -132,7 +132,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.array((np.dot(h, W4) + b4).asnumpy(), ctx=X.ctx)
 
-# 1 wrong: lenet 11 -> must have scores of the shape|the shape .3, 10.
+# 1 wrong: classes, not scores -> must have scores of the shape|the shape .3, 10.
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -146,7 +146,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return (np.dot(h, W4) + b4).argmax(axis=1)
 
-# 1 wrong: lenet 12 -> the scores of the first image are
+# 1 wrong: no bias in the last layer -> the scores of the first image are
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -160,7 +160,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.dot(h, W4)
 
-# 1 wrong: lenet 13 -> the scores are on cpu.0.
+# 1 wrong: scores moved to the first device -> the scores are on cpu.0.
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -174,7 +174,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return (np.dot(h, W4) + b4).as_in_ctx(mx.cpu(0))
 
-# 1 wrong: lenet 14 -> the scores of the first image are
+# 1 wrong: sigmoid in place of relu -> the scores of the first image are
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -188,7 +188,7 @@ def lenet(X, params):
     h = npx.activation(h, 'sigmoid')
     return np.dot(h, W4) + b4
 
-# 1 wrong: lenet 15 -> the scores of the first image are
+# 1 wrong: pixels divided by 255 again -> the scores of the first image are
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     X = X / 255
@@ -203,7 +203,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.dot(h, W4) + b4
 
-# 1 wrong: lenet 16 -> the scores of the first image are
+# 1 wrong: one bias for all classes -> the scores of the first image are
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -217,7 +217,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.dot(h, W4) + b4[0]
 
-# 1 right: lenet 1
+# 1 right: layer by layer
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -231,7 +231,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.dot(h, W4) + b4
 
-# 1 right: lenet 2
+# 1 right: npx.relu
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -245,7 +245,7 @@ def lenet(X, params):
     h = npx.relu(h)
     return np.dot(h, W4) + b4
 
-# 1 right: lenet 3
+# 1 right: relu as a maximum with 0
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -259,7 +259,7 @@ def lenet(X, params):
     h = np.maximum(h, 0)
     return np.dot(h, W4) + b4
 
-# 1 right: lenet 4
+# 1 right: a function for both convolutions
 def lenet(X, params):
     def conv(h, W, b):
         h = npx.convolution(h, W, b, kernel=W.shape[2:],
@@ -270,7 +270,7 @@ def lenet(X, params):
     h = npx.activation(np.dot(h, params[4]) + params[5], 'relu')
     return np.dot(h, params[6]) + params[7]
 
-# 1 right: lenet 5
+# 1 right: fully_connected with transposed weights
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -283,7 +283,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return npx.fully_connected(h, W4.T, b4, num_hidden=10)
 
-# 1 right: lenet 6
+# 1 right: the sum of each square, divided by 4
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -297,7 +297,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.dot(h, W4) + b4
 
-# 1 right: lenet 7
+# 1 right: the bias added after the convolution
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, no_bias=True, kernel=(3, 3), num_filter=20)
@@ -312,7 +312,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.dot(h, W4) + b4
 
-# 1 right: lenet 8
+# 1 right: the shape by numbers, and @
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -326,7 +326,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return h @ W4 + b4
 
-# 1 right: lenet 9
+# 1 right: a loop over the convolutions
 def lenet(X, params):
     h = X
     for i, filters in ((0, 20), (2, 50)):
@@ -339,7 +339,7 @@ def lenet(X, params):
     h = npx.activation(np.dot(h, params[4]) + params[5], 'relu')
     return np.dot(h, params[6]) + params[7]
 
-# 1 right: lenet 10
+# 1 right: relu as a product with 0 or 1
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -353,7 +353,7 @@ def lenet(X, params):
     h = h * (h > 0)
     return np.dot(h, W4) + b4
 
-# 1 right: lenet 11
+# 1 right: pooling as a mean over axes
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -367,7 +367,7 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.dot(h, W4) + b4
 
-# 1 right: lenet 12
+# 1 right: batch_flatten
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
@@ -381,128 +381,128 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.dot(h, W4) + b4
 
-# 2 wrong: loss 1 -> return one loss per example
+# 2 wrong: the mean over the examples -> return one loss per example
 def loss(y_hat, y):
     return -npx.pick(npx.log_softmax(y_hat), y).mean()
 
-# 2 wrong: loss 2 -> return one loss per example
+# 2 wrong: the sum over the examples -> return one loss per example
 def loss(y_hat, y):
     return -npx.pick(npx.log_softmax(y_hat), y).sum()
 
-# 2 wrong: loss 3 -> the sign
+# 2 wrong: without the minus -> the sign
 def loss(y_hat, y):
     return npx.pick(npx.log_softmax(y_hat), y)
 
-# 2 wrong: loss 4 -> the probability of the true class
+# 2 wrong: the probability, not its logarithm -> the probability of the true class
 def loss(y_hat, y):
     return npx.pick(npx.softmax(y_hat), y)
 
-# 2 wrong: loss 5 -> not .2.303
+# 2 wrong: no softmax -> not .2.303
 def loss(y_hat, y):
     return -npx.pick(y_hat, y)
 
-# 2 wrong: loss 6 -> divided by the number of examples
+# 2 wrong: divided by the number of examples -> divided by the number of examples
 def loss(y_hat, y):
     return -npx.pick(npx.log_softmax(y_hat), y) / len(y)
 
-# 2 wrong: loss 7 -> one number per example
+# 2 wrong: a column, not a vector -> one number per example
 def loss(y_hat, y):
     return -npx.pick(npx.log_softmax(y_hat), y, keepdims=True)
 
-# 2 wrong: loss 8 -> not .2.303
+# 2 wrong: of the likeliest class, not the true one -> not .2.303
 def loss(y_hat, y):
     return -npx.log_softmax(y_hat).max(axis=1)
 
-# 2 wrong: loss 9 -> an exponential overflows|not finite|overflows
+# 2 wrong: the logarithm of a softmax that can be 0 -> an exponential overflows|not finite|overflows
 def loss(y_hat, y):
     return -np.log(npx.pick(npx.softmax(y_hat), y))
 
-# 2 wrong: loss 10 -> an exponential overflows|overflows
+# 2 wrong: exponentials that overflow -> an exponential overflows|overflows
 def loss(y_hat, y):
     return -np.log(npx.pick(np.exp(y_hat), y) / np.exp(y_hat).sum(axis=1))
 
-# 2 wrong: loss 11 -> an array of MXNet
+# 2 wrong: an array of NumPy -> an array of MXNet
 def loss(y_hat, y):
     return (-npx.pick(npx.log_softmax(y_hat), y)).asnumpy()
 
-# 2 wrong: loss 12 -> not .2.303
+# 2 wrong: softmax over the examples -> not .2.303
 def loss(y_hat, y):
     return -npx.pick(npx.log_softmax(y_hat, axis=0), y)
 
-# 2 wrong: loss 13 -> one number per example
+# 2 wrong: of every class -> one number per example
 def loss(y_hat, y):
     return -npx.log_softmax(y_hat)
 
-# 2 wrong: loss 14 -> not .2.303
+# 2 wrong: one minus the probability -> not .2.303
 def loss(y_hat, y):
     return 1 - npx.pick(npx.softmax(y_hat), y)
 
-# 2 wrong: loss 15 -> not .2.303
+# 2 wrong: in bits -> not .2.303
 def loss(y_hat, y):
     return -npx.pick(npx.log_softmax(y_hat), y) / np.log(np.array(2))
 
-# 2 wrong: loss 16 -> the gradient is not
+# 2 wrong: detached from the scores -> the gradient is not
 def loss(y_hat, y):
     return -npx.pick(npx.log_softmax(y_hat).detach(), y) + 0 * y_hat.sum(axis=1)
 
-# 2 right: loss 1
+# 2 right: pick from log_softmax
 def loss(y_hat, y):
     return -npx.pick(npx.log_softmax(y_hat), y)
 
-# 2 right: loss 2
+# 2 right: one-hot labels
 def loss(y_hat, y):
     scores = npx.log_softmax(y_hat, axis=-1)
     return -(scores * npx.one_hot(y, 10)).sum(axis=1)
 
-# 2 right: loss 3
+# 2 right: by hand, shifted by the largest score
 def loss(y_hat, y):
     shifted = y_hat - y_hat.max(axis=1, keepdims=True)
     return np.log(np.exp(shifted).sum(axis=1)) - npx.pick(shifted, y)
 
-# 2 right: loss 4
+# 2 right: by Gluon
 def loss(y_hat, y):
     from mxnet import gluon
     return gluon.loss.SoftmaxCrossEntropyLoss()(y_hat, y)
 
-# 2 right: loss 5
+# 2 right: zero minus
 def loss(y_hat, y):
     logs = npx.log_softmax(y_hat)
     return 0 - npx.pick(logs, y, axis=1)
 
-# 2 right: loss 6
+# 2 right: the minus before pick
 def loss(y_hat, y):
     return npx.pick(-npx.log_softmax(y_hat), y)
 
-# 2 right: loss 7
+# 2 right: times minus one
 def loss(y_hat, y):
     return npx.pick(npx.log_softmax(y_hat), y) * -1
 
-# 2 right: loss 8
+# 2 right: the logarithm of the sum, by hand
 def loss(y_hat, y):
     largest = y_hat.max(axis=1, keepdims=True)
     log_sum = np.log(np.exp(y_hat - largest).sum(axis=1)) + largest[:, 0]
     return log_sum - npx.pick(y_hat, y)
 
-# 2 right: loss 9
+# 2 right: a mask and where
 def loss(y_hat, y):
     logs = npx.log_softmax(y_hat)
     mask = np.arange(10, ctx=y_hat.ctx) == y.astype('float32').reshape(-1, 1)
     return -np.where(mask, logs, np.zeros_like(logs)).sum(axis=1)
 
-# 2 right: loss 10
+# 2 right: with an inner function
 def loss(y_hat, y):
     def one(scores, label):
         return -npx.pick(npx.log_softmax(scores), label)
     return one(y_hat, y.astype('float32'))
 
-# 2 right: loss 11
+# 2 right: one operator per line
 def loss(y_hat, y):
     result = npx.log_softmax(y_hat)
     result = npx.pick(result, y)
     result = -result
     return result
 
-# 2 right: loss 12
+# 2 right: np.negative, reshaped
 def loss(y_hat, y):
     return np.negative(npx.pick(npx.log_softmax(y_hat), y)).reshape(len(y))
 

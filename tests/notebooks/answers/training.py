@@ -1,93 +1,93 @@
-# 1 wrong: sgd 1 -> nothing moved
+# 1 wrong: rebinds the name -> nothing moved
 def sgd(params, lr, batch_size):
     for param in params:
         param = param - lr / batch_size * param.grad
 
-# 1 wrong: sgd 2 -> 5 times as long
+# 1 wrong: the gradient of the sum, not of the mean -> 5 times as long
 def sgd(params, lr, batch_size):
     for param in params:
         param -= lr * param.grad
 
-# 1 wrong: sgd 3 -> not .0, 3. and .2.5.
+# 1 wrong: a fixed batch size -> not .0, 3. and .2.5.
 def sgd(params, lr, batch_size):
     for param in params:
         param -= lr / 256 * param.grad
 
-# 1 wrong: sgd 4 -> uphill
+# 1 wrong: uphill -> uphill
 def sgd(params, lr, batch_size):
     for param in params:
         param += lr / batch_size * param.grad
 
-# 1 wrong: sgd 5 -> nothing moved
+# 1 wrong: replaces the entries of the list -> nothing moved
 def sgd(params, lr, batch_size):
     params[:] = [p - lr / batch_size * p.grad for p in params]
 
-# 1 wrong: sgd 6 -> nothing moved
+# 1 wrong: returns new arrays -> nothing moved
 def sgd(params, lr, batch_size):
     return [p - lr / batch_size * p.grad for p in params]
 
-# 1 wrong: sgd 7 -> only the first parameter
+# 1 wrong: the first parameter alone -> only the first parameter
 def sgd(params, lr, batch_size):
     params[0] -= lr / batch_size * params[0].grad
 
-# 1 wrong: sgd 8 -> not .0, 3. and .2.5.
+# 1 wrong: divided by the number of parameters -> not .0, 3. and .2.5.
 def sgd(params, lr, batch_size):
     for param in params:
         param -= lr / len(params) * param.grad
 
-# 1 wrong: sgd 9 -> a gradient was changed
+# 1 wrong: divides the gradient in place -> a gradient was changed
 def sgd(params, lr, batch_size):
     for param in params:
         param.grad[:] = param.grad / batch_size
         param -= lr * param.grad
 
-# 1 wrong: sgd 10 -> not .0, 3. and .2.5.
+# 1 wrong: divided twice -> not .0, 3. and .2.5.
 def sgd(params, lr, batch_size):
     for param in params:
         param -= lr / batch_size ** 2 * param.grad
 
-# 1 wrong: sgd 11 -> not .0, 3. and .2.5.
+# 1 wrong: divided by the rows of the parameter -> not .0, 3. and .2.5.
 def sgd(params, lr, batch_size):
     for param in params:
         param -= lr / len(param) * param.grad
 
-# 1 wrong: sgd 12 -> a gradient was changed
+# 1 wrong: clears the gradient -> a gradient was changed
 def sgd(params, lr, batch_size):
     for param in params:
         param -= lr / batch_size * param.grad
         param.grad[:] = 0
 
-# 1 wrong: sgd 13 -> not .0, 3. and .2.5.|nothing moved
+# 1 wrong: the mean of the entries of the gradient -> not .0, 3. and .2.5.|nothing moved
 def sgd(params, lr, batch_size):
     for param in params:
         param -= lr / batch_size * param.grad.mean()
 
-# 1 wrong: sgd 14 -> not .0, 3. and .2.5.
+# 1 wrong: without the learning rate -> not .0, 3. and .2.5.
 def sgd(params, lr, batch_size):
     for param in params:
         param -= param.grad / batch_size
 
-# 1 wrong: sgd 15 -> with 256 examples
+# 1 wrong: a batch size of 96 at most -> with 256 examples
 def sgd(params, lr, batch_size):
     for param in params:
         param -= lr / min(batch_size, 96) * param.grad
 
-# 1 right: sgd 1
+# 1 right: the product first
 def sgd(params, lr, batch_size):
     for param in params:
         param -= lr * param.grad / batch_size
 
-# 1 right: sgd 2
+# 1 right: by index
 def sgd(params, lr, batch_size):
     for i in range(len(params)):
         params[i] -= lr / batch_size * params[i].grad
 
-# 1 right: sgd 3
+# 1 right: writes with [:]
 def sgd(params, lr, batch_size):
     for param in params:
         param[:] = param - lr * (param.grad / batch_size)
 
-# 1 right: sgd 4
+# 1 right: the step in a copy
 def sgd(params, lr, batch_size):
     for param in params:
         step = param.grad.copy()
@@ -95,52 +95,52 @@ def sgd(params, lr, batch_size):
         step /= batch_size
         param -= step
 
-# 1 right: sgd 5
+# 1 right: plus a negative step
 def sgd(params, lr, batch_size):
     for param in params:
         param += -lr / batch_size * param.grad
 
-# 1 right: sgd 6
+# 1 right: __isub__ in a list comprehension
 def sgd(params, lr, batch_size):
     rate = lr / batch_size
     [param.__isub__(rate * param.grad) for param in params]
 
-# 1 right: sgd 7
+# 1 right: np.subtract with out=
 def sgd(params, lr, batch_size):
     for param, grad in zip(params, [p.grad for p in params]):
         np.subtract(param, lr / batch_size * grad, out=param)
 
-# 1 right: sgd 8
+# 1 right: copyto
 def sgd(params, lr, batch_size):
     for param in params:
         (param - param.grad * (lr / batch_size)).copyto(param)
 
-# 1 right: sgd 9
+# 1 right: by recursion
 def sgd(params, lr, batch_size):
     if params:
         params[0][:] -= lr / batch_size * params[0].grad
         sgd(params[1:], lr, batch_size)
 
-# 1 right: sgd 10
+# 1 right: with an inner function
 def sgd(params, lr, batch_size):
     def move(param):
         param[...] = param - lr / batch_size * param.grad
     list(map(move, params))
 
-# 1 right: sgd 11
+# 1 right: through NumPy
 def sgd(params, lr, batch_size):
     for param in params:
         new = param.asnumpy() - lr / batch_size * param.grad.asnumpy()
         param[:] = np.array(new, dtype=param.dtype, ctx=param.ctx)
 
-# 1 right: sgd 12
+# 1 right: the mean gradients first
 def sgd(params, lr, batch_size):
     mean = [param.grad / batch_size for param in params]
     for param, gradient in zip(params, mean):
         param -= lr * gradient
     return params
 
-# 2 wrong: backward 1 -> of the mean of each shard
+# 2 wrong: the mean of each shard -> of the mean of each shard
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -151,7 +151,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for one in losses:
         one.backward()
 
-# 2 wrong: backward 2 -> the loss does not use the second
+# 2 wrong: keeps the gradients of an earlier step -> the loss does not use the second
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     with autograd.record():
         losses = [loss(net(X, params), y).sum() for X, y, params
@@ -159,13 +159,13 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for one in losses:
         one.backward()
 
-# 2 wrong: backward 3 -> inside autograd.record
+# 2 wrong: records nothing -> inside autograd.record
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for X, y, params in zip(X_shards, y_shards, device_params):
         total = loss(net(X, params), y).sum()
         total.backward()
 
-# 2 wrong: backward 4 -> not .5.0, 9.0.|summed over|100
+# 2 wrong: the backward pass of the first device alone -> not .5.0, 9.0.|summed over|100
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -175,7 +175,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
                   in zip(X_shards, y_shards, device_params)]
     losses[0].backward()
 
-# 2 wrong: backward 5 -> not .5.0, 9.0.
+# 2 wrong: computes the first shard alone -> not .5.0, 9.0.
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -184,7 +184,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
         one = loss(net(X_shards[0], device_params[0]), y_shards[0]).sum()
     one.backward()
 
-# 2 wrong: backward 6 -> arguments net and loss
+# 2 wrong: always lenet -> arguments net and loss
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -195,7 +195,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for one in losses:
         one.backward()
 
-# 2 wrong: backward 7 -> not .5.0, 9.0.
+# 2 wrong: clears the gradients afterwards -> not .5.0, 9.0.
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     with autograd.record():
         losses = [loss(net(X, params), y).sum() for X, y, params
@@ -206,7 +206,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
         for param in params:
             param.grad[:] = 0
 
-# 2 wrong: backward 8 -> not .5.0, 9.0.
+# 2 wrong: no backward pass -> not .5.0, 9.0.
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -215,7 +215,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
         losses = [loss(net(X, params), y).sum() for X, y, params
                   in zip(X_shards, y_shards, device_params)]
 
-# 2 wrong: backward 9 -> summed over the devices already
+# 2 wrong: sums over the devices already -> summed over the devices already
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -229,7 +229,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         params[0].grad[:] = totals
 
-# 2 wrong: backward 10 -> of the mean of each shard
+# 2 wrong: divides by the length of the shard -> of the mean of each shard
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -242,7 +242,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for X, params in zip(X_shards, device_params):
         params[0].grad[:] /= len(X)
 
-# 2 wrong: backward 11 -> the loss does not use the second
+# 2 wrong: clears on the first device alone -> the loss does not use the second
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     with autograd.record():
         losses = [loss(net(X, params), y).sum() for X, y, params
@@ -253,7 +253,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for one in losses:
         one.backward()
 
-# 2 wrong: backward 12 -> must be called
+# 2 wrong: not the loss that it was given -> must be called
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -264,7 +264,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for one in losses:
         one.backward()
 
-# 2 wrong: backward 13 -> MXNetError|not .5.0, 9.0.|Error
+# 2 wrong: one sum over devices, without a copy -> Each device needs a loss of its own
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -276,7 +276,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
         total.backward()
         total.backward()
 
-# 2 wrong: backward 14 -> not .5.0, 9.0.
+# 2 wrong: adds 100 -> not .5.0, 9.0.
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     with autograd.record():
         losses = [loss(net(X, params), y).sum() for X, y, params
@@ -287,11 +287,11 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
         for param in params:
             param.grad[:] = param.grad + 100
 
-# 2 wrong: backward 15 -> must be called
+# 2 wrong: does nothing -> must be called
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     pass
 
-# 2 right: backward 1
+# 2 right: clear, record, backward
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -302,7 +302,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for one in losses:
         one.backward()
 
-# 2 right: backward 2
+# 2 right: losses that are not summed
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -313,7 +313,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for one in losses:
         one.backward()
 
-# 2 right: backward 3
+# 2 right: device by device, which do not overlap
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for X, y, params in zip(X_shards, y_shards, device_params):
         for param in params:
@@ -322,7 +322,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
             total = loss(net(X, params), y).sum()
         total.backward()
 
-# 2 right: backward 4
+# 2 right: one call of autograd.backward
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -332,7 +332,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
                   in zip(X_shards, y_shards, device_params)]
     autograd.backward(losses)
 
-# 2 right: backward 5
+# 2 right: attaches gradients anew
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for i in range(len(X_shards)):
         for param in device_params[i]:
@@ -341,7 +341,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
             one = loss(net(X_shards[i], device_params[i]), y_shards[i])
         one.backward()
 
-# 2 right: backward 6
+# 2 right: records each device alone
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -354,7 +354,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for one in losses:
         one.backward()
 
-# 2 right: backward 7
+# 2 right: by map
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     with autograd.record():
         scores = list(map(net, X_shards, device_params))
@@ -364,7 +364,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
             param.grad[:] = 0
         one.backward()
 
-# 2 right: backward 8
+# 2 right: with an inner function
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     def one(X, y, params):
         for param in params:
@@ -375,7 +375,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for arguments in zip(X_shards, y_shards, device_params):
         one(*arguments)
 
-# 2 right: backward 9
+# 2 right: the last device first
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -386,7 +386,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     while losses:
         losses.pop().backward()
 
-# 2 right: backward 10
+# 2 right: waits at the end
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -398,7 +398,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
         one.backward()
     npx.waitall()
 
-# 2 right: backward 11
+# 2 right: clears by a product, and returns the losses
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -409,7 +409,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     [one.backward() for one in losses]
     return losses
 
-# 2 right: backward 12
+# 2 right: sum over an axis, in reverse
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -420,14 +420,14 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for one in reversed(losses):
         one.backward()
 
-# 3 wrong: train_batch 1 -> the replicas differ
+# 3 wrong: no allreduce -> the replicas differ
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
     for params in device_params:
         sgd(params, lr, len(X))
 
-# 3 wrong: train_batch 2 -> times as long
+# 3 wrong: a fixed batch size -> times as long
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
@@ -435,7 +435,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, lr, 256)
 
-# 3 wrong: train_batch 3 -> 0.5 times as
+# 3 wrong: divides by the number of devices, too -> 0.5 times as
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
@@ -443,14 +443,14 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, lr / len(devices), len(X))
 
-# 3 wrong: train_batch 4 -> the replicas differ
+# 3 wrong: updates the first replica alone -> the replicas differ
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
     allreduce_gradients(device_params, allreduce)
     sgd(device_params[0], lr, len(X))
 
-# 3 wrong: train_batch 5 -> the replicas differ
+# 3 wrong: divides by the length of the shard -> the replicas differ
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     X_shards, y_shards = split(X, y, devices)
@@ -459,7 +459,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params, shard in zip(device_params, X_shards):
         sgd(params, lr, len(shard))
 
-# 3 wrong: train_batch 6 -> the replicas differ
+# 3 wrong: allreduce after the update -> the replicas differ
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
@@ -467,7 +467,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
         sgd(params, lr, len(X))
     allreduce_gradients(device_params, allreduce)
 
-# 3 wrong: train_batch 7 -> split and allreduce are arguments
+# 3 wrong: always our allreduce -> split and allreduce are arguments
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
@@ -475,7 +475,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, lr, len(X))
 
-# 3 wrong: train_batch 8 -> split and allreduce are arguments
+# 3 wrong: always our split -> split and allreduce are arguments
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split_batch(X, y, devices), device_params, net, loss)
@@ -483,7 +483,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, lr, len(X))
 
-# 3 wrong: train_batch 9 -> 3 times as
+# 3 wrong: does not divide -> 3 times as
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
@@ -491,7 +491,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, lr, 1)
 
-# 3 wrong: train_batch 10 -> the replicas differ|2 times as
+# 3 wrong: allreduce twice -> the replicas differ|2 times as
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
@@ -500,13 +500,13 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, lr, len(X))
 
-# 3 wrong: train_batch 11 -> nothing moved
+# 3 wrong: no update -> nothing moved
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
     allreduce_gradients(device_params, allreduce)
 
-# 3 wrong: train_batch 12 -> -1 times as
+# 3 wrong: uphill -> -1 times as
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
@@ -514,7 +514,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, -lr, len(X))
 
-# 3 wrong: train_batch 13 -> 2 times as
+# 3 wrong: two updates -> 2 times as
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
@@ -523,7 +523,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
         sgd(params, lr, len(X))
         sgd(params, lr, len(X))
 
-# 3 wrong: train_batch 14 -> times as
+# 3 wrong: drops the remainder -> times as
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     n = len(X) - len(X) % len(devices)
@@ -532,7 +532,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, lr, len(X))
 
-# 3 wrong: train_batch 15 -> but after 8 steps
+# 3 wrong: everything on the first device -> but after 8 steps
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     with autograd.record():
@@ -542,7 +542,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, lr, len(X))
 
-# 3 wrong: train_batch 16 -> times as
+# 3 wrong: a batch size without the remainder -> times as
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     size = len(X) // len(devices)
@@ -551,7 +551,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, lr, size * len(devices))
 
-# 3 right: train_batch 1
+# 3 right: four functions, one after the other
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
@@ -559,7 +559,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, lr, len(X))
 
-# 3 right: train_batch 2
+# 3 right: shards by name, arguments by keyword
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     X_shards, y_shards = split(X, y, devices)
@@ -568,7 +568,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for replica in device_params:
         sgd(replica, lr=lr, batch_size=X.shape[0])
 
-# 3 right: train_batch 3
+# 3 right: allreduce by hand
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
@@ -577,7 +577,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, lr, len(X))
 
-# 3 right: train_batch 4
+# 3 right: the update by hand
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
@@ -586,7 +586,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
         for param in params:
             param -= lr / len(X) * param.grad
 
-# 3 right: train_batch 5
+# 3 right: divides the learning rate
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     shards = split(X, y, devices)
@@ -596,7 +596,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, rate, 1)
 
-# 3 right: train_batch 6
+# 3 right: adds up the lengths of the shards
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     X_shards, y_shards = split(X, y, devices)
@@ -606,7 +606,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, lr, n)
 
-# 3 right: train_batch 7
+# 3 right: the backward passes by hand
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     for X_shard, y_shard, params in zip(*split(X, y, devices), device_params):
@@ -619,14 +619,14 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, lr, len(X))
 
-# 3 right: train_batch 8
+# 3 right: a list comprehension
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
     allreduce_gradients(device_params, allreduce)
     [sgd(params, lr, len(X)) for params in device_params]
 
-# 3 right: train_batch 9
+# 3 right: by index, and it waits at the end
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
@@ -635,7 +635,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
         sgd(device_params[i], lr, len(X))
     npx.waitall()
 
-# 3 right: train_batch 10
+# 3 right: divides the gradients before it sums them
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
@@ -646,7 +646,7 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, lr, 1)
 
-# 3 right: train_batch 11
+# 3 right: by map
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     def update(params):
@@ -655,14 +655,14 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     allreduce_gradients(device_params, allreduce)
     list(map(update, device_params))
 
-# 3 right: train_batch 12
+# 3 right: one update of all parameters
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     backward(*split(X, y, devices), device_params, net, loss)
     allreduce_gradients(device_params, allreduce)
     sgd([param for params in device_params for param in params], lr, len(X))
 
-# 4 wrong: train_epoch 1 -> the clock stops before
+# 4 wrong: never waits -> the clock stops before
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -671,7 +671,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                         allreduce)
     return time.perf_counter() - start
 
-# 4 wrong: train_epoch 2 -> wait once after each step
+# 4 wrong: waits at the end alone -> wait once after each step
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -681,7 +681,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
     npx.waitall()
     return time.perf_counter() - start
 
-# 4 wrong: train_epoch 3 -> return the seconds
+# 4 wrong: returns nothing -> return the seconds
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -690,7 +690,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                         allreduce)
         npx.waitall()
 
-# 4 wrong: train_epoch 4 -> return the seconds
+# 4 wrong: start minus end -> return the seconds
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -700,7 +700,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
     return start - time.perf_counter()
 
-# 4 wrong: train_epoch 5 -> return the seconds
+# 4 wrong: the time of day -> return the seconds
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -710,7 +710,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
     return time.perf_counter()
 
-# 4 wrong: train_epoch 6 -> return the seconds
+# 4 wrong: always 0 -> return the seconds
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     for X, y in train_iter:
@@ -719,7 +719,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
     return 0.0
 
-# 4 wrong: train_epoch 7 -> but 1 steps
+# 4 wrong: the first minibatch alone -> but 1 steps
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -729,7 +729,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
     npx.waitall()
     return time.perf_counter() - start
 
-# 4 wrong: train_epoch 8 -> must get what train_epoch got
+# 4 wrong: our network and our loss -> must get what train_epoch got
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -738,7 +738,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
     return time.perf_counter() - start
 
-# 4 wrong: train_epoch 9 -> must get what train_epoch got
+# 4 wrong: a fixed learning rate -> must get what train_epoch got
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -748,7 +748,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
     return time.perf_counter() - start
 
-# 4 wrong: train_epoch 10 -> the clock stops before
+# 4 wrong: waits before the step -> the clock stops before
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -758,7 +758,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                         allreduce)
     return time.perf_counter() - start
 
-# 4 wrong: train_epoch 11 -> but 6 steps
+# 4 wrong: each minibatch twice -> but 6 steps
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -770,7 +770,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
     return time.perf_counter() - start
 
-# 4 wrong: train_epoch 12 -> but 1 steps
+# 4 wrong: stops after one step -> but 1 steps
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -781,7 +781,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         break
     return time.perf_counter() - start
 
-# 4 wrong: train_epoch 13 -> but 1 steps
+# 4 wrong: returns after one step -> but 1 steps
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -791,7 +791,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
         return time.perf_counter() - start
 
-# 4 wrong: train_epoch 14 -> in their order
+# 4 wrong: the last minibatch first -> in their order
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -801,7 +801,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
     return time.perf_counter() - start
 
-# 4 wrong: train_epoch 15 -> must get what train_epoch got
+# 4 wrong: our split and our allreduce -> must get what train_epoch got
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -810,7 +810,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
     return time.perf_counter() - start
 
-# 4 right: train_epoch 1
+# 4 right: a loop between two readings of the clock
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -820,7 +820,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
     return time.perf_counter() - start
 
-# 4 right: train_epoch 2
+# 4 right: arguments by keyword
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -830,7 +830,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
     return time.perf_counter() - start
 
-# 4 right: train_epoch 3
+# 4 right: perf_counter by name
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     from time import perf_counter
@@ -842,7 +842,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
     end = perf_counter()
     return end - begin
 
-# 4 right: train_epoch 4
+# 4 right: adds up the steps
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     seconds = 0.0
@@ -854,7 +854,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         seconds += time.perf_counter() - start
     return seconds
 
-# 4 right: train_epoch 5
+# 4 right: time.time
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     import time as clock
@@ -865,7 +865,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
     return clock.time() - start + 1e-9
 
-# 4 right: train_epoch 6
+# 4 right: a dictionary of arguments
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -876,7 +876,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
     return time.perf_counter() - start
 
-# 4 right: train_epoch 7
+# 4 right: an iterator by hand
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -890,7 +890,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                     allreduce)
         npx.waitall()
 
-# 4 right: train_epoch 8
+# 4 right: with an inner function
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     def step(X, y):
@@ -901,7 +901,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
     [step(*batch) for batch in train_iter]
     return time.perf_counter() - start
 
-# 4 right: train_epoch 9
+# 4 right: numbers the steps
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -912,7 +912,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
     seconds = time.perf_counter() - start
     return seconds
 
-# 4 right: train_epoch 10
+# 4 right: all arguments by keyword
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
@@ -922,7 +922,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
     return time.perf_counter() - start
 
-# 4 right: train_epoch 11
+# 4 right: notes each time
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     times = [time.perf_counter()]
@@ -933,7 +933,7 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         times.append(time.perf_counter())
     return times[-1] - times[0]
 
-# 4 right: train_epoch 12
+# 4 right: in nanoseconds
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter_ns()
