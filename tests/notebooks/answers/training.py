@@ -264,7 +264,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for one in losses:
         one.backward()
 
-# 2 wrong: one sum over devices, without a copy -> Each device needs a loss of its own
+# 2 wrong: one sum over devices, without a copy -> copy: .*one loss per device
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
