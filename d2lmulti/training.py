@@ -5,6 +5,7 @@ __all__ = ['train_batch', 'sgd', 'backward', 'evaluate_accuracy', 'train_epoch',
 
 # %% ../notebooks/05_training.ipynb #2
 import time
+import numpy as onp
 from mxnet import autograd, npx
 from .checks import (as_labels, check_data, check_evaluation,
                              check_backward, check_sgd, check_train_batch,
@@ -70,8 +71,6 @@ from .prepare.interrupts import uninterrupted
 train_batch = uninterrupted()(train_batch)
 
 # %% ../notebooks/05_training.ipynb #max-difference
-import numpy as onp
-
 def max_difference(params, others):
     """Return the largest difference between two lists of arrays, a float.
 
