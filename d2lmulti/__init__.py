@@ -7,14 +7,15 @@ first asked for.
 import importlib
 import os
 
-from .prepare import jupyter, runtime
+from .prepare import jupyter, machine, runtime
 
 runtime.prepare()  # before the first import of MXNet
-from .prepare import strict_devices
+if not machine.is_stand_in():  # which is strict by itself
+    from .prepare import strict_devices
 
-if os.environ.get('D2LMULTI_STRICT') != '0':
-    strict_devices.turn_on()
-jupyter.help_reader()
+    if os.environ.get('D2LMULTI_STRICT') != '0':
+        strict_devices.turn_on()
+jupyter.help_reader(lambda: {name: __getattr__(name) for name in OURS})
 
 from . import budgets
 
@@ -28,7 +29,8 @@ LATER = {  # the public names; a test holds them to those of the modules
         'reduce_scatter all_gather direct_allreduce ring_allreduce '
         'tree_allreduce halving_doubling_allreduce bucket_allreduce'
     ),
-    'communication.timeline': 'profile plot_timeline idle_fraction',
+    'profiler': 'profile',
+    'communication.timeline': 'plot_timeline idle_fraction',
     'communication.compression': (
         'exchange_compressed top_k one_bit two_bit power_sgd '
         'train_batch_compressed train_round train_round_diloco'
@@ -86,6 +88,7 @@ HOMES = {  # of each public name: its module
     for module in PART_I
     for name in importlib.import_module(f'.{module}', __name__).__all__
 }
+OURS: list = [*HOMES]  # of part I
 HOMES.update(
     (name, module) for module, names in LATER.items() for name in names.split()
 )

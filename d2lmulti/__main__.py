@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import os
 import pathlib
+import statistics
 import sys
 from typing import Any, Callable, Sequence
 
 from .causes import find_causes
 from .checks import check_training
+from .communication.training_figure import (
+    Step,
+    can_record,
+    first_steps_apart,
+    length,
+    plot_training,
+    record_step,
+)
 from .data import Minibatches
 from .datasets.fashion_mnist import read_fashion_mnist
 from .devices import try_devices
 from .empty_file import write_empty_file
-from .plots import plot_results
-from .training import max_difference, train
+from .training import TrainResult, max_difference, train
 
 RUN = 'python -m d2lmulti'
 
@@ -123,22 +132,69 @@ def run_train(options: argparse.Namespace) -> None:
     minibatches = Minibatches(*data[:2], options.batch_size)
     for k in options.devices:  # not after the first run has taken its time
         check_training(options.epochs, options.lr, minibatches, try_devices(k))
+    load = os.getloadavg()[0] if hasattr(os, 'getloadavg') else 0
+    steps = {
+        k: record_step(k, options.batch_size, options.lr, data)
+        for k in sorted({*options.devices})
+        if can_record(k)
+    }
+    if steps:
+        plot_training(steps, {}).savefig(out, dpi=150)
+    print_forecast(options, steps, len(minibatches), load, out)
     settings = options.batch_size, options.lr, options.epochs, options.seed
-    results = [train(k, *settings, data) for k in options.devices]
-    print_differences(results)
-    plot_results(results).savefig(out, dpi=150)
-    print(f'learning curves and times: {out}')
+    results = {k: train(k, *settings, data) for k in options.devices}
+    print_differences(results, steps)
+    seconds = {k: statistics.median(r.seconds) for k, r in results.items()}
+    if steps:
+        plot_training(steps, seconds).savefig(out, dpi=150)
+        print(f'what each device does in a step: {out}')
 
 
-def print_differences(results: Sequence[Any]) -> None:
-    """Print how far the parameters of each run are from the first's."""
-    first, *others = results
-    for other in others:
-        apart = max_difference(first.device_params[0], other.device_params[0])
+def print_forecast(
+    options: argparse.Namespace,
+    steps: dict[int, Step],
+    num_steps: int,
+    load: float,
+    out: pathlib.Path,
+) -> None:
+    """Print how long the training will take, and what may slow it down.
+
+    `num_steps`: of an epoch. `load`: how many threads had work before we
+    began, a mean over a minute.
+    """
+    if steps:
+        longest = max(length(step.operators) for step in steps.values())
+        known = [length(s.operators) for s in steps.values()]
+        unknown = (len(options.devices) - len(known)) * longest
+        ms = options.epochs * num_steps * (sum(known) + unknown)
+        print(f'about {ms / 1000:.0f} s of training; first figure: {out}')
+    if load > 0.5:
         print(
-            f'parameters on {other.devices} ended within {apart:.1e} of '
-            f'those on {first.devices}: float32 sums in another order, '
-            'amplified step by step'
+            f'in the last minute, other programs had work for {load:.1f} '
+            f'cores of {os.cpu_count()}: while they do, all is slower, and '
+            'several devices gain less'
+        )
+
+
+def print_differences(
+    results: dict[int, TrainResult], steps: dict[int, Step]
+) -> None:
+    """Print how far replicas are apart, and runs from the first run."""
+    if len(steps) > 1:
+        apart = first_steps_apart(steps)
+        print(
+            f'first step: parameters on {" and ".join(map(str, steps))} '
+            f'devices differ by {apart:.1e} at most'
+        )
+    first, *others = results.values()
+    for other in others:
+        replicas = other.device_params
+        apart = max(max_difference(replicas[0], r) for r in replicas)
+        from_first = max_difference(first.device_params[0], replicas[0])
+        print(
+            f'last step: replicas on {other.devices} differ by {apart:.1e}; '
+            f'from those on {first.devices}, by {from_first:.1e}: float32 '
+            'sums in another order, amplified step by step'
         )
 
 

@@ -36,11 +36,11 @@ def hold_to_contract(replicas, net, loss, split, allreduce) -> tuple:
     """
     check_equal(replicas, STARTED_APART)
     devices = [params[0].ctx for params in replicas]
-    check_split = functools.partial(check_shards, devices)
+    check_cut = functools.partial(check_covered, devices)
     return (
         first_calls(len(devices), net, check_scores),
         first_calls(len(devices), loss, check_losses),
-        first_calls(1, split, check_split),
+        first_calls(1, split, check_cut),
         first_calls(len(replicas[0]), allreduce, check_sum, numbers_of),
     )
 
@@ -170,7 +170,7 @@ def check_result(result: Any, returned: str) -> None:
         raise TypeError(f'{returned}, but must return an MXNet array')
 
 
-def check_shards(devices: list, shards: Any, X: Any, y: Any, *_: Any) -> None:
+def check_covered(devices: list, shards: Any, X: Any, y: Any, *_: Any) -> None:
     """Raise TypeError or ValueError unless each example is in one shard, with
     its label, and each shard on its device."""
     if not isinstance(shards, (list, tuple)) or len(shards) != 2:

@@ -11,6 +11,8 @@ from typing import Any, Callable, Dict, Iterable, List, Tuple
 
 from mxnet import npx
 
+from .profiler import operator_kind, profile
+
 INSIDE = os.sep + 'site-packages' + os.sep, os.sep + 'lib' + os.sep
 OUTSIDE = os.path.dirname(__file__), '<frozen'
 
@@ -39,8 +41,6 @@ def time_devices(step: Callable[[], Any], devices: list) -> StepTimes:
 
     The least of three steps: what disturbs one of them takes longer.
     """
-    from .communication.timeline import operator_kind, profile
-
     names = [*map(str, devices)]
     if any(d.device_id > len(os.sched_getaffinity(0)) for d in devices):
         return StepTimes(dict.fromkeys(names, 0.0), 0.0)

@@ -71,10 +71,10 @@ def check_compressed(X, y, device_params, devices, lr, states):
     if states:
         check_each(len(device_params[0]), 'parameter', states=states)
     for params, state in zip(zip(*device_params), states):
-        check_exchange(params, state)
+        check_residuals(params, state)
 
 
-def check_exchange(arrays, state):
+def check_residuals(arrays, state):
     """Raise TypeError or ValueError unless the residuals of `state` are for
     such arrays."""
     is_right = isinstance(state, dict)
@@ -98,7 +98,7 @@ def check_power_sgd(arrays, state, rank):
     """Raise TypeError or ValueError unless `state` is that of an exchange of
     such arrays, with this rank."""
     check_positive_int(rank=rank)
-    check_exchange(arrays, state)
+    check_residuals(arrays, state)
     if arrays[0].ndim < 2 or 'Qs' not in state:
         return
     rows, num_columns = len(arrays[0]), arrays[0][0].size

@@ -8,7 +8,7 @@ __all__ = ['exchange_compressed', 'top_k', 'one_bit', 'two_bit', 'power_sgd', 't
 import numpy as onp
 from mxnet import np, npx
 from .checks import (check_averaging, check_compressed,
-                                           check_exchange, check_outer,
+                                           check_residuals, check_outer,
                                            check_power_sgd)
 from ..check_values import (check_each, check_positive_number,
                                    check_share)
@@ -28,7 +28,7 @@ def exchange_compressed(arrays, state, compress, feedback=True):
     `feedback`, what is not sent is lost. Raises TypeError or ValueError for
     a state of other arrays.
     """
-    check_exchange(arrays, state)
+    check_residuals(arrays, state)
     if 'residuals' not in state:
         state['residuals'] = [np.zeros_like(array) for array in arrays]
     if feedback:

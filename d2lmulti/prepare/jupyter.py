@@ -3,7 +3,9 @@ that has not run, of arrays of two devices, of a name that a check needs."""
 
 import contextlib
 import sys
-from typing import Any
+from typing import Any, Callable, Dict, Tuple
+
+from .machine import is_stand_in
 
 ADVICE = (
     'If a cell above defines it: Run > Run All Above Selected Cell. After a '
@@ -18,17 +20,22 @@ def jupyter_shell() -> Any:
     return shell if hasattr(shell, 'kernel') else None
 
 
-def help_reader() -> None:
+def help_reader(functions: Callable[[], Dict[str, Any]]) -> None:
     """In Jupyter, say below each NameError how to get the name, end a
     DeviceError's traceback at the line that is wrong, and give the checks of
-    exercises the names that they need; elsewhere, do nothing.
+    exercises the names that they need, `functions()` of ours among them;
+    elsewhere, do nothing.
     """
-    from .own_names import put_back
-    from .strict_devices import DeviceError, without_mxnet  # needs MXNet
-
     shell = jupyter_shell()
     if shell is None:
         return
+    from .own_names import put_back
+
+    kinds: Tuple[Any, ...] = (NameError,)
+    if not is_stand_in():
+        from .strict_devices import DeviceError, without_mxnet  # needs MXNet
+
+        kinds += (DeviceError,)
 
     def explain(
         own_shell: Any,
@@ -37,7 +44,7 @@ def help_reader() -> None:
         trace: Any,
         tb_offset: Any = None,
     ) -> None:
-        if kind is DeviceError:
+        if kind is not NameError:
             trace = without_mxnet(trace)
         own_shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
         if kind is NameError:  # not that of a function's local name
@@ -45,8 +52,8 @@ def help_reader() -> None:
 
     def before_cell(cell: Any) -> None:
         with contextlib.suppress(SyntaxError):  # which the cell will raise
-            for line in put_back(cell.raw_cell, shell.user_ns):
+            for line in put_back(cell.raw_cell, shell.user_ns, functions()):
                 print(line)
 
-    shell.set_custom_exc((NameError, DeviceError), explain)
+    shell.set_custom_exc(kinds, explain)
     shell.events.register('pre_run_cell', before_cell)

@@ -1,6 +1,7 @@
 """What MXNet needs of a machine and of its process, before it starts there."""
 
 import ctypes
+import importlib.util
 import os
 import pathlib
 import sys
@@ -24,6 +25,17 @@ NOT_LIMITED = (
     "MXNet's threads cannot be limited here, so two CPU devices may hang: "
     'unset OMP_NUM_THREADS, and import d2lmulti before anything else.'
 )
+
+
+def is_stand_in() -> bool:
+    """Return whether `import mxnet` gives numpy_mxnet, the stand-in for MXNet
+    on NumPy. Does not import it."""
+    spec = importlib.util.find_spec('mxnet')
+    folders = spec.submodule_search_locations if spec else None
+    return bool(folders) and any(
+        pathlib.Path(folder, 'convolutions.py').exists()
+        for folder in folders or ()
+    )
 
 
 def tune_malloc() -> None:

@@ -15,12 +15,15 @@ MODULES = {
 }
 
 
-def put_back(source: str, names: Dict[str, Any]) -> Iterator[str]:
+def put_back(
+    source: str, names: Dict[str, Any], ours: Dict[str, Any]
+) -> Iterator[str]:
     """Yield what has happened to each name that the cell of a check needs and
-    that is something else in `names`; there it is itself again."""
+    that is something else in `names`; there it is itself again. `ours`: the
+    functions of part I."""
     if not re.search(r'^def check_\d+\(', source, re.MULTILINE):
         return
-    for name, own in sorted(names_needed(source).items()):
+    for name, own in sorted(names_needed(source, ours).items()):
         other = names.get(name, own)
         if other is own or (callable(own) and callable(other)):
             continue  # the reader's own version of a function is one
@@ -37,10 +40,8 @@ def put_back(source: str, names: Dict[str, Any]) -> Iterator[str]:
         )
 
 
-def names_needed(source: str) -> Dict[str, Any]:
-    """Return the modules, and the functions of part I, that code uses."""
-    import d2lmulti  # which is being imported when this module is
-
+def names_needed(source: str, ours: Dict[str, Any]) -> Dict[str, Any]:
+    """Return the modules, and which of `ours`, code uses."""
     found: Dict[str, Any] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Attribute) and isinstance(
@@ -50,7 +51,6 @@ def names_needed(source: str) -> Dict[str, Any]:
             if name in MODULES:
                 found[name] = importlib.import_module(MODULES[name])
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            name = node.func.id
-            if d2lmulti.HOMES.get(name) in d2lmulti.PART_I:
-                found[name] = getattr(d2lmulti, name)
+            if node.func.id in ours:
+                found[node.func.id] = ours[node.func.id]
     return found

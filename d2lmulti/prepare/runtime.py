@@ -22,6 +22,12 @@ def prepare() -> None:
 
     Warns where a setting cannot take effect (see `warn_of_settings`).
     """
+    if machine.is_stand_in():  # it needs no settings, and has no library
+        machine.tune_malloc()
+        import mxnet
+
+        mxnet.npx.set_np()
+        return
     early = 'mxnet' in sys.modules
     unset = [name for name in SETTINGS if name not in os.environ]
     os.environ.update({name: SETTINGS[name] for name in unset})

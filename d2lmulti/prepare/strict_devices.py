@@ -78,7 +78,7 @@ def check_function(call: Any) -> Any:
     return checked
 
 
-def check_backward(call: Any) -> Any:
+def check_head_gradient(call: Any) -> Any:
     """Return `NDArray.backward` with a check of the head gradient."""
 
     def backward(self, out_grad=None, *args, **kwargs):
@@ -110,7 +110,7 @@ def as_list(arrays: Any) -> List[Any]:
 HOOKS = {
     (register, '_imperative_invoke'): check_operator,
     (Function, '__call__'): check_function,
-    (NDArray, 'backward'): check_backward,
+    (NDArray, 'backward'): check_head_gradient,
     (autograd, '_parse_head'): check_pairs,
     (autograd, 'mark_variables'): check_pairs,
 }
@@ -129,10 +129,10 @@ def check_one_device(values: Iterable[Any]) -> None:
             if first is None:
                 first, array = both.value, value
             elif both.value != first:
-                raise DeviceError(explain(array, value))
+                raise DeviceError(how_to_copy(array, value))
 
 
-def explain(array: Any, other: Any) -> str:
+def how_to_copy(array: Any, other: Any) -> str:
     """Return which line has arrays of two devices, and the one that copies."""
     frame: Any = sys._getframe(1)
     is_out = False

@@ -9,6 +9,7 @@ import pytest
 
 import d2lmulti.__main__
 from d2lmulti.__main__ import main
+from d2lmulti.communication import training_figure
 
 COMMANDS = {'train', 'causes'}
 
@@ -81,3 +82,47 @@ def test_every_example_is_a_command_that_can_be_parsed(name, monkeypatch):
     for example in examples:
         assert main(example.split()) == 0
     assert len(run) == len(examples) >= 1
+
+
+@pytest.fixture
+def little_data(monkeypatch):
+    data = [part[:512] for part in d2lmulti.read_fashion_mnist()]
+    monkeypatch.setattr(
+        d2lmulti.__main__, 'read_fashion_mnist', lambda f: data
+    )
+
+
+def train_a_little(folder, capsys):
+    """Return what the command prints, and whether its figure is there."""
+    path = folder / 'new/figure.svg'
+    options = '--epochs', '1', '--devices', '1', '2', '5'
+    assert main(['train', *options, '--out', str(path)]) == 0
+    return capsys.readouterr().out, path.read_text()
+
+
+def test_training_says_how_long_it_takes_and_compares_the_runs(
+    tmp_path, capsys, little_data, monkeypatch
+):
+    monkeypatch.setattr('os.getloadavg', lambda: (7.25, 0, 0), raising=False)
+    said, figure = train_a_little(tmp_path, capsys)
+    assert re.match(r'about \d+ s of training; first figure: ', said)
+    assert 'other programs had work for 7.2 cores' in said
+    (apart,) = re.findall('first step: .* differ by (.*) at most', said)
+    assert float(apart) < 1e-5  # as many roundings of numbers below 0.4
+    assert said.count(' differ by 0.0e+00; from those on [cpu(0)]') == 2
+    lanes = [k for k in (1, 2, 5) if training_figure.can_record(k)]
+    assert figure.count('<g id="axes_') == len(lanes) >= 2
+
+
+def test_a_step_without_exchange_shows(
+    tmp_path, capsys, little_data, monkeypatch
+):
+    real = training_figure.train_batch
+    monkeypatch.setattr(
+        training_figure,
+        'train_batch',
+        lambda *arguments: real(*arguments, allreduce=lambda arrays: None),
+    )
+    said, _ = train_a_little(tmp_path, capsys)
+    (apart,) = re.findall('first step: .* differ by (.*) at most', said)
+    assert float(apart) > 1e-4

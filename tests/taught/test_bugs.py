@@ -1,7 +1,6 @@
 """The museum: each bug is found, each fix is not, and types tell which."""
 
 import itertools
-import re
 
 import numpy as onp
 import pytest
@@ -69,8 +68,8 @@ def test_the_right_step_is_right():
 
 
 def test_what_is_said_has_no_more_than_three_digits():
-    found = look('rebound', False, 2)
-    assert re.search(r'times 0\.492\.$', bugs.in_short(found))
+    found = look('token_means', False, 2)
+    assert '0 to 10 2.77 times' in bugs.in_short(found)
     assert bugs.in_short(look('rebound', True, 2)) == 'equal up to rounding'
 
 

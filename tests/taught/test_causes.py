@@ -15,7 +15,6 @@ import d2lmulti
 from d2lmulti import causes
 from d2lmulti.causes import record_waits, seconds_to_load
 from d2lmulti.communication import timeline
-from d2lmulti.communication.timeline import Operator
 from d2lmulti.findings import (
     balance_finding,
     contention_finding,
@@ -26,6 +25,7 @@ from d2lmulti.findings import (
     size_finding,
     wait_finding,
 )
+from d2lmulti.profiler import Operator
 from d2lmulti.step_times import StepTimes, covered, time_devices, time_python
 
 TWO = d2lmulti.try_devices(2)

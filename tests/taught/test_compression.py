@@ -522,8 +522,8 @@ MISTAKES = [  # of a round or a step, and the words that matter
     (lambda *r: diloco(*r, [[], [X], []]), 'outer_states must be alike'),
     (lambda *r: compressed(*r, [{}]), 'an entry for each parameter, 8 in all'),
     (
-        lambda *r: compressed(*r, [{'residuals': [1]}] * 8),
-        'residuals needs an entry for each device, 3 in all',
+        lambda *r: compressed(*r, [{'residuals': [X, X]}] * 8),
+        'residuals of the shapes and devices',
     ),
     (
         lambda *r: compression.average_params(r[0], [1]),
@@ -630,7 +630,7 @@ def test_a_state_of_another_rank_is_refused():
         power_sgd(arrays, state, rank=4)
     with pytest.raises(ValueError, match='state has Qs of'):
         power_sgd(arrays[:2], state, rank=2)
-    with pytest.raises(TypeError, match='state must be a dict'):
+    with pytest.raises(TypeError, match='a dict, {} before the first'):
         exchange_compressed(arrays, [], one_bit)
 
 

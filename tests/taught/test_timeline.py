@@ -16,9 +16,9 @@ import pytest
 from mxnet import base, np
 
 import d2lmulti
-from d2lmulti import plots
+from d2lmulti import plots, profiler
 from d2lmulti.communication import timeline
-from d2lmulti.communication.timeline import Operator
+from d2lmulti.profiler import Operator
 
 matplotlib.use('agg')
 
@@ -32,33 +32,33 @@ TWO_LANES = [
 def test_a_profile_names_device_and_operator_in_milliseconds():
     a = np.ones((300, 300), ctx=mx.cpu(0))
     b = np.ones((300, 300), ctx=mx.cpu(1))
-    operators = timeline.profile(
+    operators = profiler.profile(
         lambda: (np.dot(a, a), np.dot(b, b), a.copyto(b))
     )
     assert {o.device for o in operators} == {'cpu(0)', 'cpu(1)'}
     assert sum('dot' in o.name for o in operators) == 2
-    assert [timeline.operator_kind(o) for o in operators].count('copy') == 1
+    assert [profiler.operator_kind(o) for o in operators].count('copy') == 1
     assert min(o.start for o in operators) == 0
     assert all(0 <= o.start <= o.end < 10_000 for o in operators)
 
 
 def test_a_profile_holds_nothing_of_the_one_before():
     a = np.ones((10, 10))
-    first = timeline.profile(lambda: [np.dot(a, a) for _ in range(5)])
-    second = timeline.profile(lambda: np.dot(a, a))
+    first = profiler.profile(lambda: [np.dot(a, a) for _ in range(5)])
+    second = profiler.profile(lambda: np.dot(a, a))
     assert (len(first), len(second)) == (5, 1)
 
 
 def test_the_profiler_stops_also_after_an_error():
     with pytest.raises(ZeroDivisionError):
-        timeline.profile(lambda: 1 / 0)
-    operators = timeline.profile(lambda: np.ones(3) + 1)
+        profiler.profile(lambda: 1 / 0)
+    operators = profiler.profile(lambda: np.ones(3) + 1)
     assert 0 < len(operators) < 5
 
 
 def test_nothing_is_written_while_the_profiler_runs(tmp_path, monkeypatch):
     """A file that appears late would keep its folder from being removed."""
-    monkeypatch.setattr(timeline.tempfile, 'tempdir', str(tmp_path))
+    monkeypatch.setattr(profiler.tempfile, 'tempdir', str(tmp_path))
     seen = []
 
     def work():
@@ -67,7 +67,7 @@ def test_nothing_is_written_while_the_profiler_runs(tmp_path, monkeypatch):
             time.sleep(0.1)
             seen.extend(tmp_path.glob('*/*'))
 
-    timeline.profile(work)
+    profiler.profile(work)
     assert seen == [] == list(tmp_path.iterdir())
 
 
@@ -155,7 +155,7 @@ def test_a_file_without_operators_is_refused(content, tmp_path):
     path = tmp_path / 'profile.json'
     path.write_text(content)
     with pytest.raises(ValueError, match='profile.json'):
-        timeline.read_profile(path)
+        profiler.read_profile(path)
 
 
 def test_nothing_to_draw_is_refused():
@@ -165,7 +165,7 @@ def test_nothing_to_draw_is_refused():
     with pytest.raises(ValueError, match='no operators'):
         timeline.idle_fraction([], [mx.cpu(0)])
     with pytest.raises(ValueError, match='nothing ran on MXNet'):
-        timeline.profile(lambda: None)
+        profiler.profile(lambda: None)
 
 
 def test_copies_are_counted_between_devices_only():
@@ -278,7 +278,7 @@ def test_sums_in_buckets_are_those_of_one_device():
     ],
 )
 def test_a_timeline_tells_the_parts_of_a_step_apart(name, kind):
-    assert timeline.operator_kind(Operator('cpu(0)', name, 0, 1)) == kind
+    assert profiler.operator_kind(Operator('cpu(0)', name, 0, 1)) == kind
 
 
 def test_a_lane_has_the_color_of_its_device_in_several_shades():

@@ -2,12 +2,10 @@
 
 import ast
 import pathlib
-import re
 import tempfile
 
 from tools.lint.files import text_of
 from tools.notebooks import NOTEBOOKS, ROOT
-from tools.notebooks.contents import contents
 from tools.notebooks.one_file import one_file
 
 EXPORT = 'run `make export`'
@@ -34,33 +32,8 @@ def tree(source):
     return ast.dump(ast.parse(source))
 
 
-def functions(source):
-    """Return {name: code} of the functions, without docstrings."""
-    sources = {}
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef):
-            node.body = node.body[bool(ast.get_docstring(node)) :]
-            sources[node.name] = ast.dump(node)
-    return sources
-
-
-def check_readme(readme, source):
-    """Yield the functions in README that are not those of one_file.py."""
-    right = functions(source)
-    (shown,) = re.findall('```python\n(.*?)```', readme, re.S)
-    for name, code in functions(shown).items():
-        if right.get(name) != code:
-            yield f'README.md: {name} is not that of d2lmulti/one_file.py'
-
-
 def check():
     """Yield the files that are not up to date."""
     yield from check_modules()
-    source = text_of('d2lmulti/one_file.py')
-    for name, wanted in (
-        ('d2lmulti/one_file.py', one_file()),
-        ('notebooks/README.md', contents()),
-    ):
-        if text_of(name) != wanted:
-            yield f'{name}: not up to date: {EXPORT}'
-    yield from check_readme(text_of('README.md'), source)
+    if text_of('d2lmulti/one_file.py') != one_file():
+        yield f'd2lmulti/one_file.py: not up to date: {EXPORT}'

@@ -84,12 +84,12 @@ def check_glossary(text, prose=prose_of, place='tools/site/glossary.md'):
 
 
 def check_rows(text):
-    """Yield a finding unless README has a row for each chapter, in order."""
-    rows = re.findall(r'^\| \[(\w+)\. .*?\]\(notebooks/(.*?)\)', text, re.M)
+    """Yield a finding unless the list has a row for each chapter, in order."""
+    rows = re.findall(r'^\| \[(\w+)\. .*?\]\((\w+\.ipynb)\)', text, re.M)
     wanted = [(str(number_of(p.stem)), p.name) for p in NOTEBOOKS]
     if rows != wanted:
         missing = [row for row in wanted if row not in rows]
-        yield f'README.md: rows of chapters, in their order: {missing}'
+        yield f'notebooks/README.md: rows, in their order: {missing}'
 
 
 def check():
@@ -111,4 +111,4 @@ def check():
                         place, cell.source, ROOT / 'notebooks'
                     )
     yield from check_glossary(text_of('tools/site/glossary.md'))
-    yield from check_rows(text_of('README.md'))
+    yield from check_rows(text_of('notebooks/README.md'))

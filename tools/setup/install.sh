@@ -132,7 +132,11 @@ print(platform.system(), platform.machine())') in
         *) sync "$lock" ;;
     esac &&
         "$uv" --offline pip install --python $venv/bin/python --no-deps \
-            --no-build-isolation -e ./samestep -e .
+            --no-build-isolation --config-settings editable_mode=compat \
+            -e ./samestep -e . &&
+        pwd -P | sed 's|$|/tools/setup|' >"$($venv/bin/python -c '
+import sysconfig
+print(sysconfig.get_path("purelib"))')"/d2ldoctor.pth
 }
 
 # The stamp is written last, so only a complete .venv has it; its content

@@ -12,8 +12,7 @@ import re
 
 from sphinx.errors import ExtensionError
 
-from d2lmulti.plots import plot_results
-from tools.speed.readme import FIGURE, STORED, results_of
+from tools.speed.readme import FIGURE, STORED, figure_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 DRAWN = ROOT / 'img'
@@ -58,15 +57,21 @@ def darken(svg):
 
 
 def draw_front():
-    """Return what `tools.speed.readme` draws, as an SVG."""
+    """Return what `tools.speed.readme` draws, as an SVG for the dark."""
     import matplotlib
 
     matplotlib.use('agg')
-    run = json.loads(STORED.read_text())
     drawn = io.StringIO()
     settings = {'svg.fonttype': 'none', 'svg.hashsalt': 'd2lmulti'}
-    with matplotlib.rc_context(settings):
-        plot_results(results_of(run)).savefig(
+    ground = {f'{part}.facecolor': '#121212' for part in ('figure', 'axes')}
+    lines = (
+        *('text.color', 'axes.edgecolor', 'axes.labelcolor'),
+        *('xtick.color', 'ytick.color'),
+    )
+    with matplotlib.rc_context(
+        {**settings, **ground, **dict.fromkeys(lines, INK)}
+    ):
+        figure_of(json.loads(STORED.read_text())).savefig(
             drawn, format='svg', metadata={'Date': None}
         )
     return drawn.getvalue()
@@ -113,8 +118,8 @@ def write_dark(app, error):
         drawn = DRAWN / path.name
         if drawn.exists():
             is_front = path.name == FIGURE.name
-            svg = draw_front() if is_front else drawn.read_text()
-            path.with_name(dark_name(path.name)).write_text(darken(svg))
+            svg = draw_front() if is_front else darken(drawn.read_text())
+            path.with_name(dark_name(path.name)).write_text(svg)
 
 
 def setup(app):

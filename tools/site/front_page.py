@@ -2,7 +2,7 @@
 
 The lines of `index.md` that begin with `% fill in:` become the buttons,
 README's first commands, what it says that you will learn, the chapters by
-part, and how to cite.
+part (notebooks/README.md has them), and how to cite.
 """
 
 import ast
@@ -29,8 +29,8 @@ def fill_in(app, docname, source):
     """Replace the marked lines of the front page."""
     if docname != 'index':
         return
-    for path in (ROOT / 'README.md', ROOT / 'CITATION.cff', __file__):
-        app.env.note_dependency(str(path))
+    for name in ('README.md', 'notebooks/README.md', 'CITATION.cff'):
+        app.env.note_dependency(str(ROOT / name))
     parts = {
         'buttons': buttons(app),
         'first commands': first_commands(app.config.html_theme_options),
@@ -72,10 +72,10 @@ def first_commands(options):
 
 
 def chapter_lines():
-    """Return {stem: (title, line)} from README's table of the chapters."""
+    """Return {stem: (title, line)} from the list of the chapters."""
     rows = re.findall(
-        r'^\| \[(.*?)\]\(notebooks/(\w+)\.ipynb\) \| (.*?) \|',
-        (ROOT / 'README.md').read_text(),
+        r'^\| \[(.*?)\]\((\w+)\.ipynb\) \| (.*?) \|',
+        (ROOT / 'notebooks/README.md').read_text(),
         flags=re.MULTILINE,
     )
     return {stem: (title, line) for title, stem, line in rows}

@@ -1,31 +1,34 @@
-"""Measure what README shows, in one run, and write it there.
+"""Measure what README and the page on running say of speed, and write it.
 
-    python -m tools.speed.readme         four minutes, on a quiet machine
+    python -m tools.speed.readme         on a quiet machine; four minutes for
+                                         each kind of processor
     python -m tools.speed.readme again   from the stored numbers
 
-Draws img/training.png from the run, and writes README between its marks.
-This project trains on one device and on two, as `make train` does; then
-Gluon and the D2L recipe, and the frameworks whose environments `make bench`
-has made, take epochs over the same images, in turn. All is stored in
-results/readme.json; the tests hold README and the figure against it.
+Trains on one device and on two, as `make train` does, and draws
+img/training.png; then Gluon and the D2L recipe take epochs over the same
+images, in turn. A processor with AVX-512 does so again without it, as most
+laptops have none. All is stored in results/readme.json; the tests hold the
+texts and the figure against it.
 """
 
 import json
+import os
 import pathlib
 import re
 import statistics
+import subprocess
 import sys
 import time
-import types
 
 ROOT = pathlib.Path(__file__).parents[2]
 STORED = ROOT / 'tools/speed' / 'results' / 'readme.json'
 FIGURE = ROOT / 'img' / 'training.png'
 BATCH_SIZE = 256
+LR = 0.2
 NUM_EPOCHS = 10
 NUM_ROUNDS = 3
 OURS = 'this project'
-NAMES = {  # in README: the peer
+NAMES = {  # on the page: the peer
     "Gluon's `Trainer`, with our settings": 'Gluon Trainer, our settings',
     "Gluon's `Trainer`, by default": 'Gluon Trainer, default settings',
     "D2L's multi-GPU recipe": 'D2L recipe',
@@ -33,11 +36,33 @@ NAMES = {  # in README: the peer
     "TensorFlow's MirroredStrategy": 'TensorFlow, MirroredStrategy',
     "JAX's `shard_map`": 'JAX, shard_map',
 }
+AVX2_ALONE = {'DNNL_MAX_CPU_ISA': 'AVX2', 'OPENBLAS_CORETYPE': 'Haswell'}
+
+
+def measure_all():
+    """Return {kind of processor: the numbers of a run}."""
+    has_avx512 = 'avx512f' in pathlib.Path('/proc/cpuinfo').read_text()
+    kinds = {'AVX-512': {}} if has_avx512 else {}
+    return {
+        kind: json.loads(
+            subprocess.run(
+                [sys.executable, '-m', __spec__.name, 'one'],
+                env={**os.environ, **variables},
+                check=True,
+                stdout=subprocess.PIPE,
+            ).stdout.splitlines()[-1]
+        )
+        for kind, variables in (*kinds.items(), ('AVX2', AVX2_ALONE))
+    }
 
 
 def measure():
     """Return all numbers of a run."""
-    from d2lmulti import read_fashion_mnist, train
+    from d2lmulti import max_difference, read_fashion_mnist, train
+    from d2lmulti.communication.training_figure import (
+        first_steps_apart,
+        record_step,
+    )
 
     from .report.machine import (
         describe_load,
@@ -47,14 +72,17 @@ def measure():
 
     start, others = time.monotonic(), others_time()
     data = read_fashion_mnist()
-    runs = [train(k, BATCH_SIZE, 0.2, NUM_EPOCHS, 0, data) for k in (1, 2)]
+    steps = {k: record_step(k, BATCH_SIZE, LR, data) for k in (1, 2)}
+    runs = [train(k, BATCH_SIZE, LR, NUM_EPOCHS, 0, data) for k in (1, 2)]
     peers = measure_peers(len(data[0]))
     load = describe_load(others_time() - others, time.monotonic() - start)
     return {
         'machine': f'{describe_machine()} {load}',
         'images': len(data[0]),
-        'batch_size': BATCH_SIZE,
-        'accuracies': [run.accuracies for run in runs],
+        'accuracies': [run.accuracies[-1] for run in runs],
+        'replicas apart': max_difference(*runs[1].device_params),
+        'first step apart': first_steps_apart(steps),
+        'steps': {k: step.operators for k, step in steps.items()},
         'seconds': {OURS: [run.seconds for run in runs], **peers},
     }
 
@@ -93,90 +121,111 @@ def medians(run, name=OURS):
     return [statistics.median(seconds) for seconds in run['seconds'][name]]
 
 
-def caption(run):
-    """Return the line below the figure."""
-    one, two = medians(run)
-    first, second = (accuracies[-1] for accuracies in run['accuracies'])
-    return (
-        f'On a two-core machine without a GPU, in minibatches of '
-        f'{run["batch_size"]}: after {len(run["accuracies"][0])} epochs, one '
-        f'device has a test accuracy of {first:.2f} and two have '
-        f'{second:.2f}; an epoch takes {one:.2f} s on one and {two:.2f} s on '
-        f'two: {one / two:.2f} times as fast. The curves differ at first '
-        'because two devices add the same gradients in another order, and '
-        'differences in rounding grow (chapter 5).'
-    )
-
-
-def speeds(run):
-    """Return the paragraph and the table of README's section on speed."""
-    rows = [
-        '| | one device | two devices | two : one |',
-        '|---|---|---|---|',
+def caption(runs):
+    """Return the line below the figure; `runs`: of `measure_all`."""
+    drawn = next(iter(runs.values()))
+    rates = [
+        f'with {kind}{" alone" * (len(runs) > 1 and kind == "AVX2")} '
+        f'{one:.2f} s on one and {two:.2f} s on two, '
+        f'{one / two:.2f} times as fast'
+        for kind, run in runs.items()
+        for one, two in [medians(run)]
     ]
-    for name in run['seconds']:
-        one, two = medians(run, name)
-        rates = [f'{run["images"] / seconds:,.0f}' for seconds in (one, two)]
-        rows.append(f'| {name} | {" | ".join(rates)} | {one / two:.2f} |')
+    apart = drawn['replicas apart']
+    equal = 'bit for bit' if apart == 0 else f'up to {apart:.0e}'
     return (
-        f'Images per second of an epoch over the {run["images"]:,} bundled '
-        f'images, loading included, in minibatches of {run["batch_size"]}: '
-        'the run that drew the figure above. Our row is the median of '
-        f'{len(run["accuracies"][0])} epochs, each other row that of '
-        f'{NUM_ROUNDS} processes. Measured {run["machine"]}\n\n'
-        + '\n'.join(rows)
+        f'One training step, recorded on two cores and no GPU. An epoch of '
+        f'{drawn["images"]:,} images in minibatches of {BATCH_SIZE} takes, '
+        f'{"; ".join(rates)}. After {NUM_EPOCHS} epochs the two replicas are '
+        f'equal, {equal}; the first step is that of one device up to '
+        f'rounding, {drawn["first step apart"]:.0e}.'
     )
 
 
-def fill_in(text, run):
-    """Return README with what the run says between its marks."""
-    for name, part in (
-        ('caption', f'*{caption(run)}*'),
-        ('speeds', speeds(run)),
-    ):
-        mark = f'<!-- tools.speed.readme: {name} -->'
+def speeds(runs):
+    """Return the paragraph and the table on speed."""
+    lines = [
+        'Images per second of an epoch over the bundled images, loading '
+        f'included, in minibatches of {BATCH_SIZE}, on one device and on '
+        f'two. Our row is the median of {NUM_EPOCHS} epochs, each other row '
+        f'that of {NUM_ROUNDS} processes.'
+    ]
+    capped = ' (capped: the same processor without AVX-512)'
+    for kind, run in runs.items():
+        lines += [
+            f'\n**{kind}**{capped * (len(runs) > 1 and kind == "AVX2")}. '
+            f'Measured {run["machine"]}\n',
+            '| | one device | two devices | two : one |',
+            '|---|---|---|---|',
+        ]
+        for name in run['seconds']:
+            one, two = medians(run, name)
+            rates = [f'{run["images"] / s:,.0f}' for s in (one, two)]
+            lines.append(f'| {name} | {" | ".join(rates)} | {one / two:.2f} |')
+    return '\n'.join(lines)
+
+
+def texts(runs):
+    """Return {path: {name of the mark: what stands there}}."""
+    return {
+        'README.md': {'caption': f'*{caption(runs)}*'},
+        'tools/site/running.md': {'speeds': speeds(runs)},
+    }
+
+
+def fill_in(text, parts):
+    """Return a text with each part between its marks."""
+    for name, part in parts.items():
+        mark = f'<!-- {__spec__.name}: {name} -->'
         text, count = re.subn(
-            f'{mark}\n.*?\n<!-- end -->',
+            f'{mark}\n(.*?\n)?<!-- end -->',
             lambda _, mark=mark, part=part: f'{mark}\n{part}\n<!-- end -->',
             text,
             flags=re.DOTALL,
         )
         if count != 1:
-            raise ValueError(f'README needs {mark} once, it is there {count}x')
+            raise ValueError(f'the page needs {mark} once, not {count} times')
     return text
 
 
-def results_of(run):
-    """Return what `train` gave on one device and on two, for the plot."""
-    return [
-        types.SimpleNamespace(devices=k * [None], accuracies=a, seconds=s)
-        for k, a, s in zip((1, 2), run['accuracies'], run['seconds'][OURS])
-    ]
-
-
-def draw(run):
-    """Draw the figure; its description has the numbers of the bars."""
+def figure_of(runs):
+    """Return the figure of the first run, as `make train` draws it."""
     import matplotlib
 
     matplotlib.use('agg')
-    from d2lmulti.plots import plot_results
+    from d2lmulti.communication.training_figure import Step, plot_training
+    from d2lmulti.profiler import Operator
 
-    numbers = json.dumps({'seconds': medians(run)})
-    plot_results(results_of(run)).savefig(
+    run = next(iter(runs.values()))
+    steps = {
+        int(k): Step([Operator(*operator) for operator in operators], [])
+        for k, operators in run['steps'].items()
+    }
+    return plot_training(steps, dict(zip(steps, medians(run))))
+
+
+def draw(runs):
+    """Draw the figure; its description has the numbers above its lanes."""
+    numbers = json.dumps({'seconds': medians(next(iter(runs.values())))})
+    figure_of(runs).savefig(
         FIGURE, dpi=150, metadata={'Software': None, 'Description': numbers}
     )
 
 
-def main(again):
-    """Measure if need be, and write the three files."""
-    if not again:
-        STORED.write_text(json.dumps(measure(), indent=1) + '\n')
-    run = json.loads(STORED.read_text())
-    draw(run)
-    readme = ROOT / 'README.md'
-    readme.write_text(fill_in(readme.read_text(), run))
-    print(caption(run), speeds(run), sep='\n\n')
+def main(words):
+    """Measure if need be, and write the figure and the pages."""
+    if words == ['one']:
+        print(json.dumps(measure()))
+        return
+    if words != ['again']:
+        STORED.write_text(json.dumps(measure_all()) + '\n')
+    runs = json.loads(STORED.read_text())
+    draw(runs)
+    for name, parts in texts(runs).items():
+        path = ROOT / name
+        path.write_text(fill_in(path.read_text(), parts))
+    print(caption(runs), speeds(runs), sep='\n\n')
 
 
 if __name__ == '__main__':
-    main(sys.argv[1:] == ['again'])
+    main(sys.argv[1:])

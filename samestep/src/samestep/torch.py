@@ -137,6 +137,8 @@ def judge(adapter, step, reference, batches, low, how):
             'hides errors: turn it off in both functions.'
         )
     comparison = comparison.change(adapter.placed)
+    if batches:
+        adapter.note_options(reference)
     if comparison and batches:
         comparison = adapter.with_hidden_options(comparison)
     elif low is None:
@@ -396,6 +398,11 @@ class Adapter:
         changes = changes_between(self.last[3], self.options)
         limits = {own: changes[own] for own in changes if own[0] in CLIPPING}
         return f' {words_for(limits, self.axes())}.' if limits else ''
+
+    def note_options(self, reference):
+        """Keep the options of the reference's optimizer in the last step."""
+        arrays, batch = self.last[:2]
+        self.options = self.run(reference, arrays, batch).options
 
     def with_hidden_options(self, comparison):
         """Return the comparison of a right step; if the options of its
@@ -804,9 +811,16 @@ def is_same(comparison, update, arrays, taken, measure):
 
 
 def short_gradients(gradients):
-    """Return in which precision gradients are, of those in a short one."""
+    """Return which gradients have been rounded to 16 bits, in words.
+
+    Not of those that are what is left of sums that cancel: few bits, too.
+    """
+    sizes = {name: abs(g).max(initial=0) for name, g in gradients.items()}
+    least = 1e-4 * max(sizes.values(), default=0)
     kinds = {
-        f'the gradient of {n}': short_kind(g) for n, g in gradients.items()
+        f'the gradient of {n}': short_kind(g)
+        for n, g in gradients.items()
+        if sizes[n] > least
     }
     return {where: kind for where, kind in kinds.items() if kind}
 

@@ -2,7 +2,7 @@
 
 from compare import assert_same
 
-from d2lmulti.communication.timeline import Operator
+from d2lmulti.profiler import Operator
 
 
 def hidden_idle_fractions(rng, answer, solution):

@@ -435,15 +435,24 @@ def test_a_phone_says_that_a_wide_figure_scrolls(browser, site, width, shown):
         assert hints.first.is_visible() == shown
 
 
-def test_a_phone_shows_the_bars_and_a_finger_what_a_term_means(browser, site):
+@pytest.mark.parametrize('width, height', [(390, 740), (1280, 900)])
+def test_the_first_screen_has_the_start_and_the_figure(
+    browser, site, width, height
+):
+    screen = {'width': width, 'height': height}
+    with Visit(browser, f'{site}/index.html', viewport=screen) as visit:
+        for part in ('.front-buttons a', '.front-figure img:visible'):
+            box = visit.page.locator(part).first.bounding_box()
+            assert box['y'] + box['height'] < height, part
+
+
+def test_a_finger_shows_what_a_term_means(browser, site):
     with Visit(
         browser,
         f'{site}/index.html',
         viewport=PHONE,
         has_touch=True,
     ) as visit:
-        bars = visit.page.locator('.front-figure img:visible').bounding_box()
-        assert bars['y'] + bars['height'] < 740  # seen without scrolling
         term = visit.page.locator('a.tip', has_text='allreduce').first
         term.scroll_into_view_if_needed()
         term.tap()

@@ -1,7 +1,7 @@
-"""README says and draws what the stored run measured."""
+"""The pages say, and the figure shows, what the stored runs measured."""
 
+import copy
 import json
-import pathlib
 import statistics
 
 import pytest
@@ -9,43 +9,46 @@ from PIL import Image
 
 from tools.speed import readme
 
-ROOT = pathlib.Path(__file__).parents[3]
-README = (ROOT / 'README.md').read_text()
+RUNS = json.loads(readme.STORED.read_text())
+PAGES = {name: (readme.ROOT / name).read_text() for name in readme.texts(RUNS)}
 
 
-def test_readme_says_what_the_stored_run_says():
-    run = json.loads(readme.STORED.read_text())
-    assert readme.fill_in(README, run) == README, 'tools.speed.readme'
-    for name, seconds in run['seconds'].items():
-        rates = [
-            f'{run["images"] / statistics.median(part):,.0f}'
-            for part in seconds
-        ]
-        assert f'| {name} | {" | ".join(rates)} | ' in README
+def test_the_pages_say_what_the_stored_runs_say():
+    for name, parts in readme.texts(RUNS).items():
+        filled = readme.fill_in(PAGES[name], parts)
+        assert filled == PAGES[name], 'tools.speed.readme again'
+    for run in RUNS.values():
+        for name, seconds in run['seconds'].items():
+            rates = [
+                f'{run["images"] / statistics.median(part):,.0f}'
+                for part in seconds
+            ]
+            row = f'| {name} | {" | ".join(rates)} | '
+            assert row in PAGES['tools/site/running.md']
 
 
 def test_the_figure_shows_the_stored_run():
-    run = json.loads(readme.STORED.read_text())
+    seconds = readme.medians(next(iter(RUNS.values())))
     picture = Image.open(readme.FIGURE)
-    assert json.loads(picture.info['Description']) == {
-        'seconds': readme.medians(run)
-    }
-    for seconds in readme.medians(run):  # the bars, and the line below them
-        assert f'{seconds:.2f} s' in readme.caption(run)
+    assert json.loads(picture.info['Description']) == {'seconds': seconds}
+    titles = [axis.get_title('left') for axis in readme.figure_of(RUNS).axes]
+    for second, title in zip(seconds, titles):
+        assert f'{second:.2f} s' in title
+        assert f'{second:.2f} s' in PAGES['README.md']
 
 
-@pytest.mark.parametrize('part', ['seconds', 'accuracies'])
-def test_another_run_makes_another_readme(part):
-    run = json.loads(readme.STORED.read_text())
-    if part == 'seconds':
-        run['seconds'][readme.OURS] = [[4.0], [2.0]]
-        assert '2.00 times as fast' in readme.fill_in(README, run)
-    else:
-        run['accuracies'][1][-1] = 0.125
-    assert readme.fill_in(README, run) != README
+@pytest.mark.parametrize(
+    'name, value', [('first step apart', 0.5), ('replicas apart', 0.25)]
+)
+def test_another_run_makes_another_page(name, value):
+    runs = copy.deepcopy(RUNS)
+    next(iter(runs.values()))[name] = value
+    assert f'{value:.0e}' in readme.caption(runs)
+    slower = {'seconds': {readme.OURS: [[4.0], [2.0]]}}
+    next(iter(runs.values())).update(slower)
+    assert '2.00 times as fast' in readme.caption(runs)
 
 
-def test_a_lost_mark_in_readme_is_named():
-    run = json.loads(readme.STORED.read_text())
+def test_a_lost_mark_is_named():
     with pytest.raises(ValueError, match='speeds'):
-        readme.fill_in(README.replace('readme: speeds', 'read'), run)
+        readme.fill_in('nothing', {'speeds': ''})

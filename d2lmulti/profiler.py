@@ -1,0 +1,101 @@
+"""What MXNet's profiler saw of some work: operators, with their devices."""
+
+import collections
+import json
+import os
+import re
+import tempfile
+
+import mxnet as mx
+from mxnet import npx
+
+Operator = collections.namedtuple('Operator', 'device name start end')  # ms
+HOUSEKEEPING = ('Delete', 'Resource')  # the engine's own work
+
+
+def profile(work):
+    """Return what the devices do in `work()`: a list of `Operator`.
+
+    Milliseconds count from the first operator. The engine is drained before
+    and after. Raises ValueError if `work` runs no operator. Work on a device
+    beyond cpu(number of cores + 1) ends the process: the profiler lacks it.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'profile.json')
+        npx.waitall()
+        mx.profiler.set_config(
+            profile_imperative=True,
+            profile_symbolic=True,
+            filename=path,
+            continuous_dump=False,
+        )  # True: a thread writes every second
+        mx.profiler.set_state('run')
+        try:
+            work()
+            npx.waitall()
+        finally:
+            mx.profiler.set_state('stop')
+            mx.profiler.dump(finished=False)  # True: it cannot run again
+        return read_profile(path)
+
+
+def read_profile(path):
+    """Return the operators in a file that MXNet's profiler has written.
+
+    Raises ValueError if it contains none, or is not such a file.
+    """
+    began, operators = {}, []
+    for event in read_events(path):
+        key = event.get('pid'), event.get('name')
+        if event.get('ph') == 'B':
+            began[key] = event['ts'] / 1000
+        elif event.get('ph') == 'E' and key in began:
+            operators.append(
+                Operator(
+                    device_name(event['pid']),
+                    event['name'],
+                    began.pop(key),
+                    event['ts'] / 1000,
+                )
+            )
+    operators = [o for o in operators if not o.name.startswith(HOUSEKEEPING)]
+    if not operators:
+        raise ValueError(
+            f'{path} contains no operators: nothing ran on '
+            'MXNet while the profiler was on'
+        )
+    first = min(operator.start for operator in operators)
+    return [
+        o._replace(start=o.start - first, end=o.end - first) for o in operators
+    ]
+
+
+def read_events(path):
+    """Return the events in the file; ValueError if it is not MXNet's."""
+    with open(path) as file:
+        # In a process's files but the first, a comma precedes the events.
+        text = re.sub(r'\[[\s,]+', '[', file.read(), count=1)
+    try:
+        return json.loads(text)['traceEvents']
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ValueError(
+            f"{path} is not a profile of MXNet's: have profile(work) write it"
+        ) from None
+
+
+def device_name(number):
+    """Return a device's name; GPUs are numbered after a CPU per core."""
+    gpu = number - len(os.sched_getaffinity(0))
+    return (
+        f'gpu({gpu})' if 0 <= gpu < mx.context.num_gpus() else f'cpu({number})'
+    )
+
+
+def operator_kind(operator):
+    """Return the part of a training step to which an operator belongs."""
+    if 'Copy' in operator.name:
+        return 'copy'
+    if '_backward' in operator.name:
+        return 'backward'
+    arithmetic = ('_npi_add', '_npi_subtract', '_npi_multiply_scalar')
+    return 'sum, update' if operator.name in arithmetic else 'forward'
