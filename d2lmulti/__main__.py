@@ -1,4 +1,4 @@
-"""The command line: `train` and `causes`, with help."""
+"""The command line: `train`, `causes` and `empty`, with help."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from .communication.training_figure import (
 from .data import Minibatches
 from .datasets.fashion_mnist import read_fashion_mnist
 from .devices import try_devices
+from .empty_file import write_empty_file
 from .training import TrainResult, max_difference, train
 
 RUN = 'python -m d2lmulti'
@@ -51,6 +52,14 @@ def make_parser() -> argparse.ArgumentParser:
     add = add_command(group, 'causes', run_causes, text, '--devices 4')
     text = 'number of devices to compare with one'
     add('--devices', type=int, default=2, metavar='K', help=text)
+    text = 'write one_file.py with empty bodies, and tests that tell the next'
+    empty = group.add_parser('empty', help=text, description=f'{text}.')
+    empty.set_defaults(run=run_empty)
+    empty.add_argument('folder', help='a new folder')
+    text = 'functions that are given, such as lenet loss'
+    empty.add_argument(
+        '--given', nargs='+', default=[], metavar='NAME', help=text
+    )
     return parser
 
 
@@ -101,6 +110,16 @@ def run_causes(options: argparse.Namespace) -> None:
             'Nothing found: several devices should be faster here. If '
             'your own program is not, call d2lmulti.find_causes in it.'
         )
+
+
+def run_empty(options: argparse.Namespace) -> None:
+    """Write the empty file, and say how to go on."""
+    names = write_empty_file(options.folder, options.given)
+    print(
+        f'{options.folder}/one_file.py has {len(names)} functions to write. '
+        f'In {options.folder}, `pytest` names the next one; `python '
+        'one_file.py` trains with them at the end.'
+    )
 
 
 def run_train(options: argparse.Namespace) -> None:

@@ -47,10 +47,6 @@ def vectors(count: int) -> list[Any]:
 # Bytes and messages are copies between devices; 'memory' is the peak of what
 # NumPy allocates, in arrays of the arguments' size.
 BUDGETS: dict[tuple[str, int], tuple[Callable[[], Any], dict[str, int]]] = {
-    ('replicas', 1): (
-        lambda: [ones(4)],
-        {'bytes sent': 960, 'messages': 6, 'waits': 0, 'lines': 7},
-    ),
     ('collectives', 1): (
         lambda: [ones(4)],
         {'bytes sent': 480, 'messages': 12, 'waits': 0, 'lines': 8},

@@ -17,6 +17,7 @@ from helpers import (
 
 from d2lmulti.devices import median_seconds
 from d2lmulti.network import to_numpy
+from d2lmulti.prepare.strict_devices import DeviceError
 from tools.notebooks import name_of
 from tools.notebooks.cells import code_cells, plain
 from tools.notebooks.exercises import code_before
@@ -95,7 +96,7 @@ def told(error, message):
     if message is None:
         return error is None
     return isinstance(
-        error, (AssertionError, NotImplementedError)
+        error, (AssertionError, NotImplementedError, DeviceError)
     ) and re.search(message, str(error))
 
 

@@ -12,9 +12,8 @@ from helpers import minibatch, replicas_on
 from mxnet import autograd, base, gluon, np, npx
 
 import d2lmulti
-from d2lmulti import causes
+from d2lmulti import causes, step_times
 from d2lmulti.causes import record_waits, seconds_to_load
-from d2lmulti.communication import timeline
 from d2lmulti.findings import (
     balance_finding,
     contention_finding,
@@ -312,7 +311,7 @@ def test_the_profile_tells_each_devices_work_from_the_exchange(monkeypatch):
     slow = of_two(('cpu(0)', 'x', 0, 900), ('cpu(1)', 'CopyCPU2CPU', 0, 900))
     slow += of_two(('cpu(1)', 'x', 0, 900))
     runs = iter([slow, quick, slow])
-    monkeypatch.setattr(timeline, 'profile', lambda step: next(runs))
+    monkeypatch.setattr(step_times, 'profile', lambda step: next(runs))
     times = time_devices(None, TWO)
     assert times.busy == pytest.approx({'cpu(0)': 0.09, 'cpu(1)': 0.01})
     assert (times.exchange, times.mean) == pytest.approx((0.009, 0.05))

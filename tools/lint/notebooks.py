@@ -11,8 +11,9 @@ from tools.notebooks import (
     numbers_in,
     stems,
 )
-from tools.notebooks.cells import code_cells, tags
+from tools.notebooks.cells import code_cells, in_place, tags
 from tools.notebooks.imports import needed_by
+from tools.notebooks.names import names_in
 
 FOREIGN = r'/(?:root|tmp|home|Users|work)/|site-packages'
 HEADINGS = ('## Summary', '## If it goes wrong', '## Exercises')
@@ -97,11 +98,14 @@ def check_exercises(notebook):
     if not kinds or kinds != [*EXERCISE] * (len(kinds) // 3):
         yield None, f'exercises are stub, check and solution, not {kinds}'
         return
-    for i, (_, check, solution) in enumerate(zip(*[iter(cells)] * 3), 1):
+    for i, (stub, check, solution) in enumerate(zip(*[iter(cells)] * 3), 1):
         if 'raises-exception' not in tags(check):
             yield check, 'without the tag raises-exception Run All stops here'
         if f"print('Exercise {i}: passed')" not in check.source:
             yield check, f"never prints 'Exercise {i}: passed'"
+        if in_place(solution):
+            yield from check_in_place(i, stub, check, solution)
+            continue
         # JupyterLab shows the first line of a folded cell.
         if not solution.source.startswith(f'# Our solution to exercise {i}\n'):
             yield solution, f"must begin '# Our solution to exercise {i}'"
@@ -115,6 +119,18 @@ def check_exercises(notebook):
         '<details>'
     ):
         yield answer, 'our answer must be in <details>, with the tag solution'
+
+
+def check_in_place(number, stub, check, solution):
+    """Yield what is wrong with a function that is written in its place."""
+    (name,) = names_in(stub.source)[0]
+    if name not in names_in(solution.source)[0]:
+        yield solution, f'our {name} must follow its check'
+    if not check.source.endswith(
+        f'\n\nyour_{name} = None  # until it has passed\n'
+        f'check_{number}()\nyour_{name} = keep({name})'
+    ):
+        yield check, f'must end with check_{number}() and keep({name})'
 
 
 def check_folding(notebook):

@@ -27,6 +27,12 @@ def code_cells(notebook, tag=None):
     ]
 
 
+def in_place(cell):
+    """Return whether a solution is the chapter's own function, which the
+    student writes in its place."""
+    return 'solution' in tags(cell) and cell['source'].startswith('#| export')
+
+
 def without_marks(source):
     """Return the source without nbdev's marks, such as `#| export`."""
     return re.sub(r'^#\|.*\n+', '', source, flags=re.MULTILINE)

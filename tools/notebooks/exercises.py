@@ -10,11 +10,12 @@ import dataclasses
 import importlib.util
 import json
 import pathlib
+import re
 import symtable
 
 import nbformat
 
-from .cells import code_cells, is_python, plain, without_marks
+from .cells import code_cells, in_place, is_python, plain, without_marks
 from .names import first_line, names_in, needed_for
 
 KINDS = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
@@ -68,7 +69,23 @@ def chapter_of(path):
         if cell not in solutions
         for source in sorted({cell.source, without_marks(cell.source)})
     ]
+    ours += [
+        import_of(notebook, solution)
+        for solution in filter(in_place, solutions)
+    ]
     return Chapter(path.stem, code_before(notebook), exercises, ours)
+
+
+def import_of(notebook, solution):
+    """Return what stands in a student's notebook for an exported solution:
+    the import of it."""
+    (module,) = (
+        found[1]
+        for cell in code_cells(notebook)
+        for found in re.finditer(r'^#\| default_exp (.+)', cell.source, re.M)
+    )
+    names = ', '.join(sorted(names_in(solution.source)[0]))
+    return f'from d2lmulti.{module} import {names}'
 
 
 def is_quick(source):
@@ -100,6 +117,7 @@ def code_before(notebook):
         cell
         for tag in ('exercise', 'solution', 'check')
         for cell in code_cells(notebook, tag)
+        if not in_place(cell)  # the chapter's own, too
     ]
     slow = code_cells(notebook, 'nbval-ignore-output')  # timings, figures
     others = [

@@ -5,7 +5,8 @@ import re
 import nbformat
 
 from . import name_of
-from .cells import is_machinery, tags, without_marks
+from .cells import in_place, is_machinery, tags, without_marks
+from .exercises import import_of
 
 OF_SOLUTIONS = ' Our solution is in the folded cell after the check.'
 # Nothing is exported in a class, and the cells have no marks.
@@ -29,14 +30,21 @@ KERNEL = {
 def for_students(notebook, stem):
     """Return a chapter without solutions, and what tells of them.
 
-    A question to think about has a cell for the answer instead. What need not
-    be read is folded in JupyterLab.
+    A question to think about has a cell for the answer instead; a function
+    that is written in its place is imported. What need not be read is folded
+    in JupyterLab.
     """
     cells, question = [], ''
     for cell in notebook.cells:
         solution = 'solution' in tags(cell)
         if cell.cell_type == 'markdown' and solution:
             cells.append(answer_cell(stem, question))
+        elif in_place(cell):
+            cells.append(
+                nbformat.v4.new_code_cell(
+                    import_of(notebook, cell), id=cell.id, metadata={}
+                )
+            )
         elif not solution:
             cells.append(cell)
         if cell.cell_type == 'markdown':

@@ -1,4 +1,177 @@
-# 1 wrong: waits for the last device only -> before you read the clock
+# 1 wrong: drops the remainder -> are lost
+def split_slices(n, k):
+    size = n // k
+    return [slice(i * size, (i + 1) * size) for i in range(k)]
+
+# 1 wrong: rounds every length up -> All wait for the longest part|the longer parts
+def split_slices(n, k):
+    size = -(-n // k)
+    return [slice(i * size, (i + 1) * size) for i in range(k)]
+
+# 1 wrong: the last part takes the remainder -> the longer parts come first|All wait
+def split_slices(n, k):
+    size = n // k
+    ends = [i * size for i in range(k)] + [n]
+    return [slice(a, b) for a, b in zip(ends, ends[1:])]
+
+# 1 wrong: rounds every end down -> the longer parts come first
+def split_slices(n, k):
+    return [slice(i * n // k, (i + 1) * n // k) for i in range(k)]
+
+# 1 wrong: every k-th item -> keep the order
+def split_slices(n, k):
+    return [slice(i, n, k) for i in range(k)]
+
+# 1 wrong: parts that overlap or leave gaps -> are lost
+def split_slices(n, k):
+    size, longer = divmod(n, k)
+    return [slice(i * size, (i + 1) * size + (i < longer)) for i in range(k)]
+
+# 1 wrong: pairs of numbers -> a list of slices
+def split_slices(n, k):
+    size, longer = divmod(n, k)
+    starts = [i * size + min(i, longer) for i in range(k + 1)]
+    return list(zip(starts, starts[1:]))
+
+# 1 wrong: lengths, not slices -> a list of slices
+def split_slices(n, k):
+    size, longer = divmod(n, k)
+    return [size + (i < longer) for i in range(k)]
+
+# 1 wrong: the last part first -> keep the order
+def split_slices(n, k):
+    size, longer = divmod(n, k)
+    starts = [i * size + min(i, longer) for i in range(k + 1)]
+    parts = [slice(a, b) for a, b in zip(starts, starts[1:])]
+    return parts[::-1]
+
+# 1 wrong: each end one too early -> are lost
+def split_slices(n, k):
+    size, longer = divmod(n, k)
+    starts = [i * size + min(i, longer) for i in range(k + 1)]
+    return [slice(a, b - 1) for a, b in zip(starts, starts[1:])]
+
+# 1 wrong: no empty parts -> 5 parts, not 3
+def split_slices(n, k):
+    size, longer = divmod(n, k)
+    starts = [i * size + min(i, longer) for i in range(k + 1)]
+    return [slice(a, b) for a, b in zip(starts, starts[1:]) if a < b]
+
+# 1 wrong: everything for each device -> are in two parts
+def split_slices(n, k):
+    return [slice(0, n)] * k
+
+# 1 wrong: everything for the first device -> All wait for the longest
+def split_slices(n, k):
+    return [slice(0, n)] + [slice(n, n)] * (k - 1)
+
+# 1 wrong: a generator -> a list of slices
+def split_slices(n, k):
+    return (slice(i, i + 1) for i in range(k))
+
+# 1 wrong: lists of indices -> a list of slices
+def split_slices(n, k):
+    return [list(range(n))[i::k] for i in range(k)]
+
+# 1 right: a loop with a running end
+def split_slices(n, k):
+    size, longer = divmod(n, k)
+    parts, start = [], 0
+    for i in range(k):
+        end = start + size + (1 if i < longer else 0)
+        parts.append(slice(start, end))
+        start = end
+    return parts
+
+# 1 right: the long parts, then the short ones
+def split_slices(n, k):
+    size, longer = n // k, n % k
+    long = [slice(i * (size + 1), (i + 1) * (size + 1))
+            for i in range(longer)]
+    begin = longer * (size + 1)
+    short = [slice(begin + i * size, begin + (i + 1) * size)
+             for i in range(k - longer)]
+    return long + short
+
+# 1 right: the first part, then the others by recursion
+def split_slices(n, k):
+    if k == 1:
+        return [slice(0, n)]
+    first = -(-n // k)
+    rest = split_slices(n - first, k - 1)
+    return [slice(0, first)] + [
+        slice(part.start + first, part.stop + first) for part in rest]
+
+# 1 right: lengths from array_split of NumPy
+def split_slices(n, k):
+    lengths = [len(part) for part in onp.array_split(onp.arange(n), k)]
+    ends = onp.cumsum([0] + lengths)
+    return [slice(int(a), int(b)) for a, b in zip(ends, ends[1:])]
+
+# 1 right: what is left, divided by the devices that are left
+def split_slices(n, k):
+    parts = []
+    while k:
+        done = parts[-1].stop if parts else 0
+        size = -(-(n - done) // k)
+        parts.append(slice(done, done + size))
+        k -= 1
+    return parts
+
+# 1 right: items dealt out like cards
+def split_slices(n, k):
+    sizes = [0] * k
+    for item in range(n):
+        sizes[item % k] += 1
+    return [slice(sum(sizes[:i]), sum(sizes[:i + 1])) for i in range(k)]
+
+# 1 right: sums by accumulate
+def split_slices(n, k):
+    from itertools import accumulate
+    size, longer = divmod(n, k)
+    ends = list(accumulate([size + 1] * longer + [size] * (k - longer)))
+    return [slice(end - (size + (i < longer)), end)
+            for i, end in enumerate(ends)]
+
+# 1 right: a function for each start
+def split_slices(n, k):
+    def start(i):
+        return i * (n // k) + min(i, n % k)
+    return [slice(start(i), start(i + 1)) for i in range(k)]
+
+# 1 right: a tuple, each end by a formula
+def split_slices(n, k):
+    size, longer = divmod(n, k)
+    return tuple(slice(i * size + min(i, longer),
+                       (i + 1) * size + min(i + 1, longer))
+                 for i in range(k))
+
+# 1 right: sorted lengths, and slices with a step
+def split_slices(n, k):
+    sizes = sorted([(i + 1) * n // k - i * n // k for i in range(k)],
+                   reverse=True)
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(slice(start, start + size, 1))
+        start += size
+    return parts
+
+# 1 right: each start as a sum
+def split_slices(n, k):
+    starts = [sum(-(-(n - j) // k) for j in range(i)) for i in range(k + 1)]
+    return [slice(a, b) for a, b in zip(starts, starts[1:])]
+
+# 1 right: edges, one after the other
+def split_slices(n, k):
+    step, rest = divmod(n, k)
+    edges = [0]
+    for i in range(k):
+        edges.append(edges[-1] + step)
+        if i < rest:
+            edges[-1] += 1
+    return list(map(slice, edges[:-1], edges[1:]))
+
+# 2 wrong: waits for the last device only -> before you read the clock
 def layers_seconds(k):
     args = [[np.ones(shape, ctx=mx.cpu(i)) * 0.01 for shape in shapes]
             for i in range(k)]
@@ -8,7 +181,7 @@ def layers_seconds(k):
     results[-1].wait_to_read()
     return time.perf_counter() - start
 
-# 1 wrong: the seconds of five rounds, not of one -> but a round took
+# 2 wrong: the seconds of five rounds, not of one -> but a round took
 def layers_seconds(k):
     args = [[np.ones(shape, ctx=mx.cpu(i)) * 0.01 for shape in shapes]
             for i in range(k)]
@@ -19,7 +192,7 @@ def layers_seconds(k):
     npx.waitall()
     return time.perf_counter() - start
 
-# 1 wrong: starts the clock while the inputs are still being made -> also before you start it
+# 2 wrong: starts the clock while the inputs are still being made -> also before you start it
 def layers_seconds(k):
     args = [[np.ones(shape, ctx=mx.cpu(i)) * 0.01 for shape in shapes]
             for i in range(k)]
@@ -28,31 +201,31 @@ def layers_seconds(k):
     npx.waitall()
     return time.perf_counter() - start
 
-# 1 wrong: makes the inputs while the clock runs -> make the inputs once
+# 2 wrong: makes the inputs while the clock runs -> make the inputs once
 def layers_seconds(k):
     return median_seconds(lambda: [twenty_layers(*[
         np.ones(shape, ctx=mx.cpu(i)) * 0.01
         for shape in shapes]) for i in range(k)])
 
-# 1 wrong: everything on one device -> start the work of all 3 devices
+# 2 wrong: everything on one device -> start the work of all 3 devices
 def layers_seconds(k):
     args = [[np.ones(shape, ctx=mx.cpu(0)) * 0.01 for shape in shapes]
             for i in range(k)]
     return median_seconds(lambda: [twenty_layers(*arg) for arg in args])
 
-# 1 wrong: waits for each device before the next one starts -> waits for another
+# 2 wrong: waits for each device before the next one starts -> waits for another
 def layers_seconds(k):
     args = [[np.ones(shape, ctx=mx.cpu(i)) * 0.01 for shape in shapes]
             for i in range(k)]
     return median_seconds(lambda: [twenty_layers(*arg).wait_to_read() for arg in args])
 
-# 1 right: other devices
+# 2 right: other devices
 def layers_seconds(k):
     args = [[np.ones(shape, ctx=mx.cpu(i + 1)) * 0.01 for shape in shapes]
             for i in range(k)]
     return median_seconds(lambda: [twenty_layers(*arg) for arg in args])
 
-# 1 right: waits for each output
+# 2 right: waits for each output
 def layers_seconds(k):
     args = [[np.ones(shape, ctx=mx.cpu(i)) * 0.01 for shape in shapes]
             for i in range(k)]
@@ -63,15 +236,15 @@ def layers_seconds(k):
         output.wait_to_read()
     return time.perf_counter() - start
 
-# 2 wrong: one copy for each array -> expected one copy between devices, by copyto or as_in_ctx, got 4
+# 3 wrong: one copy for each array -> expected one copy between devices, by copyto or as_in_ctx, got 4
 def copy_batched(arrays, device):
     return [x.copyto(device) for x in arrays]
 
-# 2 wrong: through NumPy, which no device sees -> expected one copy between devices, by copyto or as_in_ctx, got 0
+# 3 wrong: through NumPy, which no device sees -> expected one copy between devices, by copyto or as_in_ctx, got 0
 def copy_batched(arrays, device):
     return [np.array(x.asnumpy(), ctx=device) for x in arrays]
 
-# 2 wrong: never leaves the first device -> a copy lives on
+# 3 wrong: never leaves the first device -> a copy lives on
 def copy_batched(arrays, device):
     joined = np.concatenate([x.reshape(-1) for x in arrays])
     parts, start = [], 0
@@ -80,7 +253,7 @@ def copy_batched(arrays, device):
         start += x.size
     return parts
 
-# 2 wrong: forgets the shapes -> expected shape \(2, 3\), got \(6,\)
+# 3 wrong: forgets the shapes -> expected shape \(2, 3\), got \(6,\)
 def copy_batched(arrays, device):
     joined = np.concatenate([x.reshape(-1) for x in arrays]).copyto(device)
     parts, start = [], 0
@@ -89,7 +262,7 @@ def copy_batched(arrays, device):
         start += x.size
     return parts
 
-# 2 wrong: every part begins one number after the last one -> values changed
+# 3 wrong: every part begins one number after the last one -> values changed
 def copy_batched(arrays, device):
     joined = np.concatenate([x.reshape(-1) for x in arrays]).copyto(device)
     parts, start = [], 0
@@ -98,14 +271,14 @@ def copy_batched(arrays, device):
         start += 1
     return parts
 
-# 2 right: with split
+# 3 right: with split
 def copy_batched(arrays, device):
     joined = np.concatenate([x.reshape(-1) for x in arrays])
     ends = onp.cumsum([x.size for x in arrays])[:-1].tolist()
     return [part.reshape(x.shape) for part, x in zip(
         np.split(joined.copyto(device), ends), arrays)]
 
-# 2 right: into an array that is there already
+# 3 right: into an array that is there already
 def copy_batched(arrays, device):
     ends = onp.cumsum([x.size for x in arrays]).tolist()
     joined = np.concatenate([x.flatten() for x in arrays])
@@ -113,34 +286,3 @@ def copy_batched(arrays, device):
     there[:] = joined
     return [there[end - x.size:end].reshape(x.shape).copy()
             for x, end in zip(arrays, ends)]
-
-# 3 wrong: the latency once, however many copies -> how often is the latency
-def copy_speedup(sizes, latency, bandwidth):
-    many = latency + sum(sizes) / bandwidth
-    return many / (latency + sum(sizes) / bandwidth)
-
-# 3 wrong: no latency -> how often
-def copy_speedup(sizes, latency, bandwidth):
-    many = sum(size / bandwidth for size in sizes)
-    return many / (latency + sum(sizes) / bandwidth)
-
-# 3 wrong: counts the bytes of the first array only -> how often
-def copy_speedup(sizes, latency, bandwidth):
-    many = sum(latency + size / bandwidth for size in sizes)
-    return many / (latency + sizes[0] / bandwidth)
-
-# 3 wrong: multiplies by the bandwidth -> how often
-def copy_speedup(sizes, latency, bandwidth):
-    many = sum(latency + size * bandwidth for size in sizes)
-    return many / (latency + sum(sizes) / bandwidth)
-
-# 3 right: the sums first
-def copy_speedup(sizes, latency, bandwidth):
-    many = len(sizes) * latency + sum(sizes) / bandwidth
-    return many / (latency + sum(sizes) / bandwidth)
-
-# 3 right: an array of MXNet
-def copy_speedup(sizes, latency, bandwidth):
-    times = latency + onp.array(sizes) / bandwidth
-    one = latency + onp.sum(sizes) / bandwidth
-    return np.array(times.sum() / one, dtype="float64")

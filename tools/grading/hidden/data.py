@@ -1,6 +1,7 @@
 """Hidden checks of chapter 4."""
 
-from compare import assert_same
+import mxnet as mx
+from compare import assert_same, both, is_close
 
 
 def hidden_step_time(rng, answer, solution):
@@ -10,17 +11,19 @@ def hidden_step_time(rng, answer, solution):
         assert_same(answer, solution, sizes, [*rng.uniform(1, 300, k)])
 
 
-def hidden_shard_ends(rng, answer, solution):
+def hidden_split_and_load(rng, answer, solution):
     for _ in range(6):
-        n, k = int(rng.randint(0, 300)), int(rng.randint(1, 12))
-        ends = list(answer(n, k))
-        sizes = [b - a for a, b in zip(ends, ends[1:])]
-        assert len(ends) == k + 1 and ends[0] == 0 and ends[-1] == n, (
-            f'hidden check: {n} examples, {k} devices'
+        k = int(rng.randint(1, 5))
+        data = mx.np.array(rng.randn(int(rng.randint(k, 40)), 2))
+        devices = [mx.cpu(i) for i in range(k)]
+        shards, wanted = both(answer, solution, data, devices)
+        assert is_close(list(shards), wanted), (
+            f'hidden check: {len(data)} rows, {k} devices'
         )
-        assert max(sizes) - min(sizes) <= 1, (
-            f'hidden check: {n} examples, {k} devices: {sizes}'
-        )
+        for shard, device in zip(shards, devices):
+            assert shard.ctx == device, (
+                f'hidden check: a shard lives on {shard.ctx}, not {device}'
+            )
 
 
 def hidden_epoch_accuracy(rng, answer, solution):

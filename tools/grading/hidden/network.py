@@ -3,15 +3,24 @@
 import mxnet as mx
 from compare import assert_same
 
+import d2lmulti
 
-def hidden_layer_sizes(rng, answer, solution):
-    for num in (1, 2, 4):
-        shapes = [
-            shape
-            for _ in range(num)
-            for shape in (tuple(rng.randint(1, 9, 2)), (rng.randint(1, 9),))
+
+def hidden_lenet(rng, answer, solution):
+    for n in (1, 4):
+        params = [
+            mx.np.array(0.2 * rng.randn(*param.shape), dtype='float64')
+            for param in d2lmulti.init_params()
         ]
-        assert_same(answer, solution, [mx.np.zeros(shape) for shape in shapes])
+        X = mx.np.array(rng.uniform(size=(n, 1, 28, 28)))
+        assert_same(answer, solution, X, params)
+
+
+def hidden_loss(rng, answer, solution):
+    for n, scale in ((1, 1), (5, 20), (8, 1e3)):
+        y_hat = mx.np.array(scale * rng.randn(n, 10))
+        y = mx.np.array(rng.randint(0, 10, n))
+        assert_same(answer, solution, y_hat, y)
 
 
 def hidden_loss_by_hand(rng, answer, solution):
@@ -20,12 +29,3 @@ def hidden_loss_by_hand(rng, answer, solution):
         y = mx.np.array(rng.randint(0, 10, n))
         assert_same(answer, solution, y_hat, y)
         assert_same(answer, solution, y_hat - 1e3 * scale, y)
-
-
-def hidden_side_after(rng, answer, solution):
-    for _ in range(4):
-        layers = [
-            ('convolution', int(rng.randint(1, 6))) if coin else ('pooling', 2)
-            for coin in rng.randint(0, 2, 3)
-        ]
-        assert_same(answer, solution, int(rng.randint(40, 99)), layers)

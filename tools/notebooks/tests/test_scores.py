@@ -100,9 +100,9 @@ def test_a_score_never_fails_a_check(capsys):
     assert capsys.readouterr().out == (
         'no score: ZeroDivisionError: division by zero\n'
     )
-    budgets.show('replicas', 1, len)  # has no source
+    budgets.show('collectives', 1, len)  # has no source
     shown = capsys.readouterr().out
-    assert 'messages: yours 0, ours 6' in shown and 'lines' not in shown
+    assert 'messages: yours 0, ours 12' in shown and 'lines' not in shown
 
 
 def student(folder, *texts):

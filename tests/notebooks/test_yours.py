@@ -1,0 +1,181 @@
+"""A chapter runs, and says the same, whatever the student has written of it:
+nothing (nbval sees that), all of it, a part, or something wrong."""
+
+import ast
+import importlib.util
+import re
+
+import nbformat
+import pytest
+from helpers import read_answers, small_source
+from nbclient import NotebookClient
+from test_exercises import returning
+from test_reruns import said_by
+
+import d2lmulti
+from d2lmulti import yours
+from tools.notebooks import NOTEBOOKS, name_of
+from tools.notebooks.cells import code_cells, in_place, tags
+
+CHOSEN = re.compile(r'^(\w+) = choose\(')
+WRITTEN = [
+    path
+    for path in NOTEBOOKS
+    if any(map(in_place, code_cells(nbformat.read(path, 4))))
+]
+each_chapter = pytest.mark.parametrize('path', WRITTEN, ids=lambda p: p.stem)
+
+
+def written(path):
+    """Return [(number, stub, check, ours)] of the functions that a chapter
+    leaves to the student."""
+    notebook = nbformat.read(path, 4)
+    rows = zip(
+        *(
+            code_cells(notebook, tag)
+            for tag in ('exercise', 'check', 'solution')
+        )
+    )
+    return [
+        (number, *cells)
+        for number, cells in enumerate(rows, 1)
+        if in_place(cells[-1])
+    ]
+
+
+def run(path, answers, folder):
+    """Return the notebook after a run in an empty folder, in which answers
+    stand in the place of stubs, {id of the cell: answer}. Cells may raise
+    only where the tag says so."""
+    notebook = nbformat.read(path, 4)
+    for cell in notebook.cells:
+        cell.source = answers.get(cell.id, small_source(cell))
+    NotebookClient(
+        notebook, timeout=200, resources={'metadata': {'path': str(folder)}}
+    ).execute()
+    return notebook
+
+
+def compared(notebook):
+    """Return {id: what is said} of the cells that nbval compares and that
+    say nothing of the answers."""
+    skipped = {'exercise', 'check', 'solution', 'nbval-ignore-output'}
+    return {
+        cell.id: said_by(cell)
+        for cell in code_cells(notebook)
+        if not skipped & {*tags(cell)} and not CHOSEN.match(cell.source)
+    }
+
+
+def whose(notebook):
+    """Return {function: 'our' or 'your'}, as the chapter says it."""
+    return {
+        CHOSEN.match(cell.source)[1]: re.search(
+            r'runs with (\w+) ', said_by(cell)[0]
+        )[1]
+        for cell in code_cells(notebook)
+        if CHOSEN.match(cell.source)
+    }
+
+
+def right_answer(path, number, style):
+    """Return one of the right answers, a whole function."""
+    found = [
+        answer.source
+        for answer in read_answers(name_of(path.stem))
+        if answer.right and answer.exercise == number
+    ]
+    return found[style % len(found)]
+
+
+@each_chapter
+def test_a_chapter_runs_with_the_students_functions(path, tmp_path):
+    rows = written(path)
+    answers = {
+        stub.id: right_answer(path, number, 3) for number, stub, *_ in rows
+    }
+    notebook = run(path, answers, tmp_path)
+    assert {*whose(notebook).values()} == {'your'}
+    assert compared(notebook) == compared(nbformat.read(path, 4))
+    saved = {file.stem for file in (tmp_path / 'yours').glob('*.py')}
+    assert saved == {*whose(notebook)}
+    for file in (tmp_path / 'yours').glob('*.py'):
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        assert callable(getattr(module, file.stem))
+
+
+@pytest.mark.ci
+@each_chapter
+def test_a_chapter_runs_with_ours_in_the_stubs(path, tmp_path):
+    answers = {stub.id: ours.source for _, stub, _, ours in written(path)}
+    notebook = run(path, answers, tmp_path)
+    assert {*whose(notebook).values()} == {'your'}
+    assert compared(notebook) == compared(nbformat.read(path, 4))
+
+
+@pytest.mark.ci
+@each_chapter
+def test_a_wrong_function_is_not_used(path, tmp_path):
+    """The first is right, the last wrong, and the others are blank."""
+    rows = written(path)
+    (first, stub, *_), (_, wrong, *_) = rows[0], rows[-1]
+    answers = {stub.id: right_answer(path, first, 0)}
+    if wrong.id != stub.id:
+        answers[wrong.id] = returning(None, wrong.source)
+    notebook = run(path, answers, tmp_path)
+    said = [*whose(notebook).values()]
+    assert said == ['your'] + ['our'] * (len(rows) - 1)
+    assert compared(notebook) == compared(nbformat.read(path, 4))
+
+
+@pytest.fixture
+def in_folder(tmp_path, monkeypatch):
+    """An empty folder, after which the package has its own functions."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'yours').mkdir()
+    ours = {name: getattr(d2lmulti, name) for name in d2lmulti.__all__}
+    yield tmp_path / 'yours'
+    for name, function in ours.items():
+        if getattr(d2lmulti, name) is not function:
+            yours.replace(getattr(d2lmulti, name), function)
+
+
+ALLREDUCE = """
+def allreduce(data):
+    total = sum(array.copyto(data[0].ctx) for array in data)
+    for array in data:
+        total.copyto(array)
+    calls.append(len(data))
+
+calls = []
+"""
+
+
+def test_training_really_uses_what_was_taken(in_folder, capsys):
+    (in_folder / 'allreduce.py').write_text(ALLREDUCE)
+    assert yours.take() == ['allreduce']
+    assert (
+        capsys.readouterr().out == 'yours, from chapters before: allreduce\n'
+    )
+    calls = d2lmulti.allreduce.__globals__['calls']
+    data = [part[:24] for part in d2lmulti.read_fashion_mnist()]
+    result = d2lmulti.train(2, 12, 0.1, num_epochs=1, data=data)
+    assert calls == [2] * 2 * 8  # two steps, eight parameters
+    assert d2lmulti.training.max_difference(*result.device_params) == 0
+    assert d2lmulti.training.allreduce is d2lmulti.allreduce
+
+
+def test_only_what_is_named_is_taken(in_folder):
+    (in_folder / 'allreduce.py').write_text(ALLREDUCE)
+    ours = d2lmulti.allreduce
+    assert yours.take('get_params') == []
+    assert d2lmulti.allreduce is ours
+
+
+def test_a_saved_function_has_what_it_needs_of_its_notebook():
+    """Its source alone would not: imports, helpers and numbers are above."""
+    source = '\n'.join(yours.sources_of(yours.sources_of))
+    assert 'import ast as ast' in source and 'import inspect' in source
+    ast.parse(source)
