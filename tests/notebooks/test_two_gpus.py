@@ -81,7 +81,8 @@ RIGHT = [
 def as_on_two_gpus(command, folder, seconds):
     """Run Python in a new process that sees two GPUs; return its output."""
     play = Path(__file__).parent / 'two_gpus'
-    variables = dict(os.environ, PYTHONPATH=str(play))
+    # What these GPUs refuse is looked at, not what d2lmulti refuses itself.
+    variables = dict(os.environ, PYTHONPATH=str(play), D2LMULTI_STRICT='0')
     variables.pop('D2LMULTI_DEVICES', None)
     return subprocess.run(
         [sys.executable, *command],

@@ -1,4 +1,4 @@
-# 1 wrong: cpu(i) instead of the device of data[i] -> on \[cpu\(2\), cpu\(0\), cpu\(1\)\]: copies from
+# 1 wrong: cpu(i) instead of the device of data[i] -> no device can use another
 def ring_reduce_scatter(data):
     k = len(data)
     slices = [split_views(array, k) for array in data]
