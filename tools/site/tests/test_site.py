@@ -414,7 +414,7 @@ def test_the_search_shows_the_word_and_nothing_of_the_theme(browser, site):
 
 
 def test_below_an_unanswered_stub_nothing_has_passed(browser, site):
-    with Visit(browser, f'{site}/notebooks/03_replicas.html') as visit:
+    with Visit(browser, f'{site}/notebooks/08_collectives.html') as visit:
         passed = visit.page.locator(
             '.cell_output', has_text='Exercise 1: passed'
         )
