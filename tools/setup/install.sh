@@ -133,7 +133,7 @@ print(platform.system(), platform.machine())') in
     esac &&
         "$uv" --offline pip install --python $venv/bin/python --no-deps \
             --no-build-isolation --config-settings editable_mode=compat \
-            --refresh-package d2lmulti --refresh-package samestep \
+            --no-cache \
             -e ./samestep -e . &&
         pwd -P | sed 's|$|/tools/setup|' >"$($venv/bin/python -c '
 import sysconfig
