@@ -153,7 +153,7 @@ def size_finding(fixed: float, step: float, batch_size: int) -> Finding:
     """Judge the seconds of a step with one image per device, without those
     of Python and of the exchange."""
     part = f'of fixed costs with minibatches of {batch_size}'
-    fix = 'Use larger minibatches'
+    fix = 'Use larger minibatches, or fewer and larger operators'
     return part_finding('the step is too small', part, fixed, step, fix)
 
 
