@@ -20,8 +20,8 @@ jupyter.help_reader(lambda: {name: __getattr__(name) for name in OURS})
 from . import budgets
 
 PART_I = (
-    'devices network replicas data training causes datasets.fashion_mnist '
-    'plots'
+    'devices network rounding replicas data training causes '
+    'datasets.fashion_mnist plots'
 ).split()
 LATER = {  # the public names; a test holds them to those of the modules
     # II. Communication

@@ -19,7 +19,7 @@ from ..devices import split_slices
 from ..learning.large_batch import sgd_momentum
 from d2lmulti.model_parallelism.model_parallel import (
     copy_with_gradient, one_f_one_b_schedule)
-from ..network import to_numpy
+from ..rounding import to_numpy
 from ..prepare.interrupts import uninterrupted
 from .sequences_experts import (
     embed, moved, record, split_plain, word_losses)

@@ -20,7 +20,8 @@ from ..data import split_batch
 from ..devices import split_slices
 from ..learning.large_batch import sgd_momentum
 from .model_parallel import LENET, gradients, track
-from ..network import lenet, loss, to_numpy
+from ..network import lenet, loss
+from ..rounding import to_numpy
 from ..replicas import allreduce, allreduce_gradients
 from ..prepare.interrupts import uninterrupted
 from ..training import backward

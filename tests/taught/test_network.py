@@ -7,7 +7,7 @@ from helpers import as_type, minibatch
 from mxnet import gluon, np
 
 import d2lmulti
-from d2lmulti.network import (
+from d2lmulti.rounding import (
     ROUNDINGS,
     SPREADS,
     all_close,

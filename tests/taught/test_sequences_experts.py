@@ -36,8 +36,8 @@ from d2lmulti.model_parallelism.sequences_experts import (
     split_zigzag,
     visible,
 )
-from d2lmulti.network import all_close, rounding_ratio
 from d2lmulti.replicas import get_params
+from d2lmulti.rounding import all_close, rounding_ratio
 
 V = 11
 SPLITS = [split_plain, split_zigzag]

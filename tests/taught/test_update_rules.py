@@ -14,7 +14,7 @@ from d2lmulti.cluster import cluster
 from d2lmulti.communication import compression
 from d2lmulti.learning import large_batch
 from d2lmulti.model_parallelism import sharding
-from d2lmulti.network import to_numpy
+from d2lmulti.rounding import to_numpy
 
 LR = 0.05
 # Each place's own tests have 1 to 4 devices: here a rule's state is shared

@@ -148,20 +148,6 @@ def check_folding(notebook):
             yield cell, f'cannot be all of {sorted(tags(cell))}'
 
 
-def check_optional(notebook):
-    """Yield the exercises that are optional in the title or the tags alone:
-    the clock leaves out those with the tag."""
-    cells = notebook.cells
-    named = '\n'.join(cell.source for cell in cells).count('(optional)')
-    stubs = code_cells(notebook, 'optional')
-    if named != len(stubs):
-        yield None, f'{named} titles say (optional), {len(stubs)} tags do'
-    for stub in stubs:
-        question = cells[cells.index(stub) - 1].source
-        if not re.search(r'^\*\*\d\. .* \(optional\)\.?\*\*', question, re.M):
-            yield stub, 'is optional, but its title does not say so'
-
-
 @functools.lru_cache(maxsize=None)
 def stated_chapters(number):
     """Return the chapters that the first cell names, and what they need."""
@@ -191,7 +177,6 @@ RULES = (
     check_small,
     check_exercises,
     check_folding,
-    check_optional,
 )
 
 

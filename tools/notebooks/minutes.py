@@ -2,7 +2,7 @@
 
 Words of text at 200 a minute, visible lines of code at 15 a minute, 8 minutes
 for each exercise with a check, 5 for the one to think about, and one minute
-to run all cells. Rounded to 5 minutes. What is marked optional does not count.
+to run all cells. Rounded to 5 minutes.
 """
 
 from . import NOTEBOOKS
@@ -27,22 +27,13 @@ def minutes_of(path):
         if not folded & set(tags(cell))
     )
     exercises = len(code_cells(read_chapter(path), 'exercise'))
-    exercises -= len(optional_exercises(path))
     read = words / WORDS + lines / LINES + RUN
     return [to_fives(m) for m in (read, EXERCISE * exercises + THINK)]
 
 
-def optional_exercises(path):
-    """Return the stubs of the exercises that are marked optional."""
-    return code_cells(read_chapter(path), 'optional')
-
-
 def core_minutes():
-    """Return the minutes of the core: to read it, for its exercises, and for
-    those that are optional."""
-    reading, answering = map(sum, zip(*map(minutes_of, CORE)))
-    optional = sum(len(optional_exercises(path)) for path in CORE)
-    return reading, answering, EXERCISE * optional
+    """Return the minutes of the core: to read it, and for its exercises."""
+    return [*map(sum, zip(*map(minutes_of, CORE)))]
 
 
 def to_fives(minutes):

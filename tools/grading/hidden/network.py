@@ -21,11 +21,3 @@ def hidden_loss(rng, answer, solution):
         y_hat = mx.np.array(scale * rng.randn(n, 10))
         y = mx.np.array(rng.randint(0, 10, n))
         assert_same(answer, solution, y_hat, y)
-
-
-def hidden_loss_by_hand(rng, answer, solution):
-    for n, scale in ((1, 1), (5, 200), (8, 1e4)):
-        y_hat = mx.np.array(scale * rng.randn(n, 10))
-        y = mx.np.array(rng.randint(0, 10, n))
-        assert_same(answer, solution, y_hat, y)
-        assert_same(answer, solution, y_hat - 1e3 * scale, y)

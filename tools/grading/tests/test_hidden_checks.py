@@ -147,31 +147,3 @@ def test_the_hidden_check_of_an_exercise_tells_right_from_wrong(
     """The test above for a few exercises."""
     found = [*mistakes(chapters[stem], [number], 'one')]
     assert not found, '\n\n'.join(map(str, found))
-
-
-# Right when they are timed, and not what was asked for.
-DISTANT = """def layers_seconds(k):
-    args = [[np.ones(shape, ctx=mx.cpu(i)) * 0.01 for shape in shapes]
-            for i in range({devices})]
-    return median_seconds(lambda: {work})
-"""
-TIMED = {
-    'with three devices at most': DISTANT.format(
-        devices='min(k, 3)', work='[twenty_layers(*arg) for arg in args]'
-    ),
-    'one after the other from four on': DISTANT.format(
-        devices='k',
-        work='[twenty_layers(*arg).wait_to_read() if k > 3 else '
-        'twenty_layers(*arg) for arg in args]',
-    ),
-}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize('name', TIMED)
-def test_what_is_measured_is_checked_without_the_time(name, chapters):
-    """The visible check times one and three devices alone."""
-    chapter = chapters['01_devices']
-    exercise = chapter.exercises[1]
-    verdict, message = Bench(chapter).judge(exercise, TIMED[name])
-    assert verdict == 'wrong' and message.startswith('hidden check')

@@ -23,8 +23,8 @@ def given_step():
     devices, is that of one device."""
     from d2lmulti import network
     from d2lmulti.devices import try_devices
-    from d2lmulti.network import all_close, in_several_orders
     from d2lmulti.replicas import get_params
+    from d2lmulti.rounding import all_close, in_several_orders
     from d2lmulti.training import sgd, train_batch
 
     mx = pytest.importorskip('mxnet')
