@@ -24,6 +24,7 @@ from mxnet import np
 
 FOLDER = 'yours'  # beside the notebooks; git ignores it
 TARGETS = (1.0, 2.0, 6.0)  # ragged on two devices; their mean is 3
+LEARNING_RATE = 0.8  # with the sum in place of the mean, it diverges
 
 
 def choose(yours: Callable | None, ours: Callable) -> Callable:
@@ -54,24 +55,40 @@ def sources_of(function: Any, seen: tuple = ()) -> list[str]:
     """Return the sources of what a function uses of its notebook, and last
     its own."""
     source = textwrap.dedent(inspect.getsource(function))
-    names = {
-        node.id
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Name)
-    }
     known, found = function.__globals__, []
-    for name in sorted({*names} & {*known} - {*seen, function.__name__}):
+    names = global_names(ast.parse(source).body[0], function.__code__)
+    for name in sorted(names & {*known} - {*seen, function.__name__}):
         value = known[name]
         home = getattr(value, '__module__', None) or ''
         if isinstance(value, types.ModuleType):
             found.append(f'import {value.__name__} as {name}')
-        elif home == '__main__' and isinstance(value, types.FunctionType):
+        elif isinstance(value, types.FunctionType) and (
+            home == '__main__' or home not in sys.modules  # or it was taken
+        ):
             found += sources_of(value, (*seen, name, function.__name__))
         elif hasattr(sys.modules.get(home), name):
             found.append(f'from {home} import {name}')
         elif isinstance(value, (int, float, str)):
             found.append(f'{name} = {value!r}')
     return [*found, source]
+
+
+def global_names(definition: Any, code: types.CodeType) -> set[str]:
+    """Return the names that a function does not define itself, in its
+    defaults, too."""
+    inside = {*code.co_names}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            inside |= global_names(None, constant)
+    if definition is None:
+        return inside
+    args = definition.args
+    outside = [*args.defaults, *filter(None, args.kw_defaults)]
+    used, default = (
+        {n.id for node in nodes for n in ast.walk(node) if type(n) is ast.Name}
+        for nodes in (definition.body, outside)
+    )
+    return inside & used | default
 
 
 def take(*names: str, folder: str = FOLDER) -> list[str]:
@@ -108,6 +125,8 @@ def replace(old: Callable, new: Callable) -> None:
                 setattr(module, key, new)
             elif isinstance(value, types.FunctionType):
                 inner: Any = inspect.unwrap(value)
+                if not isinstance(inner, types.FunctionType):
+                    continue  # Jupyter's `open` is Python's, wrapped
                 inner.__defaults__ = inner.__defaults__ and tuple(
                     new if default is old else default
                     for default in inner.__defaults__
@@ -124,9 +143,9 @@ def toy_training(
 ) -> list[list[float]]:
     """Train one number on k devices, toward the mean of `TARGETS`.
 
-    The loss of a target is half its squared distance; the learning rate is
-    0.5. Returns the number on each device after each step. What is given
-    takes the place of the right function; `step` is a `train_batch`.
+    The loss of a target is half its squared distance. Returns the number on
+    each device after each step. What is given takes the place of the right
+    function; `step` is a `train_batch`.
     """
     devices = [mx.cpu(i) for i in range(k)]
     replicas = [[np.zeros(1, ctx=device)] for device in devices]
@@ -136,7 +155,7 @@ def toy_training(
     for _ in range(num_steps):
         X = np.array(TARGETS)
         if step:
-            step(X, X, replicas, devices, 0.5, toy_net, toy_loss)
+            step(X, X, replicas, devices, LEARNING_RATE, toy_net, toy_loss)
         else:
             shards = (split or toy_split)(X, devices)
             for (param,), shard in zip(replicas, shards):
@@ -144,7 +163,7 @@ def toy_training(
                 param.grad[:] = len(shard) * float(param[0]) - total
             (allreduce or toy_allreduce)([p.grad for (p,) in replicas])
             for params in replicas:
-                (sgd or toy_sgd)(params, 0.5, len(X))
+                (sgd or toy_sgd)(params, LEARNING_RATE, len(X))
         history.append([float(param[0]) for (param,) in replicas])
     return history
 
@@ -205,9 +224,9 @@ def show_training(found: list[list[float]], right: list[list[float]]) -> None:
         for number in numbers
     ):
         return
-    print('Two devices train a number, which should go to 3, the mean of')
-    print('1, 2 and 6. With your function, they hold:')
-    print('step   device 0   device 1   right')
+    print('Two devices train a number toward 1, 2 and 6: it should go to')
+    print('their mean, 3. With your function, the devices hold:')
+    print('step   device 0   device 1   one device, with ours')
     for step in (1, 2, 4, len(right)):
         numbers = [*found[step - 1], *right[step - 1]]
         print(f'{step:4}', *(f'{number:10.3f}' for number in numbers))

@@ -57,5 +57,12 @@ def help_reader(functions: Callable[[], Dict[str, Any]]) -> None:
             for line in put_back(cell.raw_cell, shell.user_ns, functions()):
                 print(line)
 
+    def after_cell(result: Any) -> None:
+        """MXNet raises an error once more when it waits next: here."""
+        if not result.success:
+            with contextlib.suppress(Exception):
+                sys.modules['mxnet'].npx.waitall()
+
     shell.set_custom_exc(kinds, explain)
+    shell.events.register('post_run_cell', after_cell)
     shell.events.register('pre_run_cell', before_cell)

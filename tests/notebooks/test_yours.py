@@ -2,8 +2,11 @@
 nothing (nbval sees that), all of it, a part, or something wrong."""
 
 import ast
+import functools
 import importlib.util
+import inspect
 import re
+import sys
 
 import nbformat
 import pytest
@@ -44,9 +47,9 @@ def written(path):
 
 
 def run(path, answers, folder):
-    """Return the notebook after a run in an empty folder, in which answers
-    stand in the place of stubs, {id of the cell: answer}. Cells may raise
-    only where the tag says so."""
+    """Return the notebook after a run in a folder, in which answers stand in
+    the place of stubs, {id of the cell: answer}. Cells may raise only where
+    the tag says so."""
     notebook = nbformat.read(path, 4)
     for cell in notebook.cells:
         cell.source = answers.get(cell.id, small_source(cell))
@@ -88,17 +91,32 @@ def right_answer(path, number, style):
     return found[style % len(found)]
 
 
+def save_ours(folder, names):
+    """Write functions as files of a folder, as `keep` does."""
+    folder.mkdir()
+    for name in names:
+        ours = inspect.unwrap(getattr(d2lmulti, name))
+        source = '\n\n'.join(['import d2lmulti', *yours.sources_of(ours)])
+        (folder / f'{name}.py').write_text(source)
+
+
 @each_chapter
 def test_a_chapter_runs_with_the_students_functions(path, tmp_path):
     rows = written(path)
     answers = {
         stub.id: right_answer(path, number, 3) for number, stub, *_ in rows
     }
+    taken = {'lenet', 'loss', 'allreduce', 'sgd'}  # of another evening
+    save_ours(tmp_path / 'yours', taken)
     notebook = run(path, answers, tmp_path)
     assert {*whose(notebook).values()} == {'your'}
     assert compared(notebook) == compared(nbformat.read(path, 4))
     saved = {file.stem for file in (tmp_path / 'yours').glob('*.py')}
-    assert saved == {*whose(notebook)}
+    assert saved == {*whose(notebook)} | taken
+    if any('take()' in cell.source for cell in code_cells(notebook)):
+        (said,) = re.findall(r'written by you: (.*)', str(notebook))
+        names = re.findall(r'\w+', said.partition('\\n')[0])
+        assert sorted(names) == sorted({*whose(notebook)} | taken)
     for file in (tmp_path / 'yours').glob('*.py'):
         spec = importlib.util.spec_from_file_location(file.stem, file)
         module = importlib.util.module_from_spec(spec)
@@ -172,6 +190,42 @@ def test_only_what_is_named_is_taken(in_folder):
     ours = d2lmulti.allreduce
     assert yours.take('get_params') == []
     assert d2lmulti.allreduce is ours
+
+
+def test_what_only_looks_like_a_function_is_left_alone(in_folder):
+    """As Jupyter's `open`, which stands in each notebook."""
+    wrapper = functools.wraps(open)(lambda *args: open(*args))
+    sys.modules['__main__'].opened = wrapper
+    (in_folder / 'allreduce.py').write_text(ALLREDUCE)
+    assert yours.take() == ['allreduce']
+    assert sys.modules['__main__'].__dict__.pop('opened') is wrapper
+
+
+def test_a_function_is_saved_without_what_is_local(in_folder):
+    """`k` of the notebook is no `k` of the function; what was taken from a
+    file is saved with it."""
+    code = compile(LOCAL, in_folder / 'local.py', 'exec')
+    (in_folder / 'local.py').write_text(LOCAL)
+    names = {'__name__': '__main__'}
+    exec(code, names)
+    names['helper'].__module__ = 'taken from a file'
+    yours.keep(names['count'], in_folder)
+    saved = (in_folder / 'count.py').read_text()
+    assert 'k = 7' not in saved and 'STEP = 2' in saved
+    alone = {}
+    exec(saved, alone)
+    assert alone['count'](3) == 10
+
+
+LOCAL = """
+k, STEP = 7, 2
+
+def helper(n):
+    return n + STEP
+
+def count(n, add=helper):
+    return sum(add(k) for k in [n, n])
+"""
 
 
 def test_a_saved_function_has_what_it_needs_of_its_notebook():

@@ -3,7 +3,7 @@ def split_slices(n, k):
     size = n // k
     return [slice(i * size, (i + 1) * size) for i in range(k)]
 
-# 1 wrong: rounds every length up -> All wait for the longest part|the longer parts
+# 1 wrong: rounds every length up -> the lengths differ by 2
 def split_slices(n, k):
     size = -(-n // k)
     return [slice(i * size, (i + 1) * size) for i in range(k)]

@@ -1,3 +1,25 @@
+# 1 wrong: the first kernel twice -> has a kernel of 5 x 5 and num_filter=50
+def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = X
+    for W, b in ((W1, b1), (W2, b2)):
+        h = npx.convolution(h, W, b, kernel=(3, 3), num_filter=20)
+        h = npx.activation(h, 'relu')
+        h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.activation(np.dot(h.reshape(len(X), -1), W3) + b3, 'relu')
+    return np.dot(h, W4) + b4
+
+# 1 wrong: flattens as PyTorch does -> reshape(len(X), -1) makes rows
+def lenet(X, params):
+    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
+    h = npx.activation(h, 'relu')
+    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
+    return np.dot(npx.activation(np.dot(h.flatten(1), W3) + b3, 'relu'), W4) + b4
+
 # 1 wrong: no relu after the first convolution -> without relu after the first convolution
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params

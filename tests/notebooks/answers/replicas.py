@@ -197,7 +197,7 @@ def get_params(params, device):
     [p.attach_grad() for p in replica]
     return replica
 
-# 2 wrong: rebinds the entries of the list -> the list has the sum twice
+# 2 wrong: rebinds the entries of the list -> the list looks right, but the arrays hold
 def allreduce(data):
     total = data[0]
     for array in data[1:]:
@@ -205,12 +205,12 @@ def allreduce(data):
     for i in range(1, len(data)):
         data[i] = total.copyto(data[i].ctx)
 
-# 2 wrong: replaces all entries at once -> the list has the sum twice
+# 2 wrong: replaces all entries at once -> the list looks right, but the arrays hold
 def allreduce(data):
     total = sum(x.copyto(data[0].ctx) for x in data)
     data[:] = [total.copyto(x.ctx) for x in data]
 
-# 2 wrong: returns the sums -> instead of returning the sum
+# 2 wrong: returns the sums -> nobody reads what you return
 def allreduce(data):
     total = sum(x.copyto(data[0].ctx) for x in data)
     return [total.copyto(x.ctx) for x in data]
@@ -409,6 +409,14 @@ def allreduce(data):
         np.add(total, x.copyto(mx.cpu(0)), out=total)
     [total.copyto(x) for x in data]
     return data
+
+# 3 wrong: the mean over the devices, as DDP -> the means of the devices
+def allreduce_gradients(device_params, allreduce=allreduce):
+    for params in zip(*device_params):
+        grads = [param.grad for param in params]
+        allreduce(grads)
+        for grad in grads:
+            grad /= len(device_params)
 
 # 3 wrong: over the parameters of one device -> one call got 3 arrays
 def allreduce_gradients(device_params, allreduce=allreduce):

@@ -420,6 +420,20 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for one in reversed(losses):
         one.backward()
 
+# 3 wrong: passes neither net nor loss on -> net and loss must be passed on to backward
+def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss, split=split_batch, allreduce=allreduce):
+    backward(*split(X, y, devices), device_params)
+    allreduce_gradients(device_params, allreduce)
+    for params in device_params:
+        sgd(params, lr, len(X))
+
+# 3 wrong: forgets the loss alone -> loss must be passed on to backward
+def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss, split=split_batch, allreduce=allreduce):
+    backward(*split(X, y, devices), device_params, net)
+    allreduce_gradients(device_params, allreduce)
+    for params in device_params:
+        sgd(params, lr, len(X))
+
 # 3 wrong: no allreduce -> the replicas differ
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
