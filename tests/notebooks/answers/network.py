@@ -9,7 +9,7 @@ def lenet(X, params):
     h = npx.activation(np.dot(h.reshape(len(X), -1), W3) + b3, 'relu')
     return np.dot(h, W4) + b4
 
-# 1 wrong: flattens as PyTorch does -> reshape(len(X), -1) makes rows
+# 1 wrong: flattens as PyTorch does -> makes rows
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
     h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
