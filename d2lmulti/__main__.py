@@ -117,8 +117,8 @@ def run_empty(options: argparse.Namespace) -> None:
     names = write_empty_file(options.folder, options.given)
     print(
         f'{options.folder}/one_file.py has {len(names)} functions to write. '
-        f'In {options.folder}, `pytest` names the next one; `python '
-        'one_file.py` trains with them at the end.'
+        f'In {options.folder}, `{sys.executable} -m pytest` names the next '
+        f'one; `{sys.executable} one_file.py` trains with them at the end.'
     )
 
 

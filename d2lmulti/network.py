@@ -54,9 +54,9 @@ def lenet(X, params):
 def loss(y_hat, y):
     """Return the cross-entropy of each example, shape (n,).
 
-    `y_hat`: scores, (n, 10); `y`: labels 0 to 9, (n,), of any dtype
-    but bool. Raises TypeError or ValueError unless each row of scores has
-    a label.
+    `y_hat`: scores, (n, 10), of any float dtype; `y`: labels 0 to 9, (n,),
+    of any dtype but bool. Raises TypeError or ValueError unless each row of
+    scores has a label.
     """
     check_loss(y_hat, y)
     return -npx.pick(npx.log_softmax(y_hat), y)

@@ -4,6 +4,8 @@
 there stops at the first that fails: that function is the next to write.
 """
 
+import contextlib
+
 import d2lmulti  # first of all: it prepares the process for MXNet
 import mxnet as mx
 import numpy as onp
@@ -50,10 +52,15 @@ def test_get_params():
     for cpu in CPUS[:2]:
         replica = mine.get_params(params, cpu)
         assert [param.ctx for param in replica] == [cpu, cpu]
-        assert all(param.grad is not None for param in replica), 'no gradient'
+        assert all(param.grad is not None for param in replica), (
+            'a copy has no gradient: attach_grad()'
+        )
         for param in replica:
             param += 1
-        assert replica[0].tolist() == [2, 3]
+        assert replica[0].tolist() == [2, 3], (
+            'the first replica and the original share memory: copyto always '
+            'copies, as_in_ctx only if it must'
+        )
     assert params[0].tolist() == [1, 2], 'a replica shares its memory'
 
 
@@ -65,10 +72,12 @@ def test_allreduce():
             mine.allreduce(data)
             total = [k * (k + 1) / 2, 5 * k * (k - 1)]
             found = [array.tolist() for array in held]
-            assert found == [total] * k, (
-                'each array itself must hold the sum: is there a new array '
-                'in the list, or a mean?'
+            same = all(a is b for a, b in zip(data, held))
+            assert found == [total] * k or same, (
+                'the list has new arrays now, and the replicas keep the old '
+                'ones: write into the arrays'
             )
+            assert found == [total] * k, f'{found}; each must hold {total}'
 
 
 def test_allreduce_gradients():
@@ -81,7 +90,10 @@ def test_allreduce_gradients():
     mine.allreduce_gradients(replicas)
     for replica in replicas:
         found = [param.grad.tolist() for param in replica]
-        assert found == [[111] * 2, [222] * 3], 'one call for each parameter'
+        assert found == [[111] * 2, [222] * 3], (
+            'give allreduce a list with the gradients, param.grad, of one '
+            'parameter on all devices; then those of the next'
+        )
 
 
 def test_split_and_load():
@@ -94,7 +106,9 @@ def test_split_and_load():
             shards = mine.split_and_load(data, CPUS[:k])
             assert [shard.ctx for shard in shards] == CPUS[:k]
             joined: list = sum((shard.tolist() for shard in shards), [])
-            assert joined == [*range(n)], 'a row is lost, or out of order'
+            assert joined == [*range(n)], (
+                f'{n} rows on {k} devices: they become {joined}'
+            )
             shards[0] += 100
             assert data.tolist() == [*range(n)], 'a shard shares memory'
 
@@ -133,6 +147,22 @@ def test_backward():
 
 
 def test_train_batch():
+    called: set = set()
+
+    def net(X, params):
+        called.add('net')
+        return X * params[0]
+
+    def half_square(y_hat, y):
+        called.add('loss')
+        return (y_hat - y) ** 2 / 2
+
+    replica = d2lmulti.get_params([np.ones(1)], CPUS[0])
+    with contextlib.suppress(IndexError, ValueError):  # LeNet's, of one number
+        mine.train_batch(
+            np.ones(2), np.ones(2), [replica], CPUS[:1], 0.1, net, half_square
+        )
+    assert called == {'net', 'loss'}, 'pass net and loss on to backward'
     with shown_effect(step=mine.train_batch):
         right = onp.array(toy_training(1))
         for k in (1, 2, 3):

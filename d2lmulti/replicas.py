@@ -43,7 +43,7 @@ def allreduce_gradients(device_params, allreduce=allreduce):
     """Sum each parameter's gradients over all replicas, in place.
 
     `device_params`: a replica for each device, from `get_params`.
-    `allreduce`: sums a list of arrays in place; its errors are raised.
+    `allreduce`: sums a list of arrays in place. Its errors are raised.
     """
     for params in zip(*device_params):  # one parameter, on all devices
         allreduce([param.grad for param in params])

@@ -24,7 +24,7 @@ def sgd(params, lr, batch_size):
     """Move each parameter, in place, against the gradient of the mean loss.
 
     The parameters' gradients are those of the loss summed over `batch_size`
-    examples.
+    examples, and stay as they are.
     """
     check_sgd(params, batch_size)
     for param in params:
@@ -34,8 +34,9 @@ def sgd(params, lr, batch_size):
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     """Store in each replica the gradients of its shard's summed loss.
 
-    `X_shards`, `y_shards`: a shard on the device of each replica. Queues
-    the work and does not wait for it.
+    `X_shards`, `y_shards`: a shard on the device of each replica. Where a
+    loss does not use a parameter, its gradient becomes 0. Queues the work
+    and does not wait for it.
     """
     check_backward(X_shards, y_shards, device_params)
     with autograd.record():  # the loss, separately on each device

@@ -38,16 +38,16 @@ def keep(function: Callable, folder: str = FOLDER) -> Callable:
     """Save a function, with what it needs of its notebook, as a file of
     `folder` that can be imported alone; return the function.
 
-    Where its source is unknown, or the folder cannot be written, nothing is
-    saved.
+    Where it is no `def`, its source is unknown, or the folder cannot be
+    written, it says so.
     """
     try:
         source = '\n\n'.join(['import d2lmulti', *sources_of(function)])
         pathlib.Path(folder).mkdir(exist_ok=True)
         path = pathlib.Path(folder) / f'{function.__name__}.py'
         path.write_text(source, encoding='utf-8')
-    except (OSError, TypeError):
-        pass
+    except (OSError, TypeError) as error:
+        print(f'Not saved for later chapters: {error}')
     return function
 
 
@@ -82,6 +82,8 @@ def global_names(definition: Any, code: types.CodeType) -> set[str]:
             inside |= global_names(None, constant)
     if definition is None:
         return inside
+    if not isinstance(definition, ast.FunctionDef):
+        raise TypeError('write it with `def`, in a cell')
     args = definition.args
     outside = [*args.defaults, *filter(None, args.kw_defaults)]
     used, default = (
@@ -105,12 +107,21 @@ def take(*names: str, folder: str = FOLDER) -> list[str]:
         for name in package.__all__
         if name in saved and (name in names or not names)
     ]
+    taken = {}
     for name in found:
         spec = importlib.util.spec_from_file_location(name, saved[name])
         assert spec and spec.loader, saved[name]
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        replace(getattr(package, name), getattr(module, name))
+        taken[name] = getattr(module, name)
+    for name, function in taken.items():  # each calls the newest of others
+        known = function.__globals__
+        known.update({n: f for n, f in taken.items() if n in known})
+        function.__defaults__ = function.__defaults__ and tuple(
+            taken.get(getattr(value, '__name__', ''), value)
+            for value in function.__defaults__
+        )
+        replace(getattr(package, name), function)
     print('yours, from chapters before:', ', '.join(found) or 'none')
     return found
 

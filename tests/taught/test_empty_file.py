@@ -130,10 +130,14 @@ def test_pytest_names_the_next_function(tmp_path):
     assert '1 failed, 2 passed' in shown
 
 
-def test_the_empty_file_has_the_functions_of_ours_and_their_docstrings():
+def test_the_empty_file_has_the_functions_of_ours_and_docstrings():
     def shape(source):
         return [
-            (node.name, ast.dump(node.args), ast.get_docstring(node))
+            (
+                node.name,
+                ast.dump(node.args),
+                bool(ast.get_docstring(node)),
+            )
             for node in ast.walk(ast.parse(source))
             if isinstance(node, ast.FunctionDef) and node.name != 'layer'
         ]
