@@ -89,6 +89,13 @@ def input_finding(load: float, step: float, batch_size: int) -> Finding:
     return part_finding('the input is too slow', part, load, step, fix)
 
 
+def count_cores() -> int:
+    """Return how many cores this process may use; all, where nobody says."""
+    if hasattr(os, 'sched_getaffinity'):  # Linux
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def contention_finding(
     slowdown: float,
     devices: Sequence[Any],
@@ -99,7 +106,7 @@ def contention_finding(
     network = 'LeNet' if of_lenet else 'your network'
     measured = (
         f'with {network}, {len(devices)} at once take {slowdown:.2f} times as '
-        f'long as one; {len(os.sched_getaffinity(0))} cores, load average '
+        f'long as one; {count_cores()} cores, load average '
         f'{load_average:.1f} before'
     )
     fix = (

@@ -13,7 +13,7 @@ import types
 import warnings
 from typing import Iterator, List
 
-from . import arm64, cuda, machine, newer_python
+from . import cuda, machine, newer_python
 from .mxnet_settings import SETTINGS
 
 
@@ -59,7 +59,6 @@ def import_mxnet() -> types.ModuleType:
     cuda.load_libraries()
     newer_python.install()
     try:
-        arm64.link_blas(arm64.mxnet_folder())
         import mxnet
     except (ImportError, OSError, AttributeError) as error:
         raise ImportError(

@@ -12,7 +12,7 @@
 set -u
 unset CDPATH
 cd "$(dirname "$0")/../.." || exit
-build=${BUILD:-cpu} size='1.1 GB' oldest=8 newest=11
+build=${BUILD:-cpu} size='1.1 GB' oldest=8 newest=11 stand_in=
 venv=.venv-$build lock=tools/setup/$build.txt
 case $build in
     cpu) venv=.venv newest=14 ;;
@@ -21,8 +21,6 @@ case $build in
     *) echo "there is no build $build: cpu, gpu or frameworks" >&2
         exit 1 ;;
 esac
-# There MXNet takes BLAS from SciPy: see d2lmulti/prepare/arm64.py.
-[ "$(uname -m)" != aarch64 ] || [ $newest -lt 12 ] || newest=12
 log=.venv-setup.log again='make env'
 [ "$build" = cpu ] || again="make env BUILD=$build"
 PYTHON=${PYTHON:-}
@@ -119,14 +117,16 @@ sys.exit(not (3, $oldest) <= sys.version_info[:2] <= (3, $newest))" ||
         fail "d2lmulti needs Python 3.$oldest to 3.$newest, and PYTHON is" \
             "$("$venv/bin/python" --version): install one (\`uv python" \
             "install 3.11\`) and run \`$again PYTHON=3.11\`"
-    case $("$venv/bin/python" -c '
+    machine=$("$venv/bin/python" -c '
 import platform
-print(platform.system(), platform.machine())') in
-        'Linux x86_64') ;;
-        'Linux aarch64' | 'Darwin x86_64') [ "$build" = cpu ] ;;
-        *) false ;;
-    esac || fail "the build $build is not for $(uname -sm): use Linux on" \
-        'x86_64 (WSL on Windows, Docker on a Mac)'
+print(platform.system(), platform.machine())')
+    [ "$build" = cpu ] || [ "$machine" = 'Linux x86_64' ] ||
+        fail "the build $build is for Linux on x86_64, this is $machine"
+    # Where MXNet has no package, numpy_mxnet stands in for it.
+    case $machine in
+        'Linux x86_64' | 'Darwin x86_64') ;;
+        *) stand_in='-e ./numpy_mxnet' ;;
+    esac
     case $build in
         frameworks) sync_frameworks || sync "$lock" ;;
         *) sync "$lock" ;;
@@ -134,7 +134,7 @@ print(platform.system(), platform.machine())') in
         "$uv" --offline pip install --python $venv/bin/python --no-deps \
             --no-build-isolation --config-settings editable_mode=compat \
             --no-cache \
-            -e ./samestep -e . &&
+            $stand_in -e ./samestep -e . &&
         pwd -P | sed 's|$|/tools/setup|' >"$($venv/bin/python -c '
 import sysconfig
 print(sysconfig.get_path("purelib"))')"/d2ldoctor.pth
@@ -143,7 +143,7 @@ print(sysconfig.get_path("purelib"))')"/d2ldoctor.pth
 # The stamp is written last, so only a complete .venv has it; its content
 # tells whether the lock has changed or the folder has moved since.
 state=$(pwd -P; cat "$lock" pyproject.toml samestep/pyproject.toml \
-    tools/setup/install.sh tools/setup/jupyter_server_config.py | cksum)
+    numpy_mxnet/pyproject.toml tools/setup/install.sh tools/setup/jupyter_server_config.py | cksum)
 is_set_up() {
     {
         [ "$(cat $venv/stamp)" = "$state" ] && asked=$(cat $venv/asked) &&
@@ -227,4 +227,6 @@ settings=$venv/share/jupyter/lab/settings
 }
 END
 say "Done: $venv has $($venv/bin/python --version 2>&1)"
+[ -z "$stand_in" ] ||
+    say "MXNet has no package for $machine: numpy_mxnet stands in for it"
 [ "$build" != gpu ] || $venv/bin/python -m d2ldoctor --quick >&3 || true

@@ -26,6 +26,7 @@ PARTS = (
     'LICENSE-TEXT',
     'environment.yml',
     'pyproject.toml',
+    'numpy_mxnet',
     'samestep',
     'tools/__init__.py',
     'tools/containers',

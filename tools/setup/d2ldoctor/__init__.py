@@ -12,6 +12,5 @@ import pathlib
 PREPARE = [p / 'd2lmulti/prepare' for p in pathlib.Path(__file__).parents]
 __path__.append(str(next(path for path in PREPARE if path.is_dir())))
 
-arm64 = importlib.import_module('.arm64', __name__)
 cuda = importlib.import_module('.cuda', __name__)
 mxnet_settings = importlib.import_module('.mxnet_settings', __name__)

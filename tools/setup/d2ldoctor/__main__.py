@@ -13,7 +13,7 @@ import subprocess
 import sys
 from typing import Iterator, List, Optional, Sequence
 
-from . import arm64, cuda, machine_checks, mxnet_checks, nvidia
+from . import cuda, machine_checks, mxnet_checks, nvidia
 from .machine_checks import GREEN, PYTHON, RED, YELLOW, Check
 
 COLORS = {GREEN: '\033[32m', YELLOW: '\033[33m', RED: '\033[31m'}
@@ -120,9 +120,6 @@ def examine_mxnet(packages_fit: bool) -> Iterator[Check]:
         checks += mxnet_checks.diagnose_libraries()
         checks += [mxnet_checks.diagnose_driver(driver)]
         checks += mxnet_checks.diagnose_gpus(driver)
-    folder = arm64.mxnet_folder()
-    if folder:
-        checks += [mxnet_checks.diagnose_blas(folder)]
     yield from checks
     answer = mxnet_checks.ask_mxnet()
     if 'error' not in answer:

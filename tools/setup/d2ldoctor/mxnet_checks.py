@@ -4,17 +4,19 @@ import importlib.util
 import json
 import os
 import pathlib
+import platform
 import re
 import shlex
 import subprocess
 from importlib import metadata
 from typing import Any, Dict, Iterator, Optional
 
-from . import arm64, cuda, nvidia
+from . import cuda, nvidia
 from .machine_checks import GREEN, PYTHON, RED, YELLOW, Check, pinned, pip
 from .mxnet_settings import SETTINGS
 
 WORKSPACES = 'MXNET_CPU_TEMP_COPY'
+STAND_IN = 'numpy-mxnet'
 MXNET2_FORK = 'https://github.com/smolix/mxnet'
 
 
@@ -26,7 +28,7 @@ def find_builds() -> Dict[str, str]:
     builds = {}
     for distribution in metadata.distributions():
         name = (distribution.metadata['Name'] or '').lower()
-        if re.fullmatch(r'mxnet(-(cu\d+|mkl|native))*', name):
+        if re.fullmatch(r'mxnet(-(cu\d+|mkl|native))*|numpy-mxnet', name):
             builds[name] = distribution.version
     return builds
 
@@ -35,7 +37,10 @@ def diagnose_builds(builds: Dict[str, str]) -> Check:
     """Exactly one package must bring MXNet."""
     if len(builds) == 1:
         ((name, version),) = builds.items()
-        return Check('MXNet package', GREEN, f'{name} {version}')
+        what = f'{name} {version}'
+        if name == STAND_IN:
+            what += ', the stand-in for MXNet on NumPy'
+        return Check('MXNet package', GREEN, what)
     wanted = pinned(wanted_build())
     if not builds:
         return Check(
@@ -48,7 +53,7 @@ def diagnose_builds(builds: Dict[str, str]) -> Check:
         'MXNet package',
         RED,
         f'{" and ".join(sorted(builds))}: both write '
-        'mxnet/libmxnet.so, so one overwrites the other',
+        'the folder mxnet, so one overwrites the other',
         pip(
             f'uninstall -y {" ".join(sorted(builds))}',
             f'install --no-deps {wanted}',
@@ -57,7 +62,10 @@ def diagnose_builds(builds: Dict[str, str]) -> Check:
 
 
 def wanted_build() -> str:
-    """Return the name of the GPU build if all is there that it needs."""
+    """Return the package for this machine: the stand-in where MXNet has
+    none, the GPU build if all is there that it needs."""
+    if platform.machine() not in ('x86_64', 'AMD64') or os.name == 'nt':
+        return './numpy_mxnet'
     libraries = (
         all(map(cuda.find_library, cuda.MXNET_LIBRARIES))
         or cuda.user_libraries_fit()
@@ -153,23 +161,6 @@ def diagnose_gpus(driver: Optional[nvidia.Driver]) -> Iterator[Check]:
             )
 
 
-# What the package for arm64 needs
-
-
-def diagnose_blas(folder: pathlib.Path) -> Check:
-    """MXNet in this folder, for arm64, must find OpenBLAS; as `import
-    d2lmulti` does, this makes the links that it needs."""
-    try:
-        arm64.link_blas(folder)
-    except ImportError as error:
-        if arm64.find_openblas(folder):
-            fix = f"sudo {shlex.quote(PYTHON)} -c 'import d2lmulti'"
-        else:
-            fix = pip(f'install {shlex.quote(arm64.PACKAGE)}')
-        return Check('BLAS', RED, str(error).split('. ')[0], fix)
-    return Check('BLAS', GREEN, os.path.realpath(folder / arm64.NEEDED[0]))
-
-
 # What MXNet itself says
 
 ASK = """
@@ -208,7 +199,8 @@ with warnings.catch_warnings(record=True) as said:
             break
         if 'cpu' in devices[0]:
             break
-in_parallel = 'gpu' in devices[0] or runs_behind(63)
+in_parallel = ('gpu' in devices[0] or hasattr(mxnet, 'STAND_IN')
+               or runs_behind(63))
 try:
     d2lmulti.read_fashion_mnist()
 except Exception as error:

@@ -172,6 +172,17 @@ def test_mxnet_is_not_installed(machine):
     assert 'pip install --no-deps mxnet==1.9.1' in the_only_fault().fix
 
 
+def test_the_stand_in_is_named_and_installed_where_mxnet_has_no_package(
+    machine, monkeypatch
+):
+    found = mxnet_checks.diagnose_builds({'numpy-mxnet': '0.1.0'})
+    assert (found.status, 'stand-in' in found.found) == (doctor.GREEN, True)
+    monkeypatch.setattr(mxnet_checks.platform, 'machine', lambda: 'arm64')
+    assert './numpy_mxnet' in mxnet_checks.diagnose_builds({}).fix
+    both = {'mxnet': '1.9.1', 'numpy-mxnet': '0.1.0'}
+    assert mxnet_checks.diagnose_builds(both).status == doctor.RED
+
+
 @pytest.mark.parametrize('name', machine_checks.PACKAGES)
 def test_a_package_is_missing(name, machine):
     version_of = cuda.version_of

@@ -126,8 +126,8 @@ FAKE = """#!/bin/sh
 case "$*" in *"${HOLDS:-nothing}"*) echo >held; read -r line <go ;; esac
 case "$*" in *"${FAILS:-nothing}"*) echo "$SAYS"; exit 1 ;; esac
 case "$*" in
-    'venv '*) mkdir -p .venv/bin && cp "$0" .venv/bin/python &&
-        env >.venv/env ;;
+    'venv '*) for venv; do :; done
+        mkdir -p $venv/bin && cp "$0" $venv/bin/python && env >$venv/env ;;
     *ipykernel*) : "${HOME:?is not set}" ;;
     *platform*) echo "${MACHINE:-Linux x86_64}" ;;
     *version_info*) exit ${UNFIT:-0} ;;
@@ -145,7 +145,8 @@ def clone(tmp_path):
     folder = tmp_path / 'clone'
     folder.mkdir()
     shutil.copytree(ROOT / 'tools/setup', folder / 'tools/setup')
-    for name in ('pyproject.toml', 'samestep/pyproject.toml'):
+    for part in ('', 'samestep', 'numpy_mxnet'):
+        name = pathlib.Path(part, 'pyproject.toml')
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     (tmp_path / 'bin').mkdir()
@@ -243,13 +244,19 @@ def test_what_goes_wrong_is_one_line_that_names_the_fix(
     [
         ({'UNFIT': '1'}, 'needs Python 3.8 to 3.14'),
         ({'UNFIT': '1', 'BUILD': 'gpu'}, 'needs Python 3.8 to 3.11'),
-        ({'MACHINE': 'Darwin arm64'}, 'Docker on a Mac'),
+        ({'MACHINE': 'Darwin arm64', 'BUILD': 'gpu'}, 'gpu is for Linux'),
         ({'BUILD': 'none'}, 'cpu, gpu or frameworks'),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(variables, message, clone):
     (clone / '.venv-gpu').symlink_to('.venv')
     assert_is_refused(clone, message, **variables)
+
+
+@pytest.mark.parametrize('machine', ['Darwin arm64', 'Linux aarch64'])
+def test_the_stand_in_is_installed_where_mxnet_has_no_package(machine, clone):
+    _, printed, _ = end(start(clone, MACHINE=machine))
+    assert f'no package for {machine}: numpy_mxnet' in printed
 
 
 @pytest.mark.parametrize('name', ['a$b', 'a:b'])
