@@ -101,7 +101,8 @@ def record_waits(step):
     return seconds, sum(w[0] for w in inside), max(inside, default=(0, ''))[1]
 
 # %% ../notebooks/06_causes.ipynb #53
-def find_causes(data_iter, devices, step=None, device_params=None, net=None):
+def find_causes(data_iter, devices, step=train_batch, device_params=None,
+                net=None):
     """Return findings: what keeps `devices` from being faster than one. The
     last is what no other explains.
 
@@ -113,11 +114,12 @@ def find_causes(data_iter, devices, step=None, device_params=None, net=None):
     Raises ValueError for an empty `data_iter`, fewer than two devices, or a
     `net` without replicas, and what `step` raises.
     """
-    check_causes(data_iter, devices, device_params, net)
+    check_causes(data_iter, devices, step, device_params, net)
     load_average = os.getloadavg()[0]
     replicas = device_params or [get_params(init_params(), device)
                                  for device in devices]
-    step = step or (lambda X, y: train_batch(X, y, replicas, devices, 0.001))
+    if step is train_batch:
+        step = lambda X, y: train_batch(X, y, replicas, devices, 0.001)
     load, (X, y) = seconds_to_load(data_iter)
     fixed = median_seconds(lambda: step(X[:len(devices)], y[:len(devices)]))
     seconds = median_seconds(lambda: step(X, y))

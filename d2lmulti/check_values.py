@@ -114,7 +114,10 @@ def check_divides(message: str, n: int, divisor: int) -> None:
 def check_not_empty(count: int, what: str) -> None:
     """Raise ValueError if an iterator gave nothing."""
     if not count:
-        raise ValueError(f'no {what}: data_iter is empty')
+        raise ValueError(
+            f'no {what}: data_iter is empty, or was an iterator, which can be '
+            'used only once'
+        )
 
 
 def is_list_of(kind: Any, values: Any) -> bool:

@@ -35,6 +35,7 @@ from .prepare.machine import is_stand_in
 from .prepare.mxnet_settings import MAX_CPU_DEVICES
 
 Device = type(mx.cpu())
+CALLED = 'give its name alone, do not call it'
 DTYPES = 'float16 float32 float64 uint8 int8 int32 int64 bool'.split()
 
 
@@ -90,13 +91,18 @@ def check_arrays(**arrays):
 
 
 def check_numpy(**arrays):
-    """Raise TypeError unless each is a NumPy array."""
+    """Raise TypeError unless each is a NumPy array of MXNet's dtypes."""
     for name, value in arrays.items():
         fix = f'onp.array({name})'
         if isinstance(value, mx.nd.NDArray):
             fix = f'{name}.asnumpy()'
         is_array = isinstance(value, onp.ndarray)
         need(is_array, 'a NumPy array', fix, **{name: value})
+        if value.dtype.name not in DTYPES:
+            raise TypeError(
+                f'{name} holds {value.dtype}, which MXNet does not have: '
+                f"{name}.astype('int32'), if these are whole numbers"
+            )
 
 
 def is_pair(value: Any) -> bool:
@@ -160,10 +166,15 @@ def check_lenet(X, params):
     need(not is_list_of(np.ndarray, X), 'an MXNet array', fix, X=X)
     check_param_list(params)
     check_arrays(X=X)
+    if len(params) != 8:
+        raise ValueError(
+            f'lenet has 8 parameters, not {len(params)}: for those of another '
+            'net, pass that net, too'
+        )
     shape, channels = X.shape, params[0].shape[1]
-    if len(shape) != 4 or shape[1] != channels or not shape[0]:
+    if not shape[0] or shape[1:] != (channels, 28, 28):
         fix = ''
-        if len(shape) == 4 and shape[3] == channels:
+        if shape[1:] == (28, 28, channels):
             fix = 'X.transpose(0, 3, 1, 2)'  # the channels came last
         elif len(shape) != 4 and X.size % (channels * 28 * 28) == 0:
             fix = f'X.reshape(-1, {channels}, 28, 28)'
@@ -186,6 +197,8 @@ def check_loss(y_hat, y):
 
     Which labels these are, only the devices know.
     """
+    fix = 'does net return its scores?'
+    need(y_hat is not None, 'an MXNet array', fix, y_hat=y_hat)
     check_arrays(y_hat=y_hat, y=y)
     if y.dtype == onp.bool_:  # which MXNet would take for other numbers
         raise TypeError(
@@ -266,13 +279,19 @@ def check_get_params(params, device):
         fix = '[get_params(params, device) for device in devices]'
     need(isinstance(device, Device), 'a device', fix, device=device)
     check_param_list(params)
+    for param in params:
+        is_float = 'float' in onp.dtype(param.dtype).name
+        fix = "param.astype('float32')"
+        need(is_float, 'one of floats', fix, param=param)
 
 
 def check_replicas(device_params, devices):
     """Raise TypeError or ValueError unless there is a replica on each of
     `devices`."""
-    fix = 'replicas come before their devices'
-    if is_list_of(np.ndarray, device_params):
+    fix = ''
+    if is_list_of(Device, device_params):
+        fix = 'replicas come before their devices'
+    elif is_list_of(np.ndarray, device_params):
         fix = '[get_params(device_params, device) for device in devices]'
     is_right = is_list_of((list, tuple), device_params)
     needed = 'a list with a replica for each device'
@@ -326,7 +345,7 @@ def check_allreduce_arrays(data):
     if any(array is None for array in data):
         raise TypeError(
             'a gradient is None: allreduce_gradients takes the list of all '
-            'replicas, each made with get_params'
+            'replicas, each made with get_params, allreduce one of gradients'
         )
     check_arrays(**numbered('data', data))
     dtypes = [onp.dtype(array.dtype).name for array in data]
@@ -389,6 +408,11 @@ def check_minibatch(X, y):
 
 def check_batch(X: Any, y: Any) -> None:
     """Raise ValueError unless there are as many labels as examples."""
+    if not X.ndim or not y.ndim:
+        raise ValueError(
+            f'X has the shape {X.shape} and y {y.shape}, but a minibatch has '
+            'a row for each example: of one example, X[None] and y.reshape(1)'
+        )
     if len(X) != len(y):
         raise ValueError(
             f'{len(X)} examples but {len(y)} labels: X and y must have the '
@@ -410,11 +434,6 @@ def as_examples(X, y, batch_size, num_classes=None) -> List[onp.ndarray]:
     check_batch(X, y)
     examples = []
     for name, data in (('X', X), ('y', y)):
-        if data.dtype.name not in DTYPES:
-            raise TypeError(
-                f'{name} holds {data.dtype}, which MXNet does not have: '
-                f"{name}.astype('int32'), if these are whole numbers"
-            )
         if data.size == 0:
             raise ValueError(
                 f'{name} must have a row for each of at least one example, '
@@ -498,7 +517,8 @@ def check_data(data):
         return
     names = 'X_train', 'y_train', 'X_test', 'y_test'
     is_four = isinstance(data, (list, tuple)) and len(data) == 4
-    fix = 'of two pairs, (*data[0], *data[1])'
+    is_pairs = is_list_of((list, tuple), data) and len(data) == 2
+    fix = 'of two pairs, (*data[0], *data[1])' if is_pairs else ''
     need(is_four, f'({", ".join(names)})', fix, data=data)
     check_numpy(**dict(zip(names, data)))
 
@@ -506,7 +526,7 @@ def check_data(data):
 def check_minibatches(data_iter):
     """Raise TypeError unless a loop over this gives minibatches (X, y)."""
     is_right, fix = hasattr(data_iter, '__iter__'), ''
-    if isinstance(data_iter, (str, mx.nd.NDArray, onp.ndarray)):
+    if isinstance(data_iter, (str, mx.nd.NDArray, onp.ndarray, enumerate)):
         is_right = False
     elif is_pair(data_iter):
         is_right, fix = False, '[data_iter]'
@@ -515,6 +535,10 @@ def check_minibatches(data_iter):
             len(minibatch) == 2 for minibatch in data_iter
         )
         fix = 'of iterators, give one'
+        if is_list_of(Device, data_iter):
+            fix = 'data_iter comes before devices'
+        elif is_list_of((list, tuple, np.ndarray), data_iter):
+            fix = ''  # perhaps replicas, or images without labels
     needed = 'an iterable of minibatches (X, y)'
     need(is_right, needed, fix, data_iter=data_iter)
 
@@ -548,7 +572,10 @@ def count_classes(net, params, X, y, X_test) -> Optional[int]:
         dtype = 'float32' if data.dtype == 'float64' else data.dtype
         try:
             first = np.array(data[:1], dtype=dtype)
-            shapes.append(net(first, params).asnumpy().shape)
+            scores = net(first, params)
+            is_array = isinstance(scores, np.ndarray)
+            need(is_array, 'an MXNet array', scores=scores)
+            shapes.append(scores.asnumpy().shape)
         except Exception as error:  # of a check, of MXNet, or net's own
             raise ValueError(
                 f'net({name}[:1], params) fails, with params = init(seed): '
@@ -580,17 +607,19 @@ def check_finite(params, lr):
     if not all(onp.isfinite(param.asnumpy()).all() for param in params):
         raise FloatingPointError(
             'training diverged: the parameters are no longer finite. Most '
-            f'often lr={lr} is too large: take a smaller one'
+            f'often lr={lr} is too large: take a smaller one. Or the loss '
+            'has the wrong sign'
         )
 
 
 # Chapter 6: causes
 
 
-def check_causes(data_iter, devices, device_params, net):
+def check_causes(data_iter, devices, step, device_params, net):
     """Raise TypeError or ValueError unless `find_causes` can begin."""
     check_minibatches(data_iter)
     check_devices(devices, least=2)
+    need(callable(step), 'a function step(X, y)', CALLED, step=step)
     if net is not None and device_params is None:
         raise ValueError('net needs its parameters: pass device_params, too')
     if device_params is not None:

@@ -12,7 +12,8 @@ from typing import Any, Callable, List
 import numpy as onp
 from mxnet import np
 
-from .checks import check_finite, kind_of
+from .check_values import is_list_of
+from .checks import CALLED, check_finite, is_pair, kind_of, need
 
 # Of an array's largest number: more than another order of sums explains.
 APART = 1e-3
@@ -35,6 +36,9 @@ def hold_to_contract(replicas, net, loss, split, allreduce) -> tuple:
     that is not finite.
     """
     check_equal(replicas, STARTED_APART)
+    need(callable(loss), 'a function', CALLED, loss=loss)
+    need(callable(split), 'a function', CALLED, split=split)
+    need(callable(allreduce), 'a function', CALLED, allreduce=allreduce)
     devices = [params[0].ctx for params in replicas]
     check_cut = functools.partial(check_covered, devices)
     return (
@@ -173,7 +177,8 @@ def check_result(result: Any, returned: str) -> None:
 def check_covered(devices: list, shards: Any, X: Any, y: Any, *_: Any) -> None:
     """Raise TypeError or ValueError unless each example is in one shard, with
     its label, and each shard on its device."""
-    if not isinstance(shards, (list, tuple)) or len(shards) != 2:
+    are_lists = is_list_of((list, tuple), shards) and len(shards) == 2
+    if not are_lists or is_pair(shards[0]):
         raise TypeError(
             f'split returns {kind_of(shards)}, but must return two lists, '
             'X_shards and y_shards'

@@ -64,6 +64,11 @@ def read_fashion_mnist(
     Raises FileNotFoundError if a named folder lacks a file, ConnectionError
     if none can be downloaded, ValueError if one is not the expected file.
     """
+    if full not in (True, False):
+        raise TypeError(
+            f'full must be True or False, not {full!r:.60}: a folder is named '
+            'with folder=...'
+        )
     source, files = BUNDLED_FOLDER, BUNDLED
     if full or folder is not None:
         source, files = find_full_set(folder), FULL

@@ -45,6 +45,11 @@ def test_the_bundled_part_is_balanced_and_scaled():
     assert set(onp.bincount(y_test)) == {204, 205}
 
 
+def test_a_folder_in_the_place_of_full_is_refused(tmp_path):
+    with pytest.raises(TypeError, match='a folder is named with folder='):
+        read_fashion_mnist(str(tmp_path))
+
+
 @pytest.mark.parametrize('named_by', ['argument', 'variable'])
 def test_a_named_folder_is_used(full_set, named_by, monkeypatch):
     if named_by == 'variable':

@@ -220,7 +220,7 @@ def test_lenets_step_is_measured_unless_there_is_another(own, monkeypatch):
     monkeypatch.setattr(causes.os, 'getloadavg', lambda: (3.5, 0.0, 0.0))
     given = replicas_on(TWO) if own else None
     batch = minibatch(8)
-    findings = d2lmulti.find_causes([batch], TWO, device_params=given)
+    findings = d2lmulti.find_causes([batch], TWO, causes.train_batch, given)
     assert [len(X) for X, *_ in steps] == [2, 8, 8, 8, 8]
     for X, y, params, devices, lr in steps:
         assert params is given or not own
@@ -510,10 +510,18 @@ def test_what_is_no_iterator_or_no_two_devices(data_iter, devices, words):
         d2lmulti.find_causes(data_iter, devices)
 
 
+@pytest.mark.parametrize('step', [None, replicas_on(TWO)])
+def test_a_step_that_was_called_or_forgotten_is_refused(step):
+    with pytest.raises(TypeError, match=r'step\(X, y\).* do not call it'):
+        d2lmulti.find_causes([minibatch(4)], TWO, step)
+
+
 def test_parameters_on_other_devices_are_refused():
     with pytest.raises(ValueError, match='get_params'):
         d2lmulti.find_causes(
-            [minibatch(4)], TWO, None, replicas_on([mx.cpu(0), mx.cpu(2)])
+            [minibatch(4)],
+            TWO,
+            device_params=replicas_on([mx.cpu(0), mx.cpu(2)]),
         )
 
 

@@ -169,6 +169,10 @@ def split_as_pairs(X, y, devices):
     return [*zip(*d2lmulti.split_batch(X, y, devices))]
 
 
+def split_as_iterators(X, y, devices):
+    return tuple(map(iter, d2lmulti.split_batch(X, y, devices)))
+
+
 def random_init(seed):
     return [np.random.normal(size=p.shape) for p in init(seed)]
 
@@ -244,6 +248,10 @@ WRONG = {  # the callback, and what the message says
     'split: two': ({'split': split_uses_two}, 'the 3 devices'),
     'split: only X': ({'split': split_copies_only_x}, r'y_shards\[1\]'),
     'split: pairs': ({'split': split_as_pairs}, 'two lists'),
+    'split: iterators': ({'split': split_as_iterators}, 'two lists'),
+    'split: called': ({'split': ([], [])}, 'split is .*do not call it'),
+    'loss: called': ({'loss': np.zeros(4)}, 'loss is .*do not call it'),
+    'allreduce: called': ({'allreduce': None}, 'allreduce is None'),
 }
 
 

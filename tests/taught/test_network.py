@@ -59,6 +59,8 @@ def test_parameters_that_cannot_be_drawn(arguments, words):
         (X, d2lmulti.init_params, 'params is a function'),
         (X[:0], PARAMS, 'at least one'),
         (X.repeat(3, axis=1), PARAMS, r'shape \(4, 3, 28, 28\), but lenet'),
+        (np.zeros((4, 1, 32, 32)), PARAMS, r'32\), but lenet .*28, 28\)'),
+        (X, PARAMS[:1], 'has 8 parameters, not 1: .* pass that net'),
     ],
 )
 def test_what_lenet_cannot_score_is_refused(images, params, words):
@@ -97,6 +99,7 @@ SCORES = np.zeros((4, 10))
     'scores, labels, words',
     [
         (Y, SCORES, r'loss\(y_hat, y\) takes a row of scores'),  # swapped
+        (None, Y, 'y_hat is None, .*does net return'),
         (SCORES.argmax(axis=1), Y, 'before argmax'),
         (SCORES, Y[:3], r'y_hat has the shape \(4, 10\) and y \(3,\)'),
         (SCORES, np.ones((4, 10)), r': y.argmax\(axis=-1\)'),

@@ -40,6 +40,11 @@ def test_a_replica_has_every_parameter_on_its_device():
         ([np.zeros(3)], 'cpu', 'device is .cpu.*such as mx.cpu'),
         ([np.zeros(3)], '[', 'try_devices'),  # of '[cpu(0)]', a string
         ([np.zeros(3)], 0, 'device is 0, but a device'),
+        (
+            [np.zeros(3), np.zeros(3, dtype='int32')],
+            mx.cpu(0),
+            'one of floats',
+        ),
     ],
 )
 def test_a_replica_of_what_is_none_is_refused(params, device, words):

@@ -374,17 +374,38 @@ def test_lenet_is_given_no_label_that_it_would_clip():
             d2lmulti.train(1, 8, 0.1, num_epochs=1, data=data)
 
 
+PARAMS = d2lmulti.init_params()
+BATCH = minibatch(4)
+RAW = [array.asnumpy() for array in BATCH]
+
+
 @pytest.mark.parametrize(
     'given, message',
     [
         (dict(net=linear), r'net\(X_test\[:1\], params\) fails'),
-        (dict(init=init_linear), r'net\(X_test\[:1\], params\) fails'),
+        (dict(init=init_linear), 'has 8 parameters, not 2'),
+        (dict(net=lambda X, p: None), 'scores is None'),
+        (dict(net=lambda X, p: X.asnumpy()), 'scores is a NumPy array'),
     ],
 )
 def test_a_network_without_its_parameters_is_refused(given, message):
     X, y = (array.asnumpy() for array in minibatch(8))
     with pytest.raises(ValueError, match=message):
         d2lmulti.train(1, 4, 0.1, num_epochs=1, data=(X, y, X, y), **given)
+
+
+@pytest.mark.parametrize(
+    'data, words',
+    [
+        ((RAW, RAW), r'two pairs, \(\*data\[0\], \*data\[1\]\)'),
+        (RAW, r'X_test, y_test\) is needed$'),
+        (d2lmulti.read_fashion_mnist, 'is a function, .* is needed$'),
+        ((RAW[0].astype('uint16'), *RAW[1:], *RAW), 'X_train holds uint16'),
+    ],
+)
+def test_data_that_are_not_four_arrays(data, words):
+    with pytest.raises(TypeError, match=words):
+        d2lmulti.train(1, 4, 0.1, data=data)
 
 
 def test_no_network_is_given_a_label_without_a_score():
@@ -415,10 +436,9 @@ def test_targets_that_are_no_labels_may_have_any_values(columns):
     assert count is None
 
 
-PARAMS = d2lmulti.init_params()
-BATCH = minibatch(4)
 STEPS = [  # a step or its part, and the words of its refusal that matter
     (lambda R: step(CPUS, R), 'is a list of devices.*replicas come before'),
+    (lambda R: step(iter(R), CPUS), 'iterator, but a .* device is needed$'),
     (lambda R: step(R[0], CPUS), 'list of arrays.*get_params.device_params'),
     (lambda R: step([R], CPUS[:1]), r'params\[0\] is a list'),  # wrapped twice
     (lambda R: step(R, 2), r'devices is 2.*: try_devices\(2\)'),
@@ -441,15 +461,18 @@ STEPS = [  # a step or its part, and the words of its refusal that matter
     (lambda R: sgd(PARAMS, 0.1, 4), 'no gradient'),
     (lambda R: sgd(R, 0.1, 4), 'param is a list of arrays'),
     (lambda R: sgd(R[0], 4, 0.1), 'batch_size must be an integer'),
-    (lambda R: evaluate([BATCH], R, CPUS), 'iterable of minibatches'),
+    (lambda R: evaluate([BATCH], R, CPUS), r'minibatches \(X, y\) is needed$'),
     (lambda R: evaluate(d2lmulti.Minibatches(*RAW, 2), R, CPUS), 'minibatc'),
+    (lambda R: evaluate(R, CPUS, [BATCH]), 'data_iter comes before devices'),
+    (lambda R: evaluate(R, [*BATCH[:1] * 2], CPUS), r'\(X, y\) is needed$'),
+    (lambda R: evaluate(R, enumerate([BATCH]), CPUS), 'is an enumerate'),
+    (lambda R: evaluate(R, zip(*BATCH), CPUS), r'X\[None\] and y\.resh'),
     (lambda R: evaluate(R, BATCH, CPUS), r': \[data_iter\]'),
     (lambda R: evaluate(R, BATCH[0], CPUS), 'data_iter is an MXNet array'),
     (lambda R: evaluate(R, (iter([]), iter([])), CPUS), 'iterators, give one'),
-    (lambda R: evaluate(R, [], CPUS), 'data_iter is empty'),
+    (lambda R: evaluate(R, [], CPUS), 'data_iter is empty.* only once'),
     (lambda R: evaluate(R, [one_hot()], CPUS), r'y.argmax\(axis=1\)'),
 ]
-RAW = [array.asnumpy() for array in BATCH]
 backward, sgd = d2lmulti.backward, d2lmulti.sgd
 evaluate = d2lmulti.evaluate_accuracy
 
