@@ -31,8 +31,18 @@ def check_failures(work, mtbf, interval, checkpoint_seconds, restart_seconds):
         )
 
 
+def check_algorithm(algorithm: str) -> None:
+    """Raise ValueError unless it is the name of an allreduce."""
+    names = 'star direct ring tree halving-doubling servers'.split()
+    if algorithm not in names:
+        raise ValueError(
+            f'algorithm must be one of {", ".join(names)}, not {algorithm!r}'
+        )
+
+
 def check_simulated(algorithm: str, k: int) -> None:
     """Raise ValueError unless an allreduce of `k` devices can be simulated."""
+    check_algorithm(algorithm)
     if algorithm == 'halving-doubling' and k & (k - 1):
         raise ValueError(
             'the simulation of halving-doubling needs a power of two, not '
@@ -72,11 +82,12 @@ def refused_degrees(network, tp, cp, ep) -> str:
     return ''
 
 
-def check_plan(plan, network, batch_size):
-    """Raise TypeError or ValueError unless a plan can be computed."""
+def check_plan(plan, network, batch_size, most_chunks):
+    """Raise TypeError or ValueError unless a plan can be computed;
+    `most_chunks`: over which the network can be spread."""
     depth, (p, v) = len(network.layers), (plan.pp, plan.chunks)
     check_positive_int(batch_size=batch_size, pp=p, chunks=v)
-    if p > depth or v > 1 and not 1 < p <= (depth + 2) // v:
+    if p > depth or v > 1 and not 1 < p <= most_chunks // v:
         raise ValueError(
             f'{depth} layers do not fill {v} chunks on each of pp = {p} '
             'devices: take fewer'

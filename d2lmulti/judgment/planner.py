@@ -149,11 +149,25 @@ def sum_layers(layers):
     working = [layer.working_bytes for layer in layers]  # one at a time
     return total._replace(working_bytes=tuple(map(max, zip(*working))))
 
+def most_chunks(network):
+    """Return over how many chunks a network can be spread: what comes with
+    its first and its last layer can fill one each."""
+    ends = network.first, network.last
+    return len(network.layers) + sum(end != Layer() for end in ends)
+
+def deal_layers(network, n):
+    """Return which layers each of n chunks has: slices."""
+    depth = len(network.layers)
+    empty = max(n - depth, 0)
+    last = min(empty, network.last != Layer())
+    return ([slice(0, 0)] * (empty - last) + split_slices(depth, n - empty)
+            + [slice(depth, depth)] * last)
+
 def split_chunks(network, p, v=1):
     """Return the layers of each of p * v chunks, in order; device s has
     chunks s, s + p, ..."""
     parts = [[*network.layers[own]]
-             for own in split_slices(len(network.layers), p * v)]
+             for own in deal_layers(network, p * v)]
     parts[0].insert(0, network.first)
     parts[-1] += [network.last] + [network.tied] * (p > 1)
     return parts
@@ -161,8 +175,8 @@ def split_chunks(network, p, v=1):
 def make_chunks(network, p, v=1):
     """Return each of p * v chunks as one layer; `input_bytes` and
     `output_bytes` are those that it gets and sends."""
-    pieces = split_slices(len(network.layers), p * v)
-    ends = [0, *[network.layers[own.stop - 1].output_bytes
+    pieces = deal_layers(network, p * v)
+    ends = [0, *[network.layers[max(own.stop, 1) - 1].output_bytes
                  for own in pieces[:-1]], 0]
     return [sum_layers(part)._replace(input_bytes=before, output_bytes=after)
             for part, before, after in zip(
@@ -384,7 +398,7 @@ def plan_costs(network, cluster, plan, batch_size):
     """Return seconds per step, bytes of memory, and {axis: bytes sent}, of
     the device that has most; and which of `PLACES` is fastest: the axes that
     lie inside nodes. Raises TypeError or ValueError."""
-    check_plan(plan, network, batch_size)
+    check_plan(plan, network, batch_size, most_chunks(network))
     p, v, fields = plan.pp, plan.chunks, onp.broadcast_arrays(*plan)
     arrays = Degrees(*map(onp.ravel, fields))
     fits = onp.array([fits_node(arrays, inside, cluster.node) & onp.all([
@@ -435,7 +449,7 @@ def list_plans(network, num_devices, batch_size, recompute, chunks):
             continue
         stages = range(4) if dp * cp * ep > 1 else [0]  # of ZeRO
         for v in sorted({*chunks}):
-            if v > 1 and not 1 < pp <= (depth + 2) // v:
+            if v > 1 and not 1 < pp <= most_chunks(network) // v:
                 continue
             rows.setdefault((pp, v), []).extend(
                 (dp, tp, pp, cp, ep, zero, m, kind, v)

@@ -8,8 +8,8 @@ __all__ = ['allreduce_seconds', 'Machine', 'step_seconds', 'simulate_allreduce',
 import math
 import typing
 import numpy as onp
-from .checks import (check_exchange, check_failures,
-                                      check_simulated)
+from .checks import (check_algorithm, check_exchange,
+                                      check_failures, check_simulated)
 from ..checks import check_num_rows
 from ..check_values import (check_positive_int,
                                    check_positive_number)
@@ -23,6 +23,7 @@ def allreduce_seconds(algorithm, k, num_bytes, alpha, beta, num_servers=1):
     seconds per message, `beta` per byte. Raises TypeError or ValueError for
     an unknown algorithm and invalid numbers.
     """
+    check_algorithm(algorithm)
     check_exchange(k, num_bytes)
     rounds, power = math.ceil(math.log2(k)), 2 ** int(math.log2(k))
     extra = 2 * (power < k)  # the devices beyond a power of two

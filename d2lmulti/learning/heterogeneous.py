@@ -150,7 +150,8 @@ def adapt_shares(shares, recent, margin=0.1, capacities=None):
     than the fraction `margin`. `capacities` as in `balanced_shares`.
     Raises TypeError or ValueError for invalid arguments.
     """
-    check_positive_int(**numbered('shares', shares))
+    check_positive_int(**numbered('shares', shares),
+                       **{'len(recent)': len(recent)})
     check_each(len(shares), 'device', **numbered('recent', recent))
     limits = as_capacities(capacities, sum(shares), len(shares))
     costs = [statistics.median(values) for values in zip(*recent)]

@@ -393,6 +393,11 @@ def test_a_single_slow_step_moves_nothing():
     assert adapt_shares((50, 50), onp.array([[1, 9]] * 5)) == [90, 10]
 
 
+def test_shares_cannot_be_adapted_before_a_step():
+    with pytest.raises(ValueError, match=r'len.recent. must be at least 1'):
+        adapt_shares([50, 50], [])
+
+
 def test_adapted_shares_keep_the_caps():
     assert adapt_shares([50, 50], [[1, 9]] * 5, capacities=[60, None]) == [
         60,

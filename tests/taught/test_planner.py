@@ -206,6 +206,8 @@ def account(net, cluster, plan, batch_size, rates):
     parts = [net.depth // (pp * v)] * (pp * v)
     for i in range(net.depth % (pp * v)):
         parts[i] += 1
+    if pp * v == net.depth + 2:  # alone: the embedding, and the scores
+        parts = [0, *[1] * net.depth, 0]
     held_by = max(1, tp // net.kv_heads)  # each key head
     split = net.split + copied_keys(net, tp)
     kept_size = 1 if net.fp8 else 2
@@ -516,7 +518,8 @@ def test_what_is_computed_again_has_its_memory(flash):
 )
 def test_chunks_take_what_their_sum_takes(p, v, depth):
     """A large last chunk is waited for once in a round, not in each chunk."""
-    network = Network((Layer(flops=2),) * depth, last=Layer(flops=3))
+    ends = Layer(flops=1), Layer(flops=3)
+    network = Network((Layer(flops=2),) * depth, *ends)
     cluster = BIG._replace(flops=1, inside=math.inf, across=math.inf)
     plan = Degrees(pp=p, micro_batches=10 * p, chunks=v)
     seconds = float(plan_costs(network, cluster, plan, 10 * p)[0])
@@ -525,6 +528,27 @@ def test_chunks_take_what_their_sum_takes(p, v, depth):
     assert seconds == pytest.approx(simulate(p, 10 * p, tuple(times))[0])
     busy = [10 * p * 3 * sum(c.flops for c in chunks[s::p]) for s in range(p)]
     assert max(busy) < seconds < 1.2 * max(busy)
+
+
+THING = Layer(flops=1, split_params=1)
+
+
+@pytest.mark.parametrize(
+    'first, last', itertools.product([Layer(), THING], repeat=2)
+)
+@pytest.mark.parametrize('depth', [1, 4, 5, 6])
+def test_every_chunk_has_something_to_compute(depth, first, last):
+    network = Network((THING,) * depth, first, last)
+    things = [each for each in (first, *network.layers, last) if each.flops]
+    for p, v in itertools.product(range(2, 5), range(2, 5)):
+        plan = Degrees(pp=p, micro_batches=p, chunks=v)
+        if p * v > len(things):
+            with pytest.raises(ValueError, match='do not fill'):
+                plan_costs(network, BIG, plan, p)
+            continue
+        plan_costs(network, BIG, plan, p)
+        flops = [each.flops for each in planner.make_chunks(network, p, v)]
+        assert min(flops) > 0 and sum(flops) == len(things)
 
 
 def test_each_plan_is_listed_once():

@@ -215,6 +215,8 @@ def test_many_small_arrays_cost_more_messages_than_one():
     'call, words',
     [
         (lambda: allreduce_seconds('ring', 1e9, 8, 0, 1), 'k must be an int'),
+        (lambda: allreduce_seconds('rong', 2, 8, 0, 1), "not 'rong'"),
+        (lambda: simulate_allreduce('rong', [0, 0], 8, 0, 1), "not 'rong'"),
         (lambda: step_seconds(1, 2, [], Machine(1, 1, 0, 0)), '1 example can'),
         (lambda: expected_slowest([], 2), r'len.times. must be at least 1'),
         (lambda: run_seconds(1, 1, 100, 1, 1), 'would hardly ever end'),
