@@ -13,7 +13,7 @@ set -u
 unset CDPATH
 cd "$(dirname "$0")/../.." || exit
 build=${BUILD:-cpu} size='1.1 GB' oldest=8 newest=11 stand_in=
-venv=.venv-$build lock=tools/setup/$build.txt
+venv=.venv-$build lock=tools/setup/locks/$build.txt
 case $build in
     cpu) venv=.venv newest=14 ;;
     gpu) size='4.5 GB' ;;
@@ -89,7 +89,7 @@ find_uv() {
     "$python" -m venv .uv.part &&
         .uv.part/bin/python -m pip install --require-hashes --no-deps \
             --disable-pip-version-check --retries 1 --timeout 10 \
-            -r tools/setup/uv.txt &&
+            -r tools/setup/locks/uv.txt &&
         mv .uv.part .uv || explain 'could not install uv'
 }
 

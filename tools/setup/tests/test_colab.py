@@ -99,7 +99,7 @@ def test_it_takes_the_versions_of_the_lock_and_no_dependencies():
     assert commands == [
         'install -q --no-deps -r tools/setup/cpu.in ./samestep .'
     ]
-    lock = (ROOT / 'tools/setup/cpu.txt').read_text()
+    lock = (ROOT / 'tools/setup/locks/cpu.txt').read_text()
     pins = re.findall(
         r'^[\w.-]+==.+$',
         (ROOT / 'tools/setup/cpu.in').read_text(),

@@ -53,7 +53,7 @@ def pins_of(extra, python='3.11'):
 
 def locked(build, python='3.11'):
     """Return what the lock of a build pins."""
-    text = (ROOT / 'tools/setup' / f'{build}.txt').read_text()
+    text = (ROOT / 'tools/setup/locks' / f'{build}.txt').read_text()
     lines = re.findall(r'^[\w.-]+==[^\\\n]+', text, flags=re.MULTILINE)
     return pins(lines, python)
 

@@ -187,7 +187,7 @@ def test_it_has_what_its_readme_needs(edition):
         'LICENSE',
         'LICENSE-TEXT',
         'tools/setup/install.sh',
-        'tools/setup/cpu.txt',
+        'tools/setup/locks/cpu.txt',
         'd2lmulti/datasets/fashion_mnist',
         'd2lmulti/prepare/runtime.py',
         'tools/setup/d2ldoctor/__main__.py',

@@ -9,12 +9,12 @@ INSTALL_LIMIT = 1800  # seconds for PyTorch, which is large
 
 
 class Environment:
-    """One in build/, made from a file in tools/setup/ when it is needed."""
+    """One in build/, made when it is needed from the file of its name here."""
 
     def __init__(self, name):
         self.folder = ROOT / 'build' / f'{name}-env'
         self.python = self.folder / 'bin' / 'python'
-        self.lock = ROOT / 'tools/setup' / f'{name}.txt'
+        self.lock = pathlib.Path(__file__).with_name(f'{name}.txt')
 
     def why_missing(self):
         """Make the environment if need be; return why it cannot be used, or
