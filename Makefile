@@ -19,7 +19,7 @@ side_by_side = --dist loadfile --max-worker-restart=0 -n
 nbval = --nbval --nbval-current-env --nbval-cell-timeout=400
 # Of what the book teaches, and of what stands around it.
 tests = $(if $(filter frameworks,$(BUILD)),tests/frameworks \
-	tests/notebooks/test_exercises.py,tests/taught tests/notebooks \
+	tests/notebooks/test_exercises.py tools/site/tests/test_glossary.py,tests/taught tests/notebooks \
 	$(wildcard tests/test_*.py) samestep/tests numpy_mxnet/tests)
 around = $(if $(filter frameworks,$(BUILD)),,tools tests/system)
 by_hand = $(filter-out d2lmulti/one_file.py, \
@@ -137,7 +137,7 @@ slides: sphinx  ## make slides of each chapter in build/slides
 	@echo 'The slides are in build/slides/index.html'
 
 student: env  ## the edition without solutions: build/student and a zip
-	@$(python) -m tools.site.make_student build/student
+	@$(python) -m tools.notebooks.student build/student
 	@echo 'The edition is in build/student and build/student.zip'
 
 check-answers: env  ## what the checks say of the answers in notebooks/

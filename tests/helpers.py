@@ -1,4 +1,5 @@
-"""What the tests of several modules share."""
+"""What the tests of several modules share. "Equal up to rounding", which they
+assert, is `d2lmulti.network.all_close`: see README.md."""
 
 import contextlib
 import functools

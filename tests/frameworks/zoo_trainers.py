@@ -1,9 +1,10 @@
 """A zoo of right steps by Trainer, Accelerate and Lightning.
 
-Needs the packages of `tools/speed/peers/transformers.txt`; test_zoo_trainers.py
-runs it. `python tests/frameworks/zoo_trainers.py Trainer 5` tries five seeds
-of each of Trainer's steps and prints alarms, and how many there are. Under
-`torchrun --nproc-per-node 2` the same steps are those of two processes.
+Needs the packages of `tools/speed/peers/transformers.txt`, and is run by
+test_zoo_trainers.py. `python tests/frameworks/zoo_trainers.py Trainer 5` tries
+five seeds of each of Trainer's steps and prints alarms, and how many there
+are. Under `torchrun --nproc-per-node 2` the same steps are those of two
+processes.
 """
 
 import functools

@@ -1,1 +1,1 @@
-"""Grade the exercises of students' notebooks: `make grade`."""
+"""What nbgrader needs to grade the exercises: see `make release`."""

@@ -16,7 +16,7 @@ import nbformat
 from tools.notebooks import NOTEBOOKS, ROOT
 from tools.notebooks.cells import code_cells
 from tools.notebooks.names import names_in
-from tools.notebooks.without_solutions import for_students
+from tools.notebooks.student import for_students
 
 MARKS = """
 ### BEGIN HIDDEN TESTS

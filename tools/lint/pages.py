@@ -1,6 +1,5 @@
-"""Pages name what exists: files, commands, chapters, terms."""
+"""Pages name what exists: files, commands, chapters."""
 
-import functools
 import re
 
 from tools.lint.files import ROOT, at, file_names, notebook_at, pages, text_of
@@ -17,11 +16,7 @@ FOLDERS = {path.name for path in ROOT.iterdir() if path.is_dir()}
 PATH = r'`(\w[\w.-]*/[\w./-]*)`'
 TESTS = re.compile(r'tests/|tools/\w+/tests/')
 # Its links and commands are those of the student edition.
-ELSEWHERE = ('tools/site/student/README.md',)
-TERM = re.compile(
-    r'^\| \*\*(?P<term>.+?)\*\* \| (?P<meaning>.+?) '
-    r'\| chapter (?P<chapter>\d+) \| (?P<elsewhere>.+) \|$'
-)
+ELSEWHERE = ('tools/notebooks/student/files/README.md',)
 
 
 def check_paths(place, text, folder):
@@ -37,7 +32,9 @@ def check_paths(place, text, folder):
 
 def check_commands(place, text):
     """Yield the targets and suites that the Makefile does not have."""
-    makefile = text_of('Makefile') + text_of('tools/site/student/Makefile')
+    makefile = text_of('Makefile') + text_of(
+        'tools/notebooks/student/files/Makefile'
+    )
     for match in re.finditer(r'(?:^|`)make ([^`\n]*)', text, re.M):
         command = re.sub(r"ARGS='.*?'|#.*|&&.*|;.*|\\$", '', match[1])
         for word in command.split():
@@ -54,33 +51,6 @@ def check_chapters(place, text):
     for match in re.finditer(REFERENCE, text):
         if not {*numbers_in(match[2], stems())} <= {*stems()}:
             yield at(place, text, match.start(), f'there is no {match[0]}')
-
-
-@functools.lru_cache(maxsize=None)
-def prose_of(number):
-    """Return the text of a chapter, in lower case, on one line."""
-    cells = notebook_at(f'notebooks/{stems()[number]}.ipynb').cells
-    text = '\n'.join(c.source for c in cells if c.cell_type == 'markdown')
-    return ' '.join(text.lower().split())
-
-
-def check_glossary(text, prose=prose_of, place='tools/site/glossary.md'):
-    """Yield the entries that are out of order, or that their chapter does
-    not have."""
-    before = ''
-    for match in re.finditer(r'^.*\*\*.*$', text, re.M):
-        row = TERM.match(match[0])
-        if not row:
-            yield at(place, text, match.start(), 'not a row with four parts')
-            continue
-        term, number = row['term'].lower(), int(row['chapter'])
-        if not re.search(rf'(?<!\w){re.escape(term)}', prose(number)):
-            message = f'chapter {number} does not have {term!r}'
-            yield at(place, text, match.start(), message)
-        term = term.replace('α–β', 'alpha')
-        if term <= before:
-            yield at(place, text, match.start(), f'{term!r} is out of order')
-        before = term
 
 
 def check_rows(text):
@@ -110,5 +80,4 @@ def check():
                     yield from check_paths(
                         place, cell.source, ROOT / 'notebooks'
                     )
-    yield from check_glossary(text_of('tools/site/glossary.md'))
     yield from check_rows(text_of('notebooks/README.md'))

@@ -1,1 +1,1 @@
-"""What makes the site, the PDF, the slides, the poster, the class edition."""
+"""What makes the site, the PDF, the slides and the poster."""

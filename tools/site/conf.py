@@ -41,7 +41,6 @@ exclude_patterns = [
     'figures.ipynb',  # the page's figures as cells
     'plot',  # a bundle's sources
     'slides',
-    'student',
     'tests',
 ]
 nitpicky = True

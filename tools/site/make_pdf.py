@@ -15,8 +15,7 @@ import pikepdf
 from playwright.sync_api import sync_playwright
 
 from tools.notebooks import NOTEBOOKS, by_part, number_of
-
-from .atomic import atomically
+from tools.notebooks.atomic import atomically
 
 AUTHOR = 'the d2lmulti authors'
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')

@@ -8,7 +8,8 @@ import sys
 
 from playwright.sync_api import sync_playwright
 
-from .atomic import atomically
+from tools.notebooks.atomic import atomically
+
 from .make_pdf import find_browser
 
 PAGE = pathlib.Path(__file__).with_name('poster.html')

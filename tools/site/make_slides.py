@@ -31,9 +31,8 @@ from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 from traitlets.config import Config
 
 from tools.notebooks import NOTEBOOKS, by_part
+from tools.notebooks.atomic import atomically
 from tools.notebooks.cells import without_marks
-
-from .atomic import atomically
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -280,22 +280,12 @@ def test_what_no_cell_of_its_section_confronts_is_found(
             ['chapter 99', 'chapters 3 and 99'],
         ),
         (
-            lambda text: pages.check_glossary(text, lambda number: 'a b, bs'),
-            '| **a** | it | chapter 1 | – |\n| **b** | it | chapter 2 | – |',
-            [
-                '| **b** | it | chapter 1 | – |\n'
-                '| **a** | it | chapter 2 | – |',
-                '| **c** | it | chapter 1 | – |',
-                '| **a** | it | chapter 1 |',
-            ],
-        ),
-        (
             pages.check_rows,
             files.text_of('notebooks/README.md'),
             [files.text_of('notebooks/README.md').replace('(03_', '(x/')],
         ),
     ],
-    ids=['paths', 'commands', 'chapters', 'glossary', 'rows'],
+    ids=['paths', 'commands', 'chapters', 'rows'],
 )
 def test_what_a_page_names_must_exist(check, right, wrong):
     assert not [*check(right)]

@@ -17,7 +17,7 @@ import nbconvert
 import pikepdf
 import playwright.sync_api
 
-from tools.site.atomic import atomically
+from tools.notebooks.atomic import atomically
 
 
 def interrupt(*args, **kwargs):
@@ -62,11 +62,26 @@ def interrupt_zip(monkeypatch):
 @pytest.mark.parametrize(
     'script, before, name, set_trap',
     [
-        ('make_pdf', ['x'], 'book.pdf', lambda m: play_chromium(m, 1)),
-        ('make_pdf', ['x'], 'book.pdf', lambda m: play_chromium(m, 2)),
-        ('make_poster', [], 'poster.pdf', lambda m: play_chromium(m, 1)),
-        ('make_slides', [], 'slides', interrupt_second_chapter),
-        ('make_student', [], 'student', interrupt_zip),
+        (
+            'tools.site.make_pdf',
+            ['x'],
+            'book.pdf',
+            lambda m: play_chromium(m, 1),
+        ),
+        (
+            'tools.site.make_pdf',
+            ['x'],
+            'book.pdf',
+            lambda m: play_chromium(m, 2),
+        ),
+        (
+            'tools.site.make_poster',
+            [],
+            'poster.pdf',
+            lambda m: play_chromium(m, 1),
+        ),
+        ('tools.site.make_slides', [], 'slides', interrupt_second_chapter),
+        ('tools.notebooks.student.__main__', [], 'student', interrupt_zip),
     ],
 )
 def test_what_is_interrupted_leaves_what_was_there(
@@ -83,9 +98,9 @@ def test_what_is_interrupted_leaves_what_was_there(
     set_trap(monkeypatch)
     argv = [script, *before, str(target)]
     monkeypatch.setattr(sys, 'argv', argv)
-    monkeypatch.delitem(sys.modules, f'tools.site.{script}', raising=False)
+    monkeypatch.delitem(sys.modules, script, raising=False)
     with pytest.raises(KeyboardInterrupt):
-        runpy.run_module(f'tools.site.{script}', run_name='__main__')
+        runpy.run_module(script, run_name='__main__')
     assert contents(tmp_path) == found
 
 

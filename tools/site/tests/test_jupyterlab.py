@@ -22,7 +22,7 @@ from browsing import run, wait_until
 from tools.notebooks.cells import is_machinery
 
 ROOT = pathlib.Path(__file__).parents[3]
-MAKEFILE = ROOT / 'tools/site' / 'student' / 'Makefile'
+MAKEFILE = ROOT / 'tools/notebooks/student/files/Makefile'
 CHAPTER = '04_data'  # it runs in seconds, and draws
 OPEN = 'const panel = window.jupyterapp.shell.currentWidget;'
 LOOK = (
@@ -38,7 +38,7 @@ LOOK = (
 def lab(chromium, tmp_path_factory):
     """The address of a JupyterLab that shows the edition, and its folder."""
     folder = tmp_path_factory.mktemp('lab') / 'student'
-    run('-m', 'tools.site.make_student', folder)
+    run('-m', 'tools.notebooks.student', folder)
     log = folder.with_name('log')
     command = (
         '-m jupyterlab --no-browser --allow-root --port=0 '

@@ -1,11 +1,12 @@
 """Make the edition for a class: everything but our solutions.
 
-    python -m tools.site.make_student build/student
+    python -m tools.notebooks.student build/student
 
 writes the folder, and build/student.zip beside it.
 """
 
 import os
+import pathlib
 import re
 import shutil
 import sys
@@ -13,11 +14,10 @@ import sys
 import nbformat
 
 from tools.notebooks import NOTEBOOKS, ROOT
+from tools.notebooks.atomic import atomically
 from tools.notebooks.check import EXERCISES
 from tools.notebooks.exercises import read_chapters, write_chapters
-from tools.notebooks.without_solutions import for_students
-
-from .atomic import atomically
+from tools.notebooks.student import for_students
 
 PARTS = (
     'CITATION.cff',
@@ -57,7 +57,7 @@ CHECKS = (
 def make_student(folder):
     """Write the edition to a new `folder`, and return its zip beside it."""
     ignore = shutil.ignore_patterns('__pycache__', '*.egg-info', 'tests')
-    shutil.copytree(ROOT / 'tools/site' / 'student', folder)
+    shutil.copytree(pathlib.Path(__file__).with_name('files'), folder)
     for part in PARTS:
         if (ROOT / part).is_dir():
             shutil.copytree(ROOT / part, folder / part, ignore=ignore)

@@ -30,7 +30,7 @@ from tools.notebooks.cells import (
     without_marks,
 )
 from tools.notebooks.exercises import chapter_of, read_chapters
-from tools.site import make_student
+from tools.notebooks.student import __main__ as make_student
 
 ROOT = pathlib.Path(__file__).parents[3]
 NAMES = [path.name for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))]
@@ -41,7 +41,7 @@ each_chapter = pytest.mark.parametrize('name', NAMES)
 def edition(tmp_path_factory):
     folder = tmp_path_factory.mktemp('edition') / 'student'
     subprocess.run(
-        [sys.executable, '-m', 'tools.site.make_student', folder],
+        [sys.executable, '-m', 'tools.notebooks.student', folder],
         cwd=ROOT,
         check=True,
         timeout=100,
@@ -288,7 +288,10 @@ def test_it_has_nothing_of_the_instructors(edition):
     nor what makes the book and tests it."""
     assert {path.name for path in edition.iterdir()} == {
         *(part.split('/')[0] for part in make_student.PARTS),
-        *(path.name for path in (ROOT / 'tools/site' / 'student').iterdir()),
+        *(
+            path.name
+            for path in (ROOT / 'tools/notebooks/student/files').iterdir()
+        ),
         'img',
         'notebooks',
     }

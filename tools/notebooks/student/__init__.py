@@ -1,12 +1,15 @@
-"""A chapter as students get it: without solutions, and what tells of them."""
+"""The student edition: chapters without solutions, and what tells of them.
+
+As a command, it makes the whole edition (`make student`): see __main__.py.
+"""
 
 import re
 
 import nbformat
 
-from . import name_of
-from .cells import in_place, is_machinery, tags, without_marks
-from .exercises import import_of
+from tools.notebooks import name_of
+from tools.notebooks.cells import in_place, is_machinery, tags, without_marks
+from tools.notebooks.exercises import import_of
 
 OF_SOLUTIONS = ' Our solution is in the folded cell after the check.'
 # Nothing is exported in a class, and the cells have no marks.
