@@ -29,9 +29,18 @@ RUN = 'python -m d2lmulti'
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Parse the command line and run the command; return the exit status."""
+    """Parse the command line and run the command; return the exit status.
+    What a user can do something about is one line."""
     options = make_parser().parse_args(argv)
-    return report_errors(options.run, options, FloatingPointError)
+    try:
+        options.run(options)
+    except (ValueError, TypeError, OSError, FloatingPointError) as error:
+        print(f'error: {error}', file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print('interrupted', file=sys.stderr)
+        return 130
+    return 0
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -92,7 +101,8 @@ def add_train(commands: Any) -> None:
     add('--epochs', type=int, default=10, help='passes over the training set')
     text = 'random seed for the parameters and the order of examples'
     add('--seed', type=int, default=0, help=text)
-    add('--full', action='store_true', help='train on all 60,000 images')
+    text = 'train on all 60,000 images'
+    add('--full', action='store_true', default=argparse.SUPPRESS, help=text)
     add('--out', default='build/train.png', help='file for the figure')
 
 
@@ -128,7 +138,7 @@ def run_train(options: argparse.Namespace) -> None:
     if out.suffix not in ('.png', '.svg', '.pdf'):
         raise ValueError(f'--out {out} must end in .png, .svg or .pdf')
     out.parent.mkdir(parents=True, exist_ok=True)
-    data = read_fashion_mnist(options.full)
+    data = read_fashion_mnist('full' in options)
     minibatches = Minibatches(*data[:2], options.batch_size)
     for k in options.devices:  # not after the first run has taken its time
         check_training(options.epochs, options.lr, minibatches, try_devices(k))
@@ -202,38 +212,13 @@ class Formatter(
     argparse.ArgumentDefaultsHelpFormatter,
     argparse.RawDescriptionHelpFormatter,
 ):
-    """Leaves examples as they are, and shows the defaults that say something.
-
-    None and False do not: they mean that an option was not given.
-    """
-
-    def _get_help_string(self, action: argparse.Action) -> str | None:
-        if action.default is None or action.default is False:
-            return action.help
-        return super()._get_help_string(action)
+    """Leaves examples as they are, and shows the defaults."""
 
 
 def show_examples(command: str, *examples: str) -> str:
     """Return the end of a help text: commands to copy."""
     title = 'examples:' if len(examples) > 1 else 'example:'
     return '\n'.join([title, *(f'  {command} {text}' for text in examples)])
-
-
-def report_errors(
-    run: Callable[[Any], object], options: Any, *errors: type[Exception]
-) -> int:
-    """Call `run(options)`; return the exit status. What a user can do
-    something about is one line."""
-    expected: tuple[type[Exception], ...] = ValueError, TypeError, OSError
-    try:
-        run(options)
-    except (*expected, *errors) as error:
-        print(f'error: {error}', file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print('interrupted', file=sys.stderr)
-        return 130
-    return 0
 
 
 if __name__ == '__main__':

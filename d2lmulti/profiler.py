@@ -92,6 +92,15 @@ def device_name(number):
     )
 
 
+def busy_time(operators):
+    """Return the ms covered by operators; overlaps count once."""
+    busy, reached = 0, 0
+    for operator in sorted(operators, key=lambda o: o.start):
+        busy += max(0, operator.end - max(operator.start, reached))
+        reached = max(reached, operator.end)
+    return busy
+
+
 def operator_kind(operator):
     """Return the part of a training step to which an operator belongs."""
     if 'Copy' in operator.name:

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Iterable, List, Tuple
 
 from mxnet import npx
 
-from .profiler import operator_kind, profile
+from .profiler import busy_time, operator_kind, profile
 
 INSIDE = os.sep + 'site-packages' + os.sep, os.sep + 'lib' + os.sep
 OUTSIDE = os.path.dirname(__file__), '<frozen'
@@ -46,32 +46,26 @@ def time_devices(step: Callable[[], Any], devices: list) -> StepTimes:
         return StepTimes(dict.fromkeys(names, 0.0), 0.0)
     runs = [profile(step) for _ in range(3)]
     exchanging = 'copy', 'sum, update'
+
+    def least(choices: Iterable[List[Any]]) -> float:
+        return min(map(busy_time, choices)) / 1000
+
     return StepTimes(
         {
-            name: min(
-                covered(
+            name: least(
+                [
                     o
                     for o in run
                     if o.device == name and operator_kind(o) not in exchanging
-                )
+                ]
                 for run in runs
             )
             for name in names
         },
-        min(
-            covered(o for o in run if operator_kind(o) in exchanging)
-            for run in runs
+        least(
+            [o for o in run if operator_kind(o) in exchanging] for run in runs
         ),
     )
-
-
-def covered(operators: Iterable[Any]) -> float:
-    """Return in how many seconds at least one operator runs."""
-    seconds, until = 0.0, 0.0
-    for operator in sorted(operators, key=lambda o: o.start):
-        seconds += max(0, operator.end - max(operator.start, until)) / 1000
-        until = max(until, operator.end)
-    return seconds
 
 
 def time_python(step: Callable[[], Any]) -> Tuple[float, str]:
@@ -89,9 +83,11 @@ def time_python(step: Callable[[], Any]) -> Tuple[float, str]:
                 lines[line] += now - then
             then = now
 
+    # By default the second thread would wait 5 ms for Python's lock, which is
+    # longer than many a line takes.
     interval = sys.getswitchinterval()
     watcher = threading.Thread(target=look, daemon=True)
-    npx.waitall()
+    npx.waitall()  # or the step would wait for what was queued before
     sys.setswitchinterval(0.0005)
     watcher.start()
     try:

@@ -61,7 +61,7 @@ def read_whole(path: pathlib.Path) -> bytes:
     except OSError as error:
         raise OSError(
             error.errno,
-            f'{path}{owner_of(path)} cannot be read ({error.strerror}), and '
+            f'{path} cannot be read ({error.strerror}), and '
             'may be whole: get permission to read it or repair the disk; to '
             'resume from an earlier one, move it away',
         ) from None
@@ -71,15 +71,6 @@ def read_whole(path: pathlib.Path) -> bytes:
     if file[end:] != zip_comment(file[:end]):
         raise ValueError(f'{path} is damaged, or not a checkpoint')
     return file
-
-
-def owner_of(path: pathlib.Path) -> str:
-    """Return whose file this is, in words; '' if it is this user's, or if
-    the system does not tell."""
-    with contextlib.suppress(OSError):
-        owner = path.stat().st_uid
-        return '' if owner == os.getuid() else f', a file of user {owner},'
-    return ''
 
 
 def read_file(path: pathlib.Path) -> bytes:

@@ -5,10 +5,10 @@ import errno
 import fcntl
 import os
 import pathlib
-import queue
 import re
 import socket
 import threading
+from concurrent import futures
 from typing import Any, Callable, Union
 
 
@@ -46,23 +46,21 @@ def answer_within(
     Raises TimeoutError if the file system has not answered after `seconds`;
     the thread that waits for it is left behind.
     """
-    answers: queue.Queue[Any] = queue.Queue()
+    answer: futures.Future[Any] = futures.Future()
 
     def run() -> None:
         try:
-            answers.put((work(), None))
+            answer.set_result(work())
         except Exception as error:
-            answers.put((None, error))
+            answer.set_exception(error)
 
+    # Not an executor's: Python would wait for it at exit.
     threading.Thread(target=run, daemon=True).start()
     try:
-        answer, error = answers.get(timeout=seconds)
-    except queue.Empty:
+        return answer.result(timeout=seconds)
+    except futures.TimeoutError:
         reason = f'the file system has not answered for {seconds:g} seconds'
         raise TimeoutError(errno.ETIMEDOUT, reason, str(path)) from None
-    if error:
-        raise error
-    return answer
 
 
 def remove_dead_parts(path: pathlib.Path, host: str) -> None:

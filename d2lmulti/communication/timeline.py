@@ -9,7 +9,7 @@ import mxnet as mx
 import numpy as onp
 from .checks import check_operators
 from ..plots import DEVICE_COLORS, SHADES, WAITING, shade
-from ..profiler import operator_kind
+from ..profiler import busy_time, operator_kind
 
 # %% ../../notebooks/09_timeline.ipynb #lanes
 def busy_devices(operators):
@@ -51,15 +51,6 @@ def plot_timeline(operators, axis=None, length=None):
     above = {'loc': 'lower right', 'bbox_to_anchor': (1, 1), 'ncol': 5}
     axis.legend(frameon=False, borderaxespad=0, **above)
     return axis
-
-# %% ../../notebooks/09_timeline.ipynb #9
-def busy_time(operators):
-    """Return the ms covered by operators; overlaps count once."""
-    busy, reached = 0, 0
-    for operator in sorted(operators, key=lambda o: o.start):
-        busy += max(0, operator.end - max(operator.start, reached))
-        reached = max(reached, operator.end)
-    return busy
 
 # %% ../../notebooks/09_timeline.ipynb #idle-share
 def idle_fraction(operators, devices=None):

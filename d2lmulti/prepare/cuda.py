@@ -6,13 +6,13 @@ or when it cannot be.
 
 import ctypes
 import functools
-import glob
-import importlib.util
 import os
 import subprocess
 import sys
 from importlib import metadata
 from typing import Optional, Tuple
+
+from .mxnet_settings import folders_of
 
 GPU_BUILD = 'mxnet-cu112'
 MXNET_LIBRARIES = {  # and the packages that bring them, in order of loading
@@ -41,11 +41,9 @@ def version_of(package: str) -> Optional[str]:
 
 def find_library(name: str) -> Optional[str]:
     """Return the path of a library that came from PyPI, or None."""
-    spec = importlib.util.find_spec('nvidia')
-    folders = spec.submodule_search_locations if spec else None
-    for folder in folders or ():
-        for path in glob.glob(os.path.join(folder, '*', 'lib', name)):
-            return path
+    for folder in folders_of('nvidia'):
+        for path in folder.glob(f'*/lib/{name}'):
+            return str(path)
     return None
 
 

@@ -1,15 +1,14 @@
 """What MXNet needs of a machine and of its process, before it starts there."""
 
 import ctypes
-import importlib.machinery
 import os
 import pathlib
 import sys
 import threading
 import warnings
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Dict, Optional
 
-from .mxnet_settings import MAX_CPU_DEVICES, SETTINGS
+from .mxnet_settings import MAX_CPU_DEVICES, SETTINGS, folders_of
 
 # glibc's malloc: (number of the option, value, environment variable).
 # Otherwise every activation goes back to the system when it is freed, and
@@ -30,11 +29,8 @@ NOT_LIMITED = (
 def is_stand_in() -> bool:
     """Return whether `import mxnet` gives numpy_mxnet, the stand-in for MXNet
     on NumPy. Does not import it."""
-    spec = importlib.machinery.PathFinder.find_spec('mxnet')
-    folders = spec.submodule_search_locations if spec else None
     return any(
-        pathlib.Path(folder, 'convolutions.py').exists()
-        for folder in folders or ()
+        (folder / 'convolutions.py').exists() for folder in folders_of('mxnet')
     )
 
 
@@ -86,19 +82,20 @@ def unprepared_env() -> Dict[str, str]:
     return {k: v for k, v in os.environ.items() if k not in SETTINGS}
 
 
-def limit_threads(library: Any, check_call: Callable) -> None:
+def limit_engine_threads() -> None:
     """Let each CPU device's workers use one OpenMP thread from now on.
 
-    `library`, `check_call`: MXNet's, of `mxnet.base`. Its OpenBLAS takes the
-    number from the thread that calls it, and when two devices multiply
-    matrices with more than one, both spin and never return. A worker's
-    number can only be set by the worker itself, so each gets a task that
-    does it. Tasks of one device wait for each other: none of its workers can
-    take two.
+    MXNet's OpenBLAS takes the number from the thread that calls it, and when
+    two devices multiply matrices with more than one, both spin and never
+    return. A worker's number can only be set by the worker itself, so each
+    gets a task that does it. Tasks of one device wait for each other: none of
+    its workers can take two.
     """
+    from mxnet.base import _LIB, check_call
+
     openmp = load_openmp()
     if not openmp:
-        return warnings.warn(NOT_LIMITED, stacklevel=5)
+        return warnings.warn(NOT_LIMITED, stacklevel=4)
     workers = int(os.environ.get('MXNET_CPU_WORKER_NTHREADS', 1))
     barriers = [threading.Barrier(workers) for _ in range(MAX_CPU_DEVICES)]
 
@@ -109,14 +106,14 @@ def limit_threads(library: Any, check_call: Callable) -> None:
     task = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(limit)
     for device in range(MAX_CPU_DEVICES):
         for _ in range(workers):
-            check_call(push_task(library, task, device))
-    check_call(library.MXNDArrayWaitAll())  # `task` must live so long
+            check_call(push_task(_LIB, task, device))
+    check_call(_LIB.MXNDArrayWaitAll())  # `task` must live so long
 
 
 def push_task(library: Any, task: Any, device: int) -> int:
     """Give a CPU device a task `task(run_context, device)`."""
     cpu = (ctypes.c_int * 2)(1, device)  # MXNet's number for CPUs, and which
     # It reads no variables, writes none, and has no properties or priority.
-    rest = *[None, 0] * 3, b'limit_threads', False
+    rest = *[None, 0] * 3, b'limit_engine_threads', False
     given = ctypes.c_void_p(device)
     return library.MXEnginePushSync(task, given, None, cpu, *rest)

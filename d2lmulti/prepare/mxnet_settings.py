@@ -1,9 +1,10 @@
-"""MXNet's variables, and where downloaded files are.
+"""MXNet's variables, and where packages and downloaded files are.
 
 `import d2lmulti` sets the variables before MXNet starts, and the doctor
 compares them.
 """
 
+import importlib.machinery
 import os
 import pathlib
 from typing import List
@@ -47,6 +48,12 @@ def slowing_settings() -> List[str]:
         if theirs != value and not (more and name == 'MXNET_CPU_TEMP_COPY'):
             slowing.append(name)
     return slowing
+
+
+def folders_of(package: str) -> List[pathlib.Path]:
+    """Return the folders of an installed package, without importing it."""
+    spec = importlib.machinery.PathFinder.find_spec(package)
+    return [*map(pathlib.Path, spec and spec.submodule_search_locations or [])]
 
 
 def cache_folder() -> pathlib.Path:

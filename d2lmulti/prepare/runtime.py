@@ -41,11 +41,11 @@ def prepare() -> None:
     with temporary_env(OMP_NUM_THREADS='1', **machine.openblas_avx2_env()):
         import_mxnet().npx.set_np()
     if early or threads != '1' or machine.openmp_threads() != 1:
-        limit_engine_threads()
+        machine.limit_engine_threads()
         # MXNet ends its workers before a fork; both sides start new ones.
         os.register_at_fork(
-            after_in_parent=limit_engine_threads,
-            after_in_child=limit_engine_threads,
+            after_in_parent=machine.limit_engine_threads,
+            after_in_child=machine.limit_engine_threads,
         )
     warn_of_settings(unset if early else [], threads)
 
@@ -66,13 +66,6 @@ def import_mxnet() -> types.ModuleType:
             f'{sys.executable} -m d2ldoctor'
         ) from error
     return mxnet
-
-
-def limit_engine_threads() -> None:
-    """Let each CPU device's workers use one OpenMP thread from now on."""
-    from mxnet import base
-
-    machine.limit_threads(base._LIB, base.check_call)
 
 
 @contextlib.contextmanager

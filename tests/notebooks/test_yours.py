@@ -83,12 +83,12 @@ def whose(notebook):
 
 def right_answer(path, number, style):
     """Return one of the right answers, a whole function."""
-    found = [
+    styles = [
         answer.source
         for answer in read_answers(name_of(path.stem))
         if answer.right and answer.exercise == number
     ]
-    return found[style % len(found)]
+    return styles[style % len(styles)]
 
 
 def save_ours(folder, names):

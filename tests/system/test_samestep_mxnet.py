@@ -67,9 +67,9 @@ def compare(taken):
 
 
 def test_a_right_step_has_right_gradients_buffers_and_weights():
-    found = compare(step())
-    assert found
-    assert {d.name for d in found.differences} >= {
+    comparison = compare(step())
+    assert comparison
+    assert {d.name for d in comparison.differences} >= {
         'dense0_weight',
         'batchnorm0_running_mean',
     }
@@ -106,16 +106,18 @@ def test_gradients_and_parameters_of_each_context_are_judged():
         gradients[-1][1][:] += wrong
         return gradients
 
-    found = same_step(on_two, step(), network, batches(7001), gradients=True)
-    assert found and {d.replica for d in found.differences} == {0, 1}
-    found = same_step(
+    comparison = same_step(
+        on_two, step(), network, batches(7001), gradients=True
+    )
+    assert comparison and {d.replica for d in comparison.differences} == {0, 1}
+    comparison = same_step(
         lambda *given: on_two(*given, wrong=1),
         step(),
         network,
         batches(7001),
         gradients=True,
     )
-    assert {(d.replica, d.name) for d in found.failures()} == {
+    assert {(d.replica, d.name) for d in comparison.failures()} == {
         (1, 'dense1_bias')
     }
 
@@ -139,8 +141,10 @@ def test_parameters_that_build_loads_are_kept():
         net(mx.np.ones((1, 20)))
         return net
 
-    found = same_step(step(), step(), loaded, batches(7003), update=update)
-    assert found
+    comparison = same_step(
+        step(), step(), loaded, batches(7003), update=update
+    )
+    assert comparison
 
 
 @pytest.mark.parametrize('name', ['rmsprop', 'adagrad', 'adadelta', 'ftrl'])

@@ -308,8 +308,8 @@ VARIANTS.sort(key=lambda variant: variant.asked != 'both')  # quicker
     ('seed', 'variant'), zoo.cases(VARIANTS, FIRST_SEED, QUICK)
 )
 def test_a_right_step_is_called_right(seed, variant):
-    found = variant.compare(seed)
-    assert found, found
+    comparison = variant.compare(seed)
+    assert comparison, comparison
 
 
 def test_a_lost_device_is_found():
@@ -321,8 +321,8 @@ def test_a_schedule_that_each_replica_advances_is_found():
     parts = {**vars(VARIANTS[0]), 'optimizer': 'nadam', 'clip': 'unclipped'}
     parts.update(way='on 2', precision='float32', asked='both')
     del parts['name']
-    found = Variant(**parts).compare(FIRST_SEED)
-    assert {d.replica for d in found.failures()} == {1}
+    comparison = Variant(**parts).compare(FIRST_SEED)
+    assert {d.replica for d in comparison.failures()} == {1}
 
 
 if __name__ == '__main__':

@@ -51,25 +51,25 @@ def test_a_bug_is_found_and_its_fix_is_right(name, k):
     k = 2 if name == 'router_slots' else k  # a device for each expert
     right = look(name, True, k)
     assert right, right
-    found = look(name, False, k)
-    assert not found
+    comparison = look(name, False, k)
+    assert not comparison
     if k == 2:
-        assert CAUSES.get(name, '') in str(found), found
+        assert CAUSES.get(name, '') in str(comparison), comparison
 
 
 def test_the_right_step_is_right():
     for k in range(1, 5):
-        found = same_step(
+        comparison = same_step(
             bugs.in_numpy(lambda *batch, k=k: bugs.data_parallel(*batch, k)),
             bugs.in_numpy(bugs.one_device),
             *bugs.some_case(steps=3),
         )
-        assert found, found
+        assert comparison, comparison
 
 
 def test_what_is_said_has_no_more_than_three_digits():
-    found = look('token_means', False, 2)
-    assert '0 to 10 2.77 times' in bugs.in_short(found)
+    comparison = look('token_means', False, 2)
+    assert '0 to 10 2.77 times' in bugs.in_short(comparison)
     assert bugs.in_short(look('rebound', True, 2)) == 'equal up to rounding'
 
 
@@ -113,7 +113,7 @@ def pieces(whole, kind, axis):
 
 def kinds_of(parts, whole):
     """Return all kinds of which these parts of a whole can be."""
-    found = {
+    has = {
         'replicated': all(onp.array_equal(part, whole) for part in parts),
         'partial': onp.array_equal(sum(parts), whole),
         'sharded': any(
@@ -121,21 +121,21 @@ def kinds_of(parts, whole):
             for axis in (0, 1)
         ),
     }
-    return {kind for kind in found if found[kind]}
+    return {kind for kind in has if has[kind]}
 
 
 @pytest.mark.parametrize('a', ['replicated', 'sharded', 'partial'])
 @pytest.mark.parametrize('b', ['replicated', 'sharded', 'partial'])
 def test_a_product_has_the_kind_that_its_numbers_have(a, b):
     A, B = onp.arange(16).reshape(4, 4), onp.arange(3, 19).reshape(4, 4)
-    found = set()
+    kinds = set()
     for axes in itertools.product((0, 1), repeat=2):
         lefts, rights = pieces(A, a, axes[0]), pieces(B, b, axes[1])
         if lefts[0].shape[1] == rights[0].shape[0]:
             parts = [left @ right for left, right in zip(lefts, rights)]
-            found |= kinds_of(parts, A @ B)
-    if found:
-        assert {bugs.multiply_kinds(a, b)} == found
+            kinds |= kinds_of(parts, A @ B)
+    if kinds:
+        assert {bugs.multiply_kinds(a, b)} == kinds
     else:
         with pytest.raises(bugs.TypeMismatch):
             bugs.multiply_kinds(a, b)

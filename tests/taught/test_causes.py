@@ -25,7 +25,7 @@ from d2lmulti.findings import (
     wait_finding,
 )
 from d2lmulti.profiler import Operator
-from d2lmulti.step_times import StepTimes, covered, time_devices, time_python
+from d2lmulti.step_times import StepTimes, time_devices, time_python
 
 TWO = d2lmulti.try_devices(2)
 
@@ -147,7 +147,7 @@ def test_contention_is_all_devices_against_one(monkeypatch):
     assert seen == [all_three[:1], all_three]
     seen.clear()
     assert causes.contention(three, net=net) == 1.5
-    assert [len(found) for found in seen] == [1, 3]
+    assert [len(devices) for devices in seen] == [1, 3]
     for device, (ctx, shape, params) in zip(three, seen[1]):
         assert ctx == device and shape == (256, 1, 28, 28)
         assert len(params) == 8 and params[0].ctx == device
@@ -190,8 +190,8 @@ def test_waits_before_nine_tenths_are_queued_count_with_their_line(
             if i in (8, 9):  # when nine of ten are queued, and all
                 library.MXNDArrayWaitToRead(8.0)
 
-    found = record_waits(step)
-    assert found == (21.5, 5.0, 'library.MXNDArrayWaitToRead(3.0)')
+    waits = record_waits(step)
+    assert waits == (21.5, 5.0, 'library.MXNDArrayWaitToRead(3.0)')
     assert record_waits(lambda: None) == (0.5, 0, '')
     names = {'library': library}  # of code without a file
     source = """def look():
@@ -318,7 +318,6 @@ def test_the_profile_tells_each_devices_work_from_the_exchange(monkeypatch):
     assert times.uneven == pytest.approx(0.04)
     many = [mx.cpu(i) for i in range(64)]  # more than the profiler knows
     assert set(time_devices(None, many).busy.values()) == {0}
-    assert covered([]) == 0
 
 
 def test_the_line_that_computes_in_python_is_found():
@@ -402,9 +401,9 @@ def test_a_step_that_looks_at_nothing_waits_for_nothing(num_images):
     ],
 )
 def test_a_wait_between_the_devices_is_found_with_its_line(looks, line):
-    fraction, found = waits_of(step_of(**looks))
+    fraction, place = waits_of(step_of(**looks))
     assert fraction > 0  # how much depends on what else runs
-    assert line in found
+    assert line in place
 
 
 @pytest.mark.parametrize(

@@ -144,8 +144,8 @@ def batches_of(num_rows):
 def file_distance(path):
     """Return how far the parameters in a file are from `sequential`."""
     with onp.load(path) as arrays:
-        found = [arrays[f'arr_{i}'] for i in range(8)]
-    return d2lmulti.network.rounding_ratio(found, sequential())
+        saved = [arrays[f'arr_{i}'] for i in range(8)]
+    return d2lmulti.network.rounding_ratio(saved, sequential())
 
 
 @pytest.mark.parametrize(
@@ -294,10 +294,10 @@ def steps_of_one(**options):
     ]
 
 
-def assert_right(found, results):
+def assert_right(params, results):
     """What was found must be one of the results, but for roundings."""
     assert d2lmulti.network.rounding_ratio(tiny_init(0), results) > 100
-    assert d2lmulti.network.all_close(found, results)
+    assert d2lmulti.network.all_close(params, results)
 
 
 @pytest.mark.parametrize('max_norm', [0.05, 0.2, 1e9])
@@ -310,10 +310,10 @@ def assert_weighted_mean(max_norm):
     results = float32_results(
         functools.partial(descend_clipped, max_norm), list(batches_of(122))
     )
-    found = steps_in_turn(
+    params = steps_in_turn(
         2, [3, 1], loss=weighted_loss, count=label_weight, max_norm=max_norm
     )
-    assert d2lmulti.network.all_close(found, results)
+    assert d2lmulti.network.all_close(params, results)
 
 
 def descend_clipped(max_norm, batches):
@@ -335,22 +335,22 @@ def descend_clipped(max_norm, batches):
 
 @pytest.mark.parametrize('weight', [lambda y: 1, len])
 def test_a_mean_over_workers_or_examples_is_noticed(weight):
-    found = steps_in_turn(2, [3, 1], loss=weighted_loss, count=weight)
+    params = steps_in_turn(2, [3, 1], loss=weighted_loss, count=weight)
     results = float32_results(
         functools.partial(descend_clipped, 1e9), list(batches_of(122))
     )
-    assert d2lmulti.network.rounding_ratio(found, results) > 100
+    assert d2lmulti.network.rounding_ratio(params, results) > 100
 
 
 def test_a_minibatch_without_weight_changes_nothing():
-    found = steps_in_turn(
+    params = steps_in_turn(
         2,
         None,
         loss=lambda scores, y: d2lmulti.loss(scores, y) * 0,
         count=lambda y: 0,
         max_norm=1.0,
     )
-    assert d2lmulti.training.max_difference(found, tiny_init(0)) == 0
+    assert d2lmulti.training.max_difference(params, tiny_init(0)) == 0
 
 
 class Delayed:
@@ -624,13 +624,13 @@ def test_training_goes_on_with_other_devices(tmp_path):
         path.unlink()  # the end
     state = load_checkpoint(tmp_path / 'two')
     assert (state.epoch, state.step) == (1, 4)
-    found = train(tmp_path / 'two', num_devices=1, elastic=True)
+    resumed = train(tmp_path / 'two', num_devices=1, elastic=True)
     ours, *others = (
         [onp.frombuffer(text, 'float32') for text in replicas[0]]
-        for replicas, _ in [found, *results]
+        for replicas, _ in [resumed, *results]
     )
     assert d2lmulti.network.all_close(ours, others)
-    assert len(found[1]) == 2
+    assert len(resumed[1]) == 2
     with pytest.raises(ValueError, match='written with lr ='):
         train(tmp_path / 'two', lr=0.1, elastic=True)
 
@@ -646,9 +646,9 @@ def test_other_workers_take_each_example_that_is_left_once(job_of_three):
     X, y, _, _ = d2lmulti.read_fashion_mnist()
     minibatches = d2lmulti.Minibatches(X[:150], y[:150], 32, seed=0)
     right = [*minibatches.rows(0), *minibatches.rows(1)]
-    found = [*rows['one'], *three]
-    assert len(found) == len(right) == 10
-    for one_step, all_rows in zip(found, right):
+    taken = [*rows['one'], *three]
+    assert len(taken) == len(right) == 10
+    for one_step, all_rows in zip(taken, right):
         assert sorted(one_step) == sorted(all_rows)
 
 
@@ -664,9 +664,9 @@ def test_other_workers_end_where_one_does(job_of_three):
         [onp.frombuffer(text, 'float32') for text in params]
         for params in results
     ]
-    found = [param.reshape(-1) for param in state.params]
+    flat = [param.reshape(-1) for param in state.params]
     assert (state.epoch, state.step) == (1, 5)
-    assert d2lmulti.network.all_close(found, results)
+    assert d2lmulti.network.all_close(flat, results)
 
 
 CHANGING = (
@@ -701,11 +701,11 @@ def test_two_workers_are_killed_and_three_go_on(tmp_path, monkeypatch):
         2,
     )
     lines_of(tmp_path, CHANGING, folder, 7, 1, processes=3)
-    found = load_checkpoint(folder)
-    assert found.settings['workers'] == 3
-    assert found.optimizer[-1] == results[0].optimizer[-1] == 10
+    state = load_checkpoint(folder)
+    assert state.settings['workers'] == 3
+    assert state.optimizer[-1] == results[0].optimizer[-1] == 10
     assert d2lmulti.all_close(
-        [*found.params, *found.optimizer],
+        [*state.params, *state.optimizer],
         [[*result.params, *result.optimizer] for result in results],
     )
 
@@ -1053,8 +1053,8 @@ def test_workers_that_were_started_differently_all_refuse(
     job_of_three, part, message
 ):
     """They would wait for each other."""
-    found = printed(job_of_three, part)
-    assert len(found) == 3 and all(message in line for line in found)
+    refusals = printed(job_of_three, part)
+    assert len(refusals) == 3 and all(message in line for line in refusals)
 
 
 @pytest.mark.parametrize(
@@ -1096,7 +1096,7 @@ def test_what_cannot_work_is_refused_before_training_begins(
 
 def test_numbers_of_numpy_are_numbers(tmp_path):
     """Also in a checkpoint, whose settings are JSON."""
-    found, right = (
+    trained, right = (
         small_training(
             tmp_path / kind.__name__,
             lr=kind(0.25),
@@ -1109,7 +1109,7 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
         )
         for kind, int32 in ((onp.float32, onp.int32), (float, int))
     )
-    assert found == right
+    assert trained == right
 
 
 def test_a_test_set_smaller_than_the_workers_will_do(job_of_three):

@@ -76,10 +76,10 @@ def test_views_change_their_arrays_and_nothing_beside_them(name, k):
     values, data = whole_numbers(k, [20], 'float32')
     ALGORITHMS[name]([array[3:16] for array in data])
     for array, before in zip(data, values):
-        found = array.asnumpy()
-        assert (found[3:16] == values.sum(axis=0)[3:16]).all()
-        assert (found[:3] == before[:3]).all()
-        assert (found[16:] == before[16:]).all()
+        after = array.asnumpy()
+        assert (after[3:16] == values.sum(axis=0)[3:16]).all()
+        assert (after[:3] == before[:3]).all()
+        assert (after[16:] == before[16:]).all()
 
 
 @each_algorithm
@@ -219,11 +219,11 @@ def assert_reduce_scatter_and_all_gather(k, size):
     values, data = whole_numbers(k, [size], 'float32', seed=size)
     right = values.sum(axis=0)
     slices = d2lmulti.split_slices(size, k)
-    found = []
+    returned = []
     sent = collectives.count_sent(
-        lambda data: found.append(d2lmulti.reduce_scatter(data)), data
+        lambda data: returned.append(d2lmulti.reduce_scatter(data)), data
     )
-    (parts,) = found
+    (parts,) = returned
     assert len(parts) == k
     for part, array, piece in zip(parts, data, slices):
         assert part.ctx == array.ctx and part.shape == right[piece].shape

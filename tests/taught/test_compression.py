@@ -47,15 +47,15 @@ def gradients(shape, num_exchanges=5, k=3, seed=0):
 
 def exchanged(compress, history, feedback=True):
     """Return what all exchanges leave on each device, in float64."""
-    state, found = {}, []
+    state, sums = {}, []
     for grads in history:
         arrays = [
             np.array(grad, dtype='float64', ctx=mx.cpu(i))
             for i, grad in enumerate(grads)
         ]
         exchange_compressed(arrays, state, compress, feedback)
-        found.append(arrays)
-    return found
+        sums.append(arrays)
+    return sums
 
 
 # The references: what a device sends of its total, in NumPy.
@@ -135,8 +135,8 @@ def pair(name, size):
     }[name]
 
 
-def assert_same_sums(found, right):
-    for arrays, total in zip(found, right):
+def assert_same_sums(sums, right):
+    for arrays, total in zip(sums, right):
         for array in arrays:
             assert roundings([array], [total]) <= 1
 
@@ -199,8 +199,8 @@ def assert_loses_nothing(name, shape, rank):
     if len(shape) == 2:
         U, s, V = onp.linalg.svd(history, full_matrices=False)
         history = (U[..., :rank] * s[..., None, :rank]) @ V[..., :rank, :]
-    found = exchanged(WHOLE[name], history)
-    assert_same_sums(found, history.sum(axis=1))
+    sums = exchanged(WHOLE[name], history)
+    assert_same_sums(sums, history.sum(axis=1))
 
 
 @pytest.mark.parametrize('rank', [1, 3, 6])
@@ -379,17 +379,17 @@ def by_the_papers(schedule, make_inner, outer_lr, momentum):
     velocities, inner = [0 * param for param in params], {}
     for present, minibatches in zip(schedule, rounds(len(schedule))):
         inner = {i: inner.get(i) or make_inner() for i in present}
-        found = []
+        moves = []
         for place, i in enumerate(present):
             own = params
             for X, y in minibatches:
                 rows = onp.array_split(onp.arange(len(X)), len(present))
                 rows = rows[place]
                 own = inner[i].step(own, gradient_of(own, X[rows], y[rows]))
-            found.append(own)
+            moves.append(own)
         delta = [
             param - onp.mean(worker, axis=0)
-            for param, worker in zip(params, map(list, zip(*found)))
+            for param, worker in zip(params, map(list, zip(*moves)))
         ]
         velocities = [momentum * v + d for v, d in zip(velocities, delta)]
         params = [
@@ -438,8 +438,8 @@ adam_w = functools.partial(decay_weights, update=adam, weight_decay=0.01)
 def assert_diloco(schedule):
     outer = {'outer_lr': 0.7, 'momentum': 0.9}
     right = by_the_papers(schedule, AdamW, **outer)
-    found = by_us(schedule, train_round_diloco, 0.003, adam_w, **outer)
-    for params in found:
+    replicas = by_us(schedule, train_round_diloco, 0.003, adam_w, **outer)
+    for params in replicas:
         assert roundings(params, right) <= 1
 
 
@@ -478,10 +478,10 @@ def assert_h1_is_a_plain_step(size=13, k=3):
             {'outer_lr': 1, 'momentum': 0},
         ),
     ):
-        found = one_minibatch(
+        replicas = one_minibatch(
             step, size, k, *more, net=smooth_lenet, **options
         )
-        for params in found:
+        for params in replicas:
             assert roundings(params, plain_steps((size, size))) <= 1
 
 
@@ -668,6 +668,6 @@ def test_a_step_that_is_skipped_leaves_no_trace(compress):
     )
     right = exchanged(compress, history)
     assert not onp.isfinite(skipped[2][0].asnumpy()).any()
-    for found, wanted in zip(skipped[:2] + skipped[3:], right):
-        for array, other in zip(found, wanted):
+    for arrays_then, wanted in zip(skipped[:2] + skipped[3:], right):
+        for array, other in zip(arrays_then, wanted):
             assert (array.asnumpy() == other.asnumpy()).all()

@@ -300,9 +300,9 @@ def test_minibatches_of_any_arrays_keep_their_dtypes(dtype, shape):
     seen = list(d2lmulti.Minibatches(X, y, 3, seed=1))
     assert all(part.dtype == onp.dtype(dtype) for part, _ in seen)
     assert all(part.dtype == onp.int64 for _, part in seen)
-    found = onp.concatenate([part.asnumpy() for part, _ in seen])
+    images = onp.concatenate([part.asnumpy() for part, _ in seen])
     rows = onp.concatenate([part.asnumpy()[:, 0] // 2 for _, part in seen])
-    assert sorted(rows) == list(range(7)) and (found == X[rows]).all()
+    assert sorted(rows) == list(range(7)) and (images == X[rows]).all()
 
 
 def test_double_precision_becomes_single():

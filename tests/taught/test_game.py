@@ -50,8 +50,8 @@ def test_the_right_step_is_nowhere_wrong():
     }
     for name in rooms:
         for what in ('alone', 'equal', 'blank', 'zeros', 'steps'):
-            found = game_of(name, 2, rooms).measure(what)
-            assert found in ('wrong: none', 'none of four'), (name, what)
+            answer = game_of(name, 2, rooms).measure(what)
+            assert answer in ('wrong: none', 'none of four'), (name, what)
 
 
 @pytest.mark.long
@@ -167,13 +167,13 @@ def run(monkeypatch):
 
 
 def test_the_module_is_a_command():
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, '-m', 'd2lmulti.judgment', 'play', 'ada'],
         input='result\nquit\n',
         capture_output=True,
         text=True,
         timeout=120,
     )
-    assert found.returncode == 0, found.stderr
-    assert '(20, 30) (30,)' in found.stdout
-    assert not found.stderr
+    assert process.returncode == 0, process.stderr
+    assert '(20, 30) (30,)' in process.stdout
+    assert not process.stderr

@@ -44,8 +44,8 @@ def test_lines_that_are_straight_on_logarithmic_axes_cross_where_equal(
 
 
 def test_the_gpu_must_overtake_for_good(chapter):
-    found = chapter.crossing([1, 2, 4, 8], [1, 3, 1, 4], [2, 2, 2, 2])
-    assert found == pytest.approx(4 * 2**0.5)
+    crossing = chapter.crossing([1, 2, 4, 8], [1, 3, 1, 4], [2, 2, 2, 2])
+    assert crossing == pytest.approx(4 * 2**0.5)
 
 
 def test_what_is_faster_everywhere_needs_no_crossing(chapter):
@@ -131,9 +131,9 @@ def triples(data):
 
 @pytest.mark.parametrize('name', ['H100', 'H200'])
 def test_each_median_lies_in_its_range(chapter, name):
-    found = [*triples(getattr(chapter, name))]
-    assert len(found) > 200
-    assert all(0 < least <= middle <= most for middle, least, most in found)
+    ranges = [*triples(getattr(chapter, name))]
+    assert len(ranges) > 200
+    assert all(0 < least <= middle <= most for middle, least, most in ranges)
 
 
 @pytest.mark.parametrize('name', ['H100', 'H200'])

@@ -87,9 +87,9 @@ def test_a_ring_has_its_room_on_the_disk_from_the_start(tmp_path):
     with open(written) as file:
         os.fsync(file)
     assert_ring_keeps_the_last(tmp_path / 'ring', 0)
-    found = (tmp_path / 'ring').stat()
-    assert found.st_size == ROOM
-    assert found.st_blocks >= written.stat().st_blocks
+    ring = (tmp_path / 'ring').stat()
+    assert ring.st_size == ROOM
+    assert ring.st_blocks >= written.stat().st_blocks
 
 
 FILES = {  # what each does; those in /lib/ are the library's
@@ -307,7 +307,7 @@ def last_exchanges(records):
     'name, wrong',
     [
         ('first_difference', last_exchanges),
-        ('find_culprits', lambda found, places: [*found]),
+        ('find_culprits', lambda records, places: [*records]),
         ('call_of', lambda record: record and record[1]),
     ],
 )
@@ -326,9 +326,9 @@ def test_a_judgment_that_is_wrong_is_noticed(monkeypatch, name, wrong):
 def test_what_must_be_alike(field):
     records = named(a='ggg', b='ggg', c='ggg')
     records['c'][1] = records['c'][1]._replace(**{field: 'other'})
-    found = first_difference(records)
-    assert find_culprits(found, {}) == ['c']
-    assert {record.number for record in found.values()} == {1}
+    different = first_difference(records)
+    assert find_culprits(different, {}) == ['c']
+    assert {record.number for record in different.values()} == {1}
 
 
 @pytest.mark.parametrize('field', ['line', 'begun', 'ended'])
@@ -362,9 +362,11 @@ def assert_planted_mistakes_are_found(seed):
             own = [*own, 'next' if kind == 'skip' else 'other']
         first = max(0, len(own) - SLOTS)
         records[rank] = records_of(own[first:], first)
-    found = first_difference(records)
-    assert find_culprits(found, {wrong: 'load.py:3'}) == [wrong]
-    assert {record.number for record in found.values() if record} == {number}
+    different = first_difference(records)
+    assert find_culprits(different, {wrong: 'load.py:3'}) == [wrong]
+    assert {record.number for record in different.values() if record} == {
+        number
+    }
 
 
 @pytest.mark.parametrize('seed', range(40))

@@ -137,12 +137,12 @@ def unused(name):
 
 def processes_of(folder):
     """Return the processes that were started for a file in `folder`."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             if any(f'{folder}' in word for word in process.cmdline()[1:]):
-                found.append(process)
-    return found
+                processes.append(process)
+    return processes
 
 
 @pytest.fixture(scope='module')
@@ -166,14 +166,14 @@ def faults(tmp_path_factory):
                 limit=60 if how == 'watched' else LIMIT,
                 processes=3 if three else 2,
             )
-    found = {key: job.result() for key, job in jobs.items()}
-    found['folder'] = folder
-    found['processes'] = processes_of(folder)
+    results = {key: job.result() for key, job in jobs.items()}
+    results['folder'] = folder
+    results['processes'] = processes_of(folder)
     new = shared_memory() - before  # other processes still use theirs
     with contextlib.suppress(AssertionError):  # a test says which remain
         wait_until(lambda: not new & shared_memory(), 15)
-    found['files'] = {name for name in new & shared_memory() if unused(name)}
-    return found
+    results['files'] = {name for name in new & shared_memory() if unused(name)}
+    return results
 
 
 @pytest.mark.parametrize('kind, how', CASES)

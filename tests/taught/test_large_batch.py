@@ -335,8 +335,8 @@ SHAPES = [(3, 4), (5,), (1, 1), (0,)]
 def assert_is_the_formula(name, as_array=KINDS[0], epsilon=None):
     start, *history = gradients_for(8, SHAPES)
     options = {} if epsilon is None else {'epsilon': epsilon}
-    found, _ = after(RULES[name], start, history, as_array, **options)
-    assert roundings(found, formula(name, start, history, **options)) <= 1
+    arrays, _ = after(RULES[name], start, history, as_array, **options)
+    assert roundings(arrays, formula(name, start, history, **options)) <= 1
 
 
 @pytest.mark.parametrize('as_array', KINDS)
@@ -354,7 +354,7 @@ def assert_is_mxnets(name):
     # MXNet keeps 1 - beta2 in float32, where 0.999 is not exact.
     beta2 = 1 - 2**-10
     options = {'beta2': beta2} if name == 'adam' else {}
-    found, _ = after(RULES[name], start, history, **options)
+    arrays, _ = after(RULES[name], start, history, **options)
     optimizer = {
         'sgd_momentum': mx.optimizer.SGD(learning_rate=0.1, momentum=0.9),
         'adam': mx.optimizer.Adam(learning_rate=0.1, beta2=beta2),
@@ -370,7 +370,7 @@ def assert_is_mxnets(name):
             if not mx.__version__.startswith('1.9'):  # MXNet 2 takes lists
                 arguments = [[one] for one in arguments]
             optimizer.update(*arguments)
-    assert roundings(found, params) <= 8  # its rates are float32 numbers
+    assert roundings(arrays, params) <= 8  # its rates are float32 numbers
 
 
 @pytest.mark.parametrize('name', RULES)

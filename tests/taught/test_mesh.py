@@ -85,11 +85,11 @@ def start(num_layers=3, length=13):
 def test_every_rank_is_in_one_group_of_each_axis(lengths):
     mesh, size = mesh_of(*lengths), math.prod(lengths)
     for axis, length in mesh.items():
-        found = groups(mesh, axis)
-        assert len(found) == size // length
-        assert all(len(group) == length for group in found)
-        assert sorted(sum(found, [])) == [*range(size)]
-        for group in found:  # by the rule, written out
+        members = groups(mesh, axis)
+        assert len(members) == size // length
+        assert all(len(group) == length for group in members)
+        assert sorted(sum(members, [])) == [*range(size)]
+        for group in members:  # by the rule, written out
             for other in AXES:
                 places = {place(rank, lengths)[other] for rank in group}
                 assert len(places) == (length if other == axis else 1)
@@ -115,13 +115,13 @@ def test_the_parts_of_a_parameter_have_each_number_once(j, k):
     shape = start()[2 + j].shape
     whole = np.arange(math.prod(shape), dtype='int64').reshape(shape)
     parts = [layer_part(whole, j, i, k, HEADS).asnumpy() for i in range(k)]
-    found = onp.concatenate([part.ravel() for part in parts])
-    assert sorted(found) == [*range(math.prod(shape))]
+    numbers = onp.concatenate([part.ravel() for part in parts])
+    assert sorted(numbers) == [*range(math.prod(shape))]
     if j < 5:  # rows, or columns, of whole heads
         index = {2: lambda n: n // WIDTH, 3: lambda n: n, 4: lambda n: n}[j]
         for part, own in zip(parts, split_slices(HEADS, k)):
-            found = {*(index(part) % WIDTH // (WIDTH // HEADS)).ravel()}
-            assert found == {*range(HEADS)[own]}
+            numbers = {*(index(part) % WIDTH // (WIDTH // HEADS)).ravel()}
+            assert numbers == {*range(HEADS)[own]}
 
 
 def whole_layer(H, output_grad, later):
@@ -195,8 +195,10 @@ def assert_layer_equals_one_device(k, way, T=7):
     for i, own in enumerate(owns):
         assert roundings([outputs[i]], [out[:, own]]) <= 1
         assert roundings([hs[i].grad], [dH[:, own]]) <= 1
-        found = [param.grad for param in layers[i]]
-        assert roundings(found, [flat[place] for place in places[i]]) <= 1
+        layer_grads = [param.grad for param in layers[i]]
+        assert (
+            roundings(layer_grads, [flat[place] for place in places[i]]) <= 1
+        )
 
 
 @both_ways

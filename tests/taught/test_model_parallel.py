@@ -144,8 +144,8 @@ def tensor_parallel(X, y, params, k):
     return join(gradients)
 
 
-def assert_equal(found, expected):
-    assert roundings(found, expected) <= 1
+def assert_equal(grads, expected):
+    assert roundings(grads, expected) <= 1
 
 
 def assert_pipeline_equals_one_device(
@@ -153,8 +153,8 @@ def assert_pipeline_equals_one_device(
 ):
     params, (X, y) = make_params(), minibatch(n)
     expected = reference(X, y, params)
-    found = pipeline(X, y, params, k, num_micro_batches, *options, **more)
-    assert_equal(found, expected)
+    grads = pipeline(X, y, params, k, num_micro_batches, *options, **more)
+    assert_equal(grads, expected)
     assert min(abs(right).max() for right in expected) > 0
 
 
@@ -554,8 +554,8 @@ def test_a_schedule_that_cannot_end_is_refused(orders, message):
     stages = d2lmulti.split_layers(params, TWO)
     with pytest.raises(ValueError, match=message):
         d2lmulti.pipeline_gradients(X, y, stages, 2, lambda p, m: orders)
-    found = d2lmulti.pipeline_gradients(X, y, stages, 2)  # nothing is left
-    assert_equal([g.asnumpy() for g in found], reference(X, y, params))
+    grads = d2lmulti.pipeline_gradients(X, y, stages, 2)  # nothing is left
+    assert_equal([g.asnumpy() for g in grads], reference(X, y, params))
 
 
 # What is refused

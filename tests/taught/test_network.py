@@ -208,9 +208,9 @@ def test_a_spread_is_at_least_a_rounding_of_the_largest_number():
     eps = float(onp.finfo('float32').eps)
     for largest in (8, -8):
         right = floats(1, largest)
-        found = [floats(1 + 16 * eps, largest)]
-        assert rounding_ratio(found, [[right]]) == 2
-        assert rounding_ratio(found, [[right], [floats(1, largest)]]) == 2
+        result = [floats(1 + 16 * eps, largest)]
+        assert rounding_ratio(result, [[right]]) == 2
+        assert rounding_ratio(result, [[right], [floats(1, largest)]]) == 2
     tiny = rounding_ratio([floats(1e-30)], [[floats(0)]])
     assert tiny == pytest.approx(1 / eps)
 
@@ -238,12 +238,12 @@ def test_arrays_that_cannot_be_compared_are_refused(found):
 
 def test_so_many_spreads_are_close_and_roundings_without_a_spread():
     eps = float(onp.finfo('float32').eps)
-    for n, found, results in (
+    for n, result_off_by, results in (
         (SPREADS, lambda n: [floats(8 + n)], [[floats(8)], [floats(9)]]),
         (ROUNDINGS, lambda n: [floats(1 + n * eps)], [[floats(1)]]),
     ):
-        assert all_close(found(n), results)
-        assert not all_close(found(n + 1), results)
+        assert all_close(result_off_by(n), results)
+        assert not all_close(result_off_by(n + 1), results)
 
 
 def test_several_orders_shuffle_the_examples_of_each_minibatch():

@@ -15,7 +15,7 @@ from jupyter_client.manager import start_new_kernel
 from mxnet import np
 
 import d2lmulti
-from d2lmulti.prepare import interrupts, machine, runtime
+from d2lmulti.prepare import interrupts, machine
 
 pytestmark = pytest.mark.slow
 STEPS = int(os.environ.get('D2LMULTI_STEPS', 10))
@@ -158,7 +158,7 @@ def test_where_threads_cannot_be_limited_a_warning_says_so(monkeypatch):
     monkeypatch.setattr(machine, 'load_openmp', lambda: None)
     assert machine.openmp_threads() is None
     with pytest.warns(UserWarning, match='import d2lmulti before'):
-        runtime.limit_engine_threads()
+        machine.limit_engine_threads()
 
 
 @pytest.fixture(autouse=True)

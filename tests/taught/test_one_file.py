@@ -74,8 +74,8 @@ def test_it_trains_to_the_bits_of_the_chapters(k):
     data = [array.asnumpy() for array in minibatch(44) * 2]
     replicas, _ = one_file.train(devices, *data, batch_size=16, epochs=2)
     result = d2lmulti.train(k, 16, 0.2, num_epochs=2, data=data)
-    for found, right in zip(replicas, result.device_params):
-        for param, other in zip(found, right):
+    for params, right in zip(replicas, result.device_params):
+        for param, other in zip(params, right):
             assert (param.asnumpy() == other.asnumpy()).all()
 
 
@@ -105,9 +105,9 @@ def test_a_copy_of_it_runs_alone(tmp_path):
     write_data(tmp_path)
     copy = shutil.copy(TARGET, tmp_path / 'copied.py')
     code = f'FOLDER, COPY = {str(tmp_path)!r}, {str(copy)!r}\n' + ALONE
-    found = run(SUPPORT_NEWER_PYTHON + code)
-    assert found.returncode == 0, found.stderr
-    *epochs, speedup = found.stdout.splitlines()
+    process = run(SUPPORT_NEWER_PYTHON + code)
+    assert process.returncode == 0, process.stderr
+    *epochs, speedup = process.stdout.splitlines()
     starts = ['[cpu(0)]: accuracy 0.'] * 5 + [
         '[cpu(0), cpu(1)]: accuracy 0.'
     ] * 5
@@ -123,8 +123,8 @@ def test_without_images_it_says_what_is_missing(tmp_path):
 def test_its_data_set_is_that_of_the_chapters():
     folder = d2lmulti.datasets.fashion_mnist.BUNDLED_FOLDER
     assert one_file.main.__defaults__ == (folder,)
-    found = map(one_file.read, sorted(folder.glob('*.gz')))
+    arrays = map(one_file.read, sorted(folder.glob('*.gz')))
     X, y, X_test, y_test = d2lmulti.read_fashion_mnist()
-    for array, right in zip(found, (X_test, y_test, X, y)):
+    for array, right in zip(arrays, (X_test, y_test, X, y)):
         assert array.dtype == right.dtype
         assert onp.array_equal(array, right)

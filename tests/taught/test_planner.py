@@ -53,14 +53,14 @@ EXPERTS = gpt_network(
 def groups_of(axes, degrees, order):
     """Return the groups of ranks that differ only on `axes`, if the ranks
     count through `order`, the innermost axis first."""
-    found = {}
+    groups = {}
     for rank in range(math.prod(degrees.values())):
         rest, place = rank, {}
         for axis in order:
             rest, place[axis] = divmod(rest, degrees[axis])
         key = tuple(place[axis] for axis in order if axis not in axes)
-        found.setdefault(key, []).append(rank)
-    return list(found.values())
+        groups.setdefault(key, []).append(rank)
+    return list(groups.values())
 
 
 def crosses(axes, degrees, order, seats, node):
@@ -95,10 +95,10 @@ def all_crossings(sizes, node):
 def all_rates(degrees, cluster):
     """Return the bytes per second of LINKS that some placement gives: those
     of the slowest message."""
-    found = all_crossings(tuple(degrees[a] for a in 'tcepd'), cluster.node)
+    crossings = all_crossings(tuple(degrees[a] for a in 'tcepd'), cluster.node)
     return [
         [cluster.across if slow else cluster.inside for slow in each]
-        for each in found
+        for each in crossings
     ]
 
 
@@ -376,14 +376,16 @@ def compare_with_brute_force(seeds):
                 ]
                 if costs[0][1] <= cluster.memory:
                     right[plan] = min(costs)
-        found = find_plans(network, cluster, k, size, chunks=CHUNKS, most=None)
+        listed = find_plans(
+            network, cluster, k, size, chunks=CHUNKS, most=None
+        )
         # no `==` of two sets: pytest would look for hours for the difference
-        assert not {tuple(each.plan) for each in found} ^ {*right}, seed
-        for each in found:
+        assert not {tuple(each.plan) for each in listed} ^ {*right}, seed
+        for each in listed:
             wanted = pytest.approx(right[each.plan], rel=1e-9)
             assert each[:2] == wanted, (seed, each)
         best = min((seconds for seconds, _ in right.values()), default=None)
-        behind.append(found[0].seconds / best - 1 if found else None)
+        behind.append(listed[0].seconds / best - 1 if listed else None)
     return behind
 
 
@@ -557,11 +559,11 @@ def test_each_plan_is_listed_once():
         for kinds, chunks in (((0,), (1,)), ((0, 1, 0), (1, 1)))
     )
     assert once == twice
-    plans = [found.plan for found in once]
+    plans = [one.plan for one in once]
     assert len(plans) == len({*plans})
     kinds = {
-        found.plan.recompute
-        for found in find_plans(GPT, BIG, 4, 12, (1,), most=None)
+        one.plan.recompute
+        for one in find_plans(GPT, BIG, 4, 12, (1,), most=None)
     }
     assert kinds == {1}  # FlashAttention has no scores to keep
 
@@ -589,9 +591,7 @@ def test_layers_without_parameters_are_refused():
 
 def test_degrees_are_refused_for_what_the_text_says():
     long = gpt_network(8e9, 32, 4096, 32, 98_304, 32_000, kv_heads=8)
-    legal = {
-        found.plan[:4] for found in find_plans(long, BIG, 8, 8, most=None)
-    }
+    legal = {one.plan[:4] for one in find_plans(long, BIG, 8, 8, most=None)}
     assert (1, 1, 1, 8) in legal  # 12,288 words on each
     with pytest.raises(ValueError, match='16 leaves 6144'):
         plan_costs(long, BIG, Degrees(cp=16), 8)
@@ -608,21 +608,21 @@ def test_degrees_are_refused_for_what_the_text_says():
     'num_devices, batch_size', [(1, 6), (1, 10), (2, 12), (4, 12)]
 )
 def test_of_equally_fast_plans_the_smallest_is_first(num_devices, batch_size):
-    found = find_plans(GPT, BIG, num_devices, batch_size, most=None)
-    for first, second in zip(found, found[1:]):
+    plans = find_plans(GPT, BIG, num_devices, batch_size, most=None)
+    for first, second in zip(plans, plans[1:]):
         if first.seconds == pytest.approx(second.seconds, rel=1e-12):
             assert first.memory <= second.memory * (1 + 1e-6)
     for most in (1, 3):  # cut in the same order
-        assert found[:most] == find_plans(
+        assert plans[:most] == find_plans(
             GPT, BIG, num_devices, batch_size, (2, 1, 0), (1,), most
         )
 
 
 @pytest.mark.parametrize('num_devices', [1, 6, 8, 60])
 def test_degrees_multiply_to_the_number_of_devices(num_devices):
-    found = planner.write_as_products(num_devices, 5)
-    assert len({*found}) == len(found)
-    assert {math.prod(each) for each in found} == {num_devices}
+    products = planner.write_as_products(num_devices, 5)
+    assert len({*products}) == len(products)
+    assert {math.prod(each) for each in products} == {num_devices}
     for each in find_plans(EXPERTS, BIG, num_devices, 240, most=None):
         assert math.prod(each.plan[:5]) == num_devices
         assert 240 % (each.plan.dp * each.plan.ep) == 0

@@ -130,9 +130,9 @@ def test_a_hierarchy_beats_a_flat_ring_over_the_slow_links():
 )
 @quick
 def test_the_slowest_lies_between_the_mean_and_the_maximum(times, k):
-    found = expected_slowest(times, k)
-    assert onp.mean(times) * (1 - 1e-9) <= found <= max(times) * (1 + 1e-9)
-    assert found <= expected_slowest(times, k + 1) * (1 + 1e-9)
+    slowest = expected_slowest(times, k)
+    assert onp.mean(times) * (1 - 1e-9) <= slowest <= max(times) * (1 + 1e-9)
+    assert slowest <= expected_slowest(times, k + 1) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize('k', [1, 2, 3, 5])
@@ -147,8 +147,8 @@ def test_exponential_times_wait_the_harmonic_number():
     middle = (onp.arange(100_000) + 0.5) / 100_000
     for k in (1, 2, 16, 64):
         harmonic = sum(1 / i for i in range(1, k + 1))
-        found = expected_slowest(-onp.log(1 - middle), k)
-        assert found == pytest.approx(harmonic, rel=1e-3)
+        slowest = expected_slowest(-onp.log(1 - middle), k)
+        assert slowest == pytest.approx(harmonic, rel=1e-3)
 
 
 # A step
@@ -302,17 +302,17 @@ def test_the_tree_sums_and_returns_along_its_edges(ready):
             right[device] += seconds
             right[device + gap] = right[device]
         gap //= 2
-    found = simulate_allreduce('tree', ready, **LINK)
-    assert found == pytest.approx([right[i] for i in range(k)])
+    ends = simulate_allreduce('tree', ready, **LINK)
+    assert ends == pytest.approx([right[i] for i in range(k)])
 
 
 def test_a_late_worker_still_sends_a_message_to_each_server():
     ready = [0.0] * 63 + [5.0]
-    found = simulate_allreduce('servers', ready, 64, 1, 1, num_servers=32)
-    assert found.min() == pytest.approx(64 * 3 + 32 * 3)  # a full queue
+    ends = simulate_allreduce('servers', ready, 64, 1, 1, num_servers=32)
+    assert ends.min() == pytest.approx(64 * 3 + 32 * 3)  # a full queue
     ready[-1] = 500.0
-    found = simulate_allreduce('servers', ready, 64, 1, 1, num_servers=32)
-    assert found.min() == pytest.approx(500 + 32 * 3 + 32 * 3)
+    ends = simulate_allreduce('servers', ready, 64, 1, 1, num_servers=32)
+    assert ends.min() == pytest.approx(500 + 32 * 3 + 32 * 3)
 
 
 @pytest.mark.parametrize('bits', [1, 2, 3, 4])
@@ -326,8 +326,8 @@ def test_halving_doubling_is_what_its_messages_give_one_by_one(bits):
         for gap in gaps
     ]
     right = by_events(rounds, list(ready), seconds)
-    found = simulate_allreduce('halving-doubling', ready, **LINK)
-    assert found == pytest.approx(right)
+    ends = simulate_allreduce('halving-doubling', ready, **LINK)
+    assert ends == pytest.approx(right)
 
 
 def queue_by_events(arrivals, seconds):
@@ -343,8 +343,8 @@ def queue_by_events(arrivals, seconds):
 @given(st.lists(st.floats(0, 10), min_size=1, max_size=30))
 @quick
 def test_a_link_serves_one_after_the_other(arrivals):
-    found = scaling.serve(onp.sort(arrivals), 0.7)
-    assert found == pytest.approx(queue_by_events(arrivals, 0.7))
+    ends = scaling.serve(onp.sort(arrivals), 0.7)
+    assert ends == pytest.approx(queue_by_events(arrivals, 0.7))
 
 
 @given(st.lists(st.floats(0, 10), min_size=2, max_size=12))
@@ -352,9 +352,9 @@ def test_a_link_serves_one_after_the_other(arrivals):
 def test_the_star_is_a_queue_at_device_0(ready):
     seconds = LINK['alpha'] + LINK['beta'] * LINK['num_bytes']
     summed = max(queue_by_events(ready[1:], seconds)[-1], ready[0])
-    found = simulate_allreduce('star', ready, **LINK)
+    ends = simulate_allreduce('star', ready, **LINK)
     right = [summed + i * seconds for i in range(len(ready))]
-    assert found == pytest.approx(right)
+    assert ends == pytest.approx(right)
 
 
 @pytest.mark.parametrize('busy', [0.3, 0.6, 0.9])
@@ -369,10 +369,10 @@ def test_random_arrivals_wait_as_the_queueing_formula_says(busy):
 def test_nobody_has_the_sum_before_the_last_is_ready(name):
     ready = onp.zeros(16)
     ready[5] = 3.0
-    found = simulate_allreduce(name, ready, **LINK)
-    assert len(found) == 16 and found.min() > 3.0
+    ends = simulate_allreduce(name, ready, **LINK)
+    assert len(ends) == 16 and ends.min() > 3.0
     early = simulate_allreduce(name, onp.zeros(16), **LINK)
-    assert (found >= early).all()
+    assert (ends >= early).all()
     assert ready.tolist() == [0] * 5 + [3.0] + [0] * 10  # not changed
 
 

@@ -110,13 +110,13 @@ def on_devices(arrays, is_padding, k, causal, split, dtype='float64'):
     ]
     *QKV, dOs = parts
     Os, logs = ring_attention(*QKV, pads, places, causal)
-    found = Os, *ring_backward(dOs, Os, logs, *QKV, pads, places, causal)
-    for results in found:
+    all_results = Os, *ring_backward(dOs, Os, logs, *QKV, pads, places, causal)
+    for results in all_results:
         assert [a.ctx for a in results] == [a.ctx for a in dOs]
     order = onp.concatenate(places).argsort()
     return [
         onp.concatenate([a.asnumpy() for a in results], axis=2)[:, :, order]
-        for results in found
+        for results in all_results
     ]
 
 
@@ -126,10 +126,10 @@ def assert_equals_formula(k, length, causal, split=split_plain, scale=1.0):
     corrections; and an exponential multiplies the rounding of its score."""
     arrays, is_padding = attention_data(2, length, scale=scale)
     right, sizes = by_formula(*arrays, is_padding, causal)
-    found = on_devices(arrays, is_padding, k, causal, split)
+    results = on_devices(arrays, is_padding, k, causal, split)
     largest = abs(arrays[0]).max() * abs(arrays[1]).max() * 3
     roundings_of = 4 * (length + k + 3) + 4 * largest
-    for array, value, size in zip(found, right, sizes):
+    for array, value, size in zip(results, right, sizes):
         bound = 2 * roundings_of * onp.finfo(float).eps * size.max()
         assert abs(array - value).max() <= bound
 
@@ -260,8 +260,10 @@ def assert_equals_one_device(
     """float64 differs by far less than a rounding to float32."""
     X, y = minibatch(n, length)
     right, right_loss = one_device(X, y, causal, num_heads=num_heads)
-    found, loss = run(X, y, k, causal=causal, split=split, num_heads=num_heads)
-    assert all(roundings(grads, right) <= 1 for grads in found)
+    device_grads, loss = run(
+        X, y, k, causal=causal, split=split, num_heads=num_heads
+    )
+    assert all(roundings(grads, right) <= 1 for grads in device_grads)
     assert abs(loss - right_loss) < 1e-12 * right_loss
 
 
@@ -284,8 +286,8 @@ def test_float32_differs_by_rounding_only():
     results = [
         one_device(X, y, True, dtype)[0] for dtype in ('float32', 'float64')
     ]
-    found, _ = run(X, y, 3, 'float32', causal=True)
-    assert all(all_close(grads, results) for grads in found)
+    device_grads, _ = run(X, y, 3, 'float32', causal=True)
+    assert all(all_close(grads, results) for grads in device_grads)
 
 
 def test_a_device_whose_words_are_all_padding_adds_nothing():
@@ -334,8 +336,8 @@ def formula(k, n, length, num_layers):
 @pytest.mark.parametrize('k', [1, 2, 5])
 def test_bytes_are_those_of_the_formula(k, split):
     for n, length, num_layers in ((3, 13, 2), (1, 8, 1)):
-        found = ring_bytes(k, n, length, num_layers, split)
-        assert found == formula(k, n, length, num_layers)
+        counted = ring_bytes(k, n, length, num_layers, split)
+        assert counted == formula(k, n, length, num_layers)
 
 
 def test_no_array_is_as_large_as_all_weights():
@@ -454,12 +456,12 @@ SHAPES = [(1, 4, 8, 2), (2, 4, 13, 3), (1, 6, 5, 1)]
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
 def test_numbers_that_heads_send(k, shape):
     attend = heads_names()['attend_heads']
-    found = attention_numbers(attend, k, *shape)
-    assert found == heads_formula(k, *shape)
+    counted = attention_numbers(attend, k, *shape)
+    assert counted == heads_formula(k, *shape)
     n, heads, length, width = shape
     if heads % k == length % k == 0:
         N = n * heads * length * width
-        assert found[1] == 4 * (k - 1) * N // k
+        assert counted[1] == 4 * (k - 1) * N // k
 
 
 @pytest.mark.parametrize('shape', SHAPES)
@@ -554,17 +556,17 @@ def experts_by_formula(X, y, shared, experts, num_choices, capacity, alpha):
     d_out = q @ E
     dH, dE = d_out.copy(), q.T @ out
     dp = alpha * num_experts * used / n + onp.zeros_like(p)
-    found = []
+    grads = []
     for e, (W1, _, W2, _) in enumerate(experts):
         dp[:, e] += (d_out * results[e]).sum(axis=1) * kept[:, e]
         dR = gates[:, [e]] * d_out
         dA = dR @ W2 * (hidden[e] > 0)
-        found += [dA.T @ H, dA.sum(0), dR.T @ hidden[e], dR.sum(0)]
+        grads += [dA.T @ H, dA.sum(0), dR.T @ hidden[e], dR.sum(0)]
         dH += dA @ W1
     dz = p * (dp - (p * dp).sum(axis=1, keepdims=True))
     dH += dz @ W
     onp.add.at(dE, X, dH)
-    return [dE, dz.T @ H, dz.sum(0), q.sum(0), *found], loss
+    return [dE, dz.T @ H, dz.sum(0), q.sum(0), *grads], loss
 
 
 def run_step(X, y, k, num_experts, dtype='float64', **options):
@@ -590,7 +592,7 @@ def assert_experts_equal_formula(
     right, right_loss = experts_by_formula(
         X, y, *expert_params(num_experts), num_choices, capacity, alpha
     )
-    found, loss, counts = run_step(
+    device_grads, loss, counts = run_step(
         X,
         y,
         k,
@@ -600,7 +602,7 @@ def assert_experts_equal_formula(
         alpha=alpha,
         **options,
     )
-    assert all(roundings(grads, right) <= 1 for grads in found)
+    assert all(roundings(grads, right) <= 1 for grads in device_grads)
     assert abs(loss - right_loss) < 1e-12 * right_loss
     return counts
 

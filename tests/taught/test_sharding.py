@@ -144,8 +144,8 @@ def assert_takes_the_step_of_one(stage, update, size, k, **options):
     # Otherwise the buffer of ZeRO 3 is float32 and would round.
     empty = functools.partial(np.empty, dtype='float64')
     with mock.patch.object(np, 'empty', empty):
-        found = run(stage, update, size, k, dtype='float64', **options)[0]
-    for params in found:
+        replicas = run(stage, update, size, k, dtype='float64', **options)[0]
+    for params in replicas:
         assert roundings(params, by_hand(update, size)) <= 1
 
 
@@ -241,9 +241,9 @@ def assert_frees_gradients(monkeypatch, stage):
 
     def watched(*arguments):
         assert not any(ref() is not None for ref in left), 'not freed'
-        found = gradients(*arguments)
-        left.extend(map(weakref.ref, found[1:]))
-        return found
+        grads = gradients(*arguments)
+        left.extend(map(weakref.ref, grads[1:]))
+        return grads
 
     monkeypatch.setattr(sharding, 'gradients', watched)
     run(stage, sgd_momentum, 5, 1)
@@ -259,15 +259,15 @@ def test_parts_may_be_empty_from_the_first_parameter_on():
     """Adam counts its steps even where it has no number to update."""
     devices = [mx.cpu(i) for i in range(3)]
     params = [np.ones(1), np.ones((7, 1))]
-    found = []
+    gathered = []
     for k in (1, 3):
         device_shards = scatter_params(params, devices[:k])
         for shards in device_shards:
             grads, state = [array + 1 for array in shards], []
             adam(shards, grads, state, 0.1)
             adam(shards, grads, state, 0.1)
-        found.append(gather_params(device_shards, [(1,), (7, 1)]))
-    for one, three in zip(*found):
+        gathered.append(gather_params(device_shards, [(1,), (7, 1)]))
+    for one, three in zip(*gathered):
         assert (one.asnumpy() == three.asnumpy()).all()
         assert (one.asnumpy() != 1).all()
 
@@ -289,9 +289,9 @@ def test_shards_make_the_parameters_again(k):
     assert [[a.ctx for a in arrays] for arrays in shards] == [
         [device] * len(SHAPES) for device in devices
     ]
-    for param, found in zip(start(), gather_params(shards, SHAPES)):
-        assert param.shape == found.shape
-        assert (param.asnumpy() == found.asnumpy()).all()
+    for param, gathered in zip(start(), gather_params(shards, SHAPES)):
+        assert param.shape == gathered.shape
+        assert (param.asnumpy() == gathered.asnumpy()).all()
 
 
 # Another number of devices
@@ -352,13 +352,13 @@ def assert_clips_as_one(name, k, max_norm):
     right = onp.sqrt(
         sum((g.asnumpy().astype('float64') ** 2).sum() for g in grads)
     )
-    found = split([grad.copy() for grad in grads], devices)
+    shards = split([grad.copy() for grad in grads], devices)
     scaled = split([grad.copy() for grad in grads], devices)
     places = find_places(split, SHAPES, devices)
-    total = clip_gradients(found, places, max_norm)
+    total = clip_gradients(shards, places, max_norm)
     assert abs(total - right) <= 1e-12 * right
     factor = min(1, max_norm / right)
-    for own, wanted in zip(found, scaled):
+    for own, wanted in zip(shards, scaled):
         for array, other in zip(own, wanted):
             other = other.asnumpy().astype('float64') * factor
             bound = 2 * onp.finfo('float32').eps * abs(other)
@@ -376,9 +376,9 @@ def test_clipping_is_that_of_one_device(name, k, max_norm):
 @pytest.mark.parametrize('k', [1, 2, 3])
 def test_clipping_sends_one_number_per_device(k):
     devices = [mx.cpu(i) for i in range(k)]
-    found = scatter_params(start(5), devices)
+    shards = scatter_params(start(5), devices)
     places = find_places(scatter_params, SHAPES, devices)
-    sent = record_copies(lambda: clip_gradients(found, places, 1))
+    sent = record_copies(lambda: clip_gradients(shards, places, 1))
     assert [size for *_, size in sent] == [8] * 2 * (k - 1)
 
 
@@ -484,8 +484,8 @@ def test_what_was_loaded_has_the_bits_that_were_saved(tmp_path):
         (saved.params, right_params),
         (saved.optimizer, right_states[2]),
     ):
-        found = reshard([array], one, places_of(('pipeline', 3)), devices)
-        assert bits(found) == bits(right)
+        loaded = reshard([array], one, places_of(('pipeline', 3)), devices)
+        assert bits(loaded) == bits(right)
 
 
 def continued(update, stages, ks, dtype='float64'):
@@ -565,8 +565,8 @@ def test_a_state_of_two_dimensions_and_empty_shards_goes_on():
         [0, 0],
         [0, 0],
     ]
-    (found,) = reshard(shards, four, one, devices[:1])
-    assert bits([found]) == bits([params])
+    (whole,) = reshard(shards, four, one, devices[:1])
+    assert bits([whole]) == bits([params])
 
 
 @pytest.mark.parametrize('shape', [(5,), (4, 3), (1,), (3,)])
@@ -635,9 +635,9 @@ def assert_recomputed(num_segments, size=9):
         total = d2lmulti.loss(net(X, usual), y).sum()
     total.backward()
     backward_recomputed(X, y, again, num_segments, LAYERS)
-    right, found = [[p.grad for p in arrays] for arrays in (usual, again)]
+    right, recomputed = [[p.grad for p in arrays] for arrays in (usual, again)]
     assert all(abs(grad.asnumpy()).max() > 0 for grad in right)
-    assert roundings(found, right) <= 1
+    assert roundings(recomputed, right) <= 1
 
 
 @pytest.mark.parametrize('num_segments', [1, 2, 3])

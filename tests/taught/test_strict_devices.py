@@ -109,19 +109,19 @@ class Doubled(autograd.Function):
 @pytest.fixture
 def names():
     """The names that the code of a case has."""
-    found = {**globals()}
+    given = {**globals()}
     for device, letters in ((mx.cpu(0), 'aM'), (mx.cpu(1), 'bN')):
-        found[letters[0]] = np.array([1.0, 2, 3], ctx=device)
-        found[letters[1]] = np.ones((3, 3), ctx=device)
-    found['labels'] = np.array([0, 1, 2], dtype='int32')
-    found['others'] = found['labels'].copyto(mx.cpu(1))
-    found['a'].attach_grad()
-    found['layer'] = gluon.nn.Lambda(lambda X: X)
-    found['net'] = gluon.nn.Dense(2)
-    found['net'].initialize(ctx=[mx.cpu(0), mx.cpu(1)])
-    found['store'] = mx.kv.create('local')
-    found['store'].init(0, found['a'])
-    return found
+        given[letters[0]] = np.array([1.0, 2, 3], ctx=device)
+        given[letters[1]] = np.ones((3, 3), ctx=device)
+    given['labels'] = np.array([0, 1, 2], dtype='int32')
+    given['others'] = given['labels'].copyto(mx.cpu(1))
+    given['a'].attach_grad()
+    given['layer'] = gluon.nn.Lambda(lambda X: X)
+    given['net'] = gluon.nn.Dense(2)
+    given['net'].initialize(ctx=[mx.cpu(0), mx.cpu(1)])
+    given['store'] = mx.kv.create('local')
+    given['store'].init(0, given['a'])
+    return given
 
 
 @pytest.mark.parametrize('code', FORGOTTEN)
@@ -172,17 +172,17 @@ def test_a_gradient_of_ones_own_on_another_device_is_refused(names, capfd):
 
 
 def test_all_threads_are_strict(names):
-    found = []
+    refused = []
 
     def work():
         with pytest.raises(DeviceError):
             names['a'] + names['b']
-        found.append(True)
+        refused.append(True)
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert found == [True]
+    assert refused == [True]
 
 
 @pytest.mark.parametrize(

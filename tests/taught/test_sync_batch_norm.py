@@ -53,7 +53,7 @@ def differences(k, sizes, sync):
     gradients, averages."""
     (expected,) = after_steps(1, sizes)
     return [
-        [roundings(found, right) for found, right in zip(device, expected)]
+        [roundings(array, right) for array, right in zip(device, expected)]
         for device in after_steps(k, sizes, sync)
     ]
 
@@ -115,8 +115,8 @@ def scores_by_mxnet(X, params):
 def assert_step_is_that_of_mxnet(k, n=31):
     params = as_type(init_params_bn(seed=3)[0])
     right = descend(params, minibatches((n,)), 0.1, scores_by_mxnet)
-    for found, _, _ in after_steps(k, (n,)):
-        assert roundings(found, right) <= 1
+    for after, _, _ in after_steps(k, (n,)):
+        assert roundings(after, right) <= 1
 
 
 @pytest.mark.parametrize('k', [1, 3])
@@ -144,8 +144,8 @@ def assert_forward_is_exact(x, ends):
     mean = x.mean(axis=axes, keepdims=True)
     variance = x.var(axis=axes, keepdims=True)
     right = (x - mean) / onp.sqrt(variance + 1e-5)
-    found = onp.concatenate([output.asnumpy() for output in outputs])
-    assert roundings([found], [right]) <= 1
+    outputs_joined = onp.concatenate([output.asnumpy() for output in outputs])
+    assert roundings([outputs_joined], [right]) <= 1
     for pair in zip(cache.means, cache.variances):
         assert roundings(pair, [mean.ravel(), variance.ravel()]) <= 1
 
@@ -191,20 +191,20 @@ def assert_backward_matches_finite_differences(ends=(0, 2, 5, 9)):
 
     _, cache = batch_norm(shards_of(x, ends), gammas, betas)
     grads, d_gammas, d_betas = batch_norm_backward(shards_of(g, ends), cache)
-    found = onp.concatenate([grad.asnumpy() for grad in grads])
+    result = onp.concatenate([grad.asnumpy() for grad in grads])
     slopes = onp.zeros_like(x)
     for at in onp.ndindex(x.shape):
         step = onp.zeros_like(x)
         step[at] = 1e-5
         slopes[at] = (value(x + step) - value(x - step)) / 2e-5
-    assert roundings([found], [slopes]) <= 1
+    assert roundings([result], [slopes]) <= 1
     normalized = onp.concatenate([n.asnumpy() for n in cache.normalized])
     for parts, right in (
         (d_gammas, (g * normalized).sum(axis=(0, 2))),
         (d_betas, g.sum(axis=(0, 2))),
     ):
-        found = sum(part.asnumpy() for part in parts)
-        assert roundings([found], [right]) <= 1
+        result = sum(part.asnumpy() for part in parts)
+        assert roundings([result], [right]) <= 1
 
 
 def test_the_backward_pass_matches_finite_differences():
@@ -233,8 +233,8 @@ def assert_scores_use_the_averages():
     with autograd.train_mode():  # the averages are now those of X
         right = scores_by_mxnet(X, params)
     for n in (30, 1):
-        found = predict_bn(X[:n], params, averages)
-        assert roundings([found], [right[:n]]) <= 1
+        scores = predict_bn(X[:n], params, averages)
+        assert roundings([scores], [right[:n]]) <= 1
 
 
 def test_scores_use_the_averages():

@@ -73,10 +73,10 @@ def test_line_ends_of_another_system_do_not_matter(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize('max_length', [1, 7, 20, 1000])
 def test_cutting_sentences_loses_no_word(max_length):
-    found = alice.read_sentences(max_length)
+    sentences = alice.read_sentences(max_length)
     whole = alice.read_sentences(10**6)
-    assert list(chain(*found)) == list(chain(*whole))
-    assert all(1 <= len(sentence) <= max_length for sentence in found)
+    assert list(chain(*sentences)) == list(chain(*whole))
+    assert all(1 <= len(sentence) <= max_length for sentence in sentences)
     assert min(map(len, whole)) > 2
 
 
@@ -180,11 +180,11 @@ def assert_gradients_are_right(eps=1e-5):
         entries = [tuple(map(rng.randint, param.shape)) for _ in range(2)]
         largest = abs(grad).argmax()
         for entry in [*entries, onp.unravel_index(largest, grad.shape)]:
-            before, found = param[entry].item(), []
+            before, totals = param[entry].item(), []
             for shift in (eps, -eps, 0):
                 param[entry] = before + shift
-                found.append(total().item())
-            slope = (found[0] - found[1]) / (2 * eps)
+                totals.append(total().item())
+            slope = (totals[0] - totals[1]) / (2 * eps)
             assert abs(slope - grad[entry]) < float32_eps * abs(grad).max()
 
 
@@ -390,8 +390,8 @@ def assert_later_words_change_nothing():
             transformer_scores(np.array(tokens), params, causal=True)
             for tokens in (X, changed)
         ]
-        assert roundings(*[[found[:, :i]] for found in scores]) <= 1
-        assert roundings(*[[found[:, i:]] for found in scores]) > 100
+        assert roundings(*[[each[:, :i]] for each in scores]) <= 1
+        assert roundings(*[[each[:, i:]] for each in scores]) > 100
 
 
 def test_a_decoder_sees_no_later_word():

@@ -420,8 +420,8 @@ def assert_decays_by_the_formula(name, l2, as_array=onp.array):
             0.3,
             l2,
         )
-    (found,) = as_numpy(params)
-    onp.testing.assert_allclose(found, wanted, 1e-9, 1e-12)
+    (param,) = as_numpy(params)
+    onp.testing.assert_allclose(param, wanted, 1e-9, 1e-12)
 
 
 def as_numpy(arrays):
@@ -444,8 +444,8 @@ def test_without_decay_a_rule_is_itself():
         rule = functools.partial(
             large_batch.decay_weights, weight_decay=0, l2=l2
         )
-        for found, right in zip(by_numpy(rule), by_numpy(plain)):
-            assert (found == right).all()
+        for array, right in zip(by_numpy(rule), by_numpy(plain)):
+            assert (array == right).all()
 
 
 @pytest.mark.parametrize(

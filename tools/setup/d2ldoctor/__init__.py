@@ -2,7 +2,7 @@
 
 It does not import `d2lmulti`, which imports MXNet, which may be what is
 broken. The modules of `d2lmulti/prepare` are found as the doctor's own, too:
-those that it takes from there import nothing of ours. An installed doctor
+those that it takes from there import nothing else of ours. An installed doctor
 lies beside `d2lmulti`, and that of the repository in a folder further down.
 """
 
