@@ -1,5 +1,5 @@
 """What the tests of several modules share. "Equal up to rounding", which they
-assert, is `d2lmulti.network.all_close`: see README.md."""
+assert, is `d2lmulti.rounding.all_close`: see README.md."""
 
 import contextlib
 import functools
@@ -107,7 +107,7 @@ def roundings(found, right):
     assert [(a.shape, a.dtype) for a in found] == [
         (a.shape, onp.float64) for a in right
     ]
-    return d2lmulti.network.rounding_ratio(
+    return d2lmulti.rounding.rounding_ratio(
         as_type(found, 'float32'), [right, right]
     )
 
@@ -125,7 +125,7 @@ def float32_results(reference, batches):
     return [
         result
         for each in (batches, twice)
-        for result in d2lmulti.network.in_several_orders(reference, each)
+        for result in d2lmulti.rounding.in_several_orders(reference, each)
     ]
 
 

@@ -96,10 +96,10 @@ def test_five_steps_are_those_of_chapter_6(
 def test_shared_replicas_are_found_by_the_numbers_alone(in_torch):
     """They agree with each other perfectly."""
     first, second = torch_params(in_torch, 5, 29, 2, in_torch.shared_params)
-    assert d2lmulti.network.rounding_ratio(first, [second, second]) == 0
+    assert d2lmulti.rounding.rounding_ratio(first, [second, second]) == 0
     assert roundings(first, book_params(5, 29)) > 100
     first, second = torch_params(in_torch, 5, 29, 2)
-    assert d2lmulti.network.rounding_ratio(first, [second, second]) == 0
+    assert d2lmulti.rounding.rounding_ratio(first, [second, second]) == 0
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_wrong_sum_is_found_in_tensorflow(in_tensorflow, monkeypatch):
     assert roundings(found[0], book_params(5, 28)) > 100
     first, second = found
     assert (
-        d2lmulti.network.rounding_ratio(first, [second, second]) == 0
+        d2lmulti.rounding.rounding_ratio(first, [second, second]) == 0
     )  # it seems
 
 

@@ -145,7 +145,7 @@ def file_distance(path):
     """Return how far the parameters in a file are from `sequential`."""
     with onp.load(path) as arrays:
         saved = [arrays[f'arr_{i}'] for i in range(8)]
-    return d2lmulti.network.rounding_ratio(saved, sequential())
+    return d2lmulti.rounding.rounding_ratio(saved, sequential())
 
 
 @pytest.mark.parametrize(
@@ -296,8 +296,8 @@ def steps_of_one(**options):
 
 def assert_right(params, results):
     """What was found must be one of the results, but for roundings."""
-    assert d2lmulti.network.rounding_ratio(tiny_init(0), results) > 100
-    assert d2lmulti.network.all_close(params, results)
+    assert d2lmulti.rounding.rounding_ratio(tiny_init(0), results) > 100
+    assert d2lmulti.rounding.all_close(params, results)
 
 
 @pytest.mark.parametrize('max_norm', [0.05, 0.2, 1e9])
@@ -313,7 +313,7 @@ def assert_weighted_mean(max_norm):
     params = steps_in_turn(
         2, [3, 1], loss=weighted_loss, count=label_weight, max_norm=max_norm
     )
-    assert d2lmulti.network.all_close(params, results)
+    assert d2lmulti.rounding.all_close(params, results)
 
 
 def descend_clipped(max_norm, batches):
@@ -339,7 +339,7 @@ def test_a_mean_over_workers_or_examples_is_noticed(weight):
     results = float32_results(
         functools.partial(descend_clipped, 1e9), list(batches_of(122))
     )
-    assert d2lmulti.network.rounding_ratio(params, results) > 100
+    assert d2lmulti.rounding.rounding_ratio(params, results) > 100
 
 
 def test_a_minibatch_without_weight_changes_nothing():
@@ -629,7 +629,7 @@ def test_training_goes_on_with_other_devices(tmp_path):
         [onp.frombuffer(text, 'float32') for text in replicas[0]]
         for replicas, _ in [resumed, *results]
     )
-    assert d2lmulti.network.all_close(ours, others)
+    assert d2lmulti.rounding.all_close(ours, others)
     assert len(resumed[1]) == 2
     with pytest.raises(ValueError, match='written with lr ='):
         train(tmp_path / 'two', lr=0.1, elastic=True)
@@ -666,7 +666,7 @@ def test_other_workers_end_where_one_does(job_of_three):
     ]
     flat = [param.reshape(-1) for param in state.params]
     assert (state.epoch, state.step) == (1, 5)
-    assert d2lmulti.network.all_close(flat, results)
+    assert d2lmulti.rounding.all_close(flat, results)
 
 
 CHANGING = (
@@ -704,7 +704,7 @@ def test_two_workers_are_killed_and_three_go_on(tmp_path, monkeypatch):
     state = load_checkpoint(folder)
     assert state.settings['workers'] == 3
     assert state.optimizer[-1] == results[0].optimizer[-1] == 10
-    assert d2lmulti.all_close(
+    assert d2lmulti.rounding.all_close(
         [*state.params, *state.optimizer],
         [[*result.params, *result.optimizer] for result in results],
     )

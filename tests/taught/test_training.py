@@ -61,7 +61,7 @@ def test_steps_in_float32_differ_by_rounding_only(sizes, k):
     for X, y in batches:
         d2lmulti.train_batch(X, y, replicas, devices, 0.1, net=smooth_lenet)
     for replica in replicas:
-        assert d2lmulti.network.all_close(replica, expected)
+        assert d2lmulti.rounding.all_close(replica, expected)
 
 
 @functools.lru_cache(maxsize=None)
