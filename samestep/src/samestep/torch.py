@@ -5,7 +5,6 @@ clips them or gives them to an optimizer, and the parameters, buffers and the
 optimizer's state after it.
 """
 
-import collections
 import contextlib
 import copy
 import dataclasses
@@ -16,7 +15,7 @@ import numpy as np
 
 from . import Taken
 from . import same_step as compare
-from .causes import MOST_NUMBERS, cast, distance
+from .causes import cast, distance
 from .comparison import Comparison
 from .measure import Measure, NeedsLow, NothingMoves
 from .torch_modules import Trace, place_of_error, tensors_in
@@ -24,15 +23,22 @@ from .torch_options import (
     CLIPPING,
     changes_between,
     hidden,
-    options_of,
     with_changes,
     words_for,
 )
 from .torch_precision import short_kind
 from .torch_precision import words_for as words_for_low
+from .torch_tensors import (
+    buffers_of,
+    in_formats,
+    some_of,
+    tensors_of,
+    to_numpy,
+    to_tensor,
+)
+from .torch_watch import Clipping, Gradients, Kernels, Optimizers
 from .trees import Batch, called, in_few
 
-UNLIMITED = {'max_norm': np.inf, 'clip_value': np.inf}  # without clipping
 CAST = (
     '{} fails in float64, which gives the right numbers: {}. If a cast to '
     'float32, such as `.float()` after autocast, meets a parameter in float64 '
@@ -252,8 +258,9 @@ class Adapter:
         arrays, before = self.arrays_of(self.model), random_state()
         run = self.run(reference, arrays, batch)
         self.draws = random_state() != before
-        self.autocast, self.turns_off = run.autocast, run.turns_off
-        self.formats, self.options = run.formats, run.options
+        kernels, self.options = run.kernels, run.optimizers.options
+        self.autocast, self.turns_off = kernels.autocast, kernels.turns_off
+        self.formats = kernels.formats
         if not any(
             (to_numpy(param, copy=False) != arrays[name]).any()
             for name, param in run.model.named_parameters()
@@ -264,7 +271,9 @@ class Adapter:
                 'begins at 0, begin the schedule some steps later, in both '
                 'functions'
             )
-        return {name: np.zeros_like(a) for name, a in run.state.items()}
+        return {
+            name: np.zeros_like(a) for name, a in run.optimizers.state.items()
+        }
 
     def as_the_step(self, step, reference, state, batch):
         """Return the reference in the memory formats of the step; and under
@@ -274,8 +283,9 @@ class Adapter:
         arrays = {**self.arrays_of(self.model), **state}
         self.num_runs += 1
         run = self.run(step, arrays, batch)
-        how, formats = run.autocast, run.formats - self.formats
-        self.turns_off &= not run.turns_off  # as for the loss, in both
+        kernels, how = run.kernels, run.kernels.autocast
+        formats = kernels.formats - self.formats
+        self.turns_off &= not kernels.turns_off  # as for the loss, in both
 
         # Other kernels add in another order, and round more or less.
         @functools.wraps(reference)
@@ -298,13 +308,15 @@ class Adapter:
         def step(arrays, *batch):
             self.num_runs += traced
             run = self.run(function, arrays, batch, traced=traced)
+            optimizers = run.optimizers
             if traced:
                 start = arrays if self.last else self.start  # held anyway
-                self.last = start, batch, run.trace, run.options
-                self.clips_again |= max(run.clipped.values(), default=0) > 1
-                self.clips_early |= run.changes
+                self.last = start, batch, run.trace, optimizers.options
+                times = run.clipping.times.values()
+                self.clips_again |= max(times, default=0) > 1
+                self.clips_early |= run.clipping.changed
             new = self.arrays_of(run.model)
-            seen = {**run.unused, **run.gradients}
+            seen = {**optimizers.unused, **run.gradients.seen}
             gradients = {
                 name: seen.get(name, np.zeros_like(new[name]))
                 for name, _ in run.model.named_parameters()
@@ -312,14 +324,14 @@ class Adapter:
             gradients.update(
                 (name, new[name]) for name in buffers_of(run.model)
             )
-            others = [name for name in run.state if name not in arrays]
+            others = [n for n in optimizers.state if n not in arrays]
             if others:
                 raise ValueError(
                     f'the optimizer of {called(function)} keeps '
                     f"{in_few(others)}, which the reference's does not: take "
                     'the same optimizer of the same parameters in both'
                 )
-            found = Taken(gradients, {**arrays, **new, **run.state})
+            found = Taken(gradients, {**arrays, **new, **optimizers.state})
             if traced:
                 self.last += (gradients, some_of(found.params))
             return found
@@ -347,7 +359,7 @@ class Adapter:
             )
             new = self.arrays_of(run.model)
             new.update((n, gradients[n]) for n in buffers_of(run.model))
-            return {**arrays, **new, **run.state}
+            return {**arrays, **new, **run.optimizers.state}
 
         return update
 
@@ -402,7 +414,8 @@ class Adapter:
     def note_options(self, reference):
         """Keep the options of the reference's optimizer in the last step."""
         arrays, batch = self.last[:2]
-        self.options = self.run(reference, arrays, batch).options
+        run = self.run(reference, arrays, batch)
+        self.options = run.optimizers.options
 
     def with_hidden_options(self, comparison):
         """Return the comparison of a right step; if the options of its
@@ -442,7 +455,7 @@ class Adapter:
         own = dict(zip(arrays, cast([*arrays.values()], dtype)))
         rows = Batch(batch).cast(dtype).parts()
         run = self.run(reference, own, rows, traced=True)
-        seen = {**run.trace.short, **short_gradients(run.gradients)}
+        seen = {**run.trace.short, **short_gradients(run.gradients.seen)}
         words = words_for_low(step, seen)
         if words:
             raise NeedsLow(words)
@@ -492,16 +505,14 @@ class Adapter:
                 tensor.copy_(torch.as_tensor(np.array(arrays[name])))
         like = next(p for p in model.parameters() if p.is_floating_point())
         rows = [to_tensor(part, like) for part in batch]
-        run = Run(model, arrays, gradients, self.kinds, self.norms)
-        run.others = options or {}
+        run = Run(
+            model, arrays, gradients, self.kinds, self.norms, options or {}
+        )
         if self.inputs is None:
             model.register_forward_pre_hook(self.see_inputs, with_kwargs=True)
-        trace = None
         if traced:
-            trace = run.trace = Trace(model, rows, self.inputs_of(rows, like))
-        with run.watched(), (
-            trace.watched() if trace else contextlib.nullcontext()
-        ):
+            run.trace = Trace(model, rows, self.inputs_of(rows, like))
+        with run.watched():
             try:
                 function(model, *rows)
             except RuntimeError as error:
@@ -510,7 +521,7 @@ class Adapter:
                 words = CAST.format(called(function), error)
                 raise TypeError(words) from error
         self.check_parameters(function, model)
-        steps = max(run.steps.values(), default=0)
+        steps = max(run.optimizers.steps.values(), default=0)
         if steps != 1:
             raise ValueError(
                 f'{called(function)} has taken {steps} steps with an '
@@ -532,251 +543,31 @@ class Adapter:
 
 
 class Run:
-    """One call: what was seen of its gradients and its optimizer."""
+    """One call: what was seen of it."""
 
-    def __init__(self, model, arrays, given, kinds, norms):
-        self.model, self.arrays, self.given = model, arrays, given
-        self.norms = norms
-        self.kinds, self.state, self.gradients = kinds, {}, {}
-        self.unused: dict = {}  # gradients that the optimizer does not get
-        self.limits: dict = {}  # of clipping, by parameter
-        self.options: dict = {}  # they and the optimizer's, by parameter
-        self.others: dict = {}  # that take their place
-        self.groups: dict = {}  # of optimizers, while others take their place
-        self.steps: collections.Counter = collections.Counter()
-        self.depth = 0  # of optimizers whose step calls another's
-        self.clipped: collections.Counter = collections.Counter()
-        self.after_clipping: dict = {}  # some numbers of gradients
-        self.changes = False  # them, before the optimizer gets them
-        self.autocast: tuple = ()  # the device and the dtype, if there is one
-        self.turns_off = False  # autocast, somewhere
-        self.formats: set = set()  # with channels last
-        self.trace: Any = None  # of its modules
-
-    def names(self):
-        """Return the names of the parameters by what they are."""
-        return {id(p): name for name, p in self.model.named_parameters()}
-
-    def before(self, tensors):
-        """See gradients for the first time, or put others in their place."""
-        own = {id(t) for t in tensors}
-        for name, param in self.model.named_parameters():
-            if param.grad is None or name in self.gradients:
-                continue
-            if id(param.grad) in own:
-                if self.given is None:
-                    self.gradients[name] = to_numpy(param.grad)
-                else:
-                    self.gradients[name] = self.given[name]
-                    set_tensor(param.grad, self.given[name])
-
-    def before_step(self, optimizer, given, named):
-        """See what an optimizer gets; give it the state of the arrays. Return
-        what it is called with: a closure, as Lightning has, computes the
-        gradients in the step."""
-        self.depth += 1
-        params = [p for g in optimizer.param_groups for p in g['params']]
-        names = self.names()
-        trained = [names[id(p)] for p in params if id(p) in names]
-        if not trained:
-            return None
-        if self.depth == 1:
-            self.steps.update(trained)
-        for name, own in options_of(optimizer, names).items():
-            limits = self.limits.get(name, {})
-            self.options[name] = {**UNLIMITED, **limits, **own}
-        if self.others:
-            self.groups[id(optimizer)] = [*optimizer.param_groups]
-            optimizer.param_groups[:] = [
-                {**g, 'params': [p], **self.others.get(names.get(id(p)), {})}
-                for g in optimizer.param_groups
-                for p in g['params']
-            ]
-        closure = named.get('closure') or [*given[1:], None][0]
-
-        def watched():
-            loss = closure()
-            self.before(grads_of(params))
-            return loss
-
-        if closure is None:
-            self.changes |= self.is_changed()
-            self.before(grads_of(params))
-            self.unused.update(
-                (name, to_numpy(param.grad))
-                for name, param in self.model.named_parameters()
-                if param.grad is not None and name not in self.gradients
-            )
-        for param in params:
-            name = names.get(id(param))
-            kinds = self.kinds.get((type(optimizer), name), {})
-            kept = {
-                key: self.arrays[f'{name}.{key}']
-                for key in kinds
-                if f'{name}.{key}' in self.arrays
-            }
-            # Zeros stand for no state yet: some begin with other numbers, as
-            # ASGD does with a rate.
-            for key in kept if any(a.any() for a in kept.values()) else ():
-                new = from_array(kept[key], kinds[key], param)
-                optimizer.state[param][key] = new
-        return closure and ((optimizer, watched), {})
-
-    def after_step(self, optimizer, *_):
-        """Read the state of an optimizer."""
-        self.depth -= 1
-        groups = self.groups.pop(id(optimizer), optimizer.param_groups)
-        optimizer.param_groups[:] = groups  # which a scheduler knows
-        names = self.names()
-        for param, state in optimizer.state.items():
-            for key, value in state.items() if id(param) in names else ():
-                if value is None:
-                    continue
-                name = names[id(param)]
-                self.state[f'{name}.{key}'] = to_numpy(value, copy=False)
-                if not hasattr(value, 'full_tensor'):
-                    own = type(optimizer), name
-                    kinds = self.kinds.setdefault(own, {})
-                    like = getattr(value, 'shape', ()) == param.shape
-                    kinds.setdefault(key, value.to('meta') if like else value)
-        if hasattr(optimizer, 'consolidate_state_dict'):
-            self.state = of_all_processes(self.state, optimizer.process_group)
-
-    def limit(self, params, what, own):
-        """Keep the limit of a clipping, and return what takes its place: the
-        parameters by their limits."""
-        known = self.names()
-        trained = [p for p in params if p.requires_grad]
-        names = [known[id(p)] for p in trained if id(p) in known]
-        for name in names:
-            self.limits.setdefault(name, {})[what] = own
-        if what == 'max_norm':
-            self.clipped.update(names)
-        found = {self.others.get(name, {}).get(what, own) for name in names}
-        if len(found) < 2:
-            return {found.pop() if found else own: params}
-        groups: dict = {}
-        for param in params:
-            others = self.others.get(known.get(id(param)), {})
-            groups.setdefault(others.get(what, own), []).append(param)
-        return groups
-
-    def see_clipped(self, params):
-        """Keep some numbers of what clipping has left."""
-        names = self.names() if self.given is None else {}
-        for param in params:
-            if id(param) in names and param.grad is not None:
-                name = names[id(param)]
-                self.after_clipping[name] = bytes_of(param.grad)
-
-    def is_changed(self):
-        """Return whether gradients are others than clipping has left."""
-        return any(
-            [  # all of them: the parts of a DTensor come from all processes
-                bytes_of(param.grad) != self.after_clipping[name]
-                for name, param in self.model.named_parameters()
-                if name in self.after_clipping and param.grad is not None
-            ]
+    def __init__(self, model, arrays, given, kinds, norms, options):
+        self.model = model
+        self.gradients = Gradients(model, given)
+        self.clipping = Clipping(self.gradients, options, norms)
+        self.optimizers = Optimizers(
+            self.gradients, self.clipping, arrays, kinds, options
         )
+        self.kernels = Kernels()
+        self.trace: Any = None  # of its modules
 
     @contextlib.contextmanager
     def watched(self):
-        """See clipping, autocast, channels that are put last, and the steps
-        of all optimizers."""
-        import torch
-        from torch.nn.utils import clip_grad
-        from torch.optim import optimizer
-
-        handles = [
-            optimizer.register_optimizer_step_pre_hook(self.before_step),
-            optimizer.register_optimizer_step_post_hook(self.after_step),
-        ]
-
-        def watching(function, grads_in, what):
-            def watch(*given, **others):
-                named = {'parameters', 'tensors'} & {*others}
-                tensors, *more = [*map(others.pop, named), *given]
-                tensors = [tensors] if torch.is_tensor(tensors) else [*tensors]
-                self.before(grads_in(tensors))
-                if not what:
-                    return function(tensors, *more, **others)
-                own = others.pop(what) if what in others else more[0]
-                limits = self.limit(tensors, what, float(own))
-                for limit, some in limits.items():
-                    found = function(some, limit, *more[1:], **others)
-                    if what == 'max_norm' and 0 < limit < np.inf:
-                        self.norms.append(float(to_numpy(found)) / limit)
-                self.see_clipped(tensors)
-                return found
-
-            return watch
-
-        def entering(enter):
-            def watch(autocast):
-                if autocast._enabled:
-                    self.autocast = autocast.device, autocast.fast_dtype
-                else:
-                    self.turns_off = True
-                return enter(autocast)
-
-            return watch
-
-        def formatting(function):
-            def watch(*given, **named):
-                self.formats |= {named.get('memory_format')} & {
-                    torch.channels_last,
-                    torch.channels_last_3d,
-                }
-                return function(*given, **named)
-
-            return watch
-
-        patches = {}
-        for name, *more in (
-            ('_get_total_norm', list, ''),
-            ('get_total_norm', list, ''),
-            ('clip_grad_norm_', grads_of, 'max_norm'),
-            ('clip_grad_value_', grads_of, 'clip_value'),
-        ):
-            for place in (clip_grad, torch.nn.utils):
-                if hasattr(place, name):
-                    holder, key = holder_of(place, name)
-                    function = getattr(holder, key)
-                    patches[id(holder), key] = holder, key, function, more
-        enter = torch.autocast.__enter__
-        # Tensor inherits both, so afterwards its own are deleted.
-        inherited = ('to', 'contiguous')
-        try:
-            for name in inherited:
-                setattr(
-                    torch.Tensor,
-                    name,
-                    formatting(getattr(torch.Tensor, name)),
-                )
-            for holder, key, function, more in patches.values():
-                setattr(holder, key, watching(function, *more))
-            torch.autocast.__enter__ = entering(enter)
+        """See all that happens in the block."""
+        with contextlib.ExitStack() as stack:
+            for part in (
+                self.optimizers,
+                self.clipping,
+                self.kernels,
+                self.trace,
+            ):
+                if part:
+                    stack.enter_context(part.watched())
             yield
-        finally:
-            torch.autocast.__enter__ = enter
-            for name in inherited:
-                delattr(torch.Tensor, name)
-            for holder, key, function, _ in patches.values():
-                setattr(holder, key, function)
-            for handle in handles:
-                handle.remove()
-
-
-def holder_of(place, name):
-    """Return the object and the name of its attribute that hold a function:
-    the module, or the function's decorator, which also has it for those who
-    imported it by name."""
-    function = getattr(place, name)
-    inner = getattr(function, '__wrapped__', None)
-    for cell in getattr(function, '__closure__', None) or ():
-        if inner and cell.cell_contents is inner:
-            return cell, 'cell_contents'
-    return place, name
 
 
 def measure_of(how):
@@ -833,118 +624,3 @@ def random_state():
     if torch.cuda.is_available():
         states += torch.cuda.get_rng_state_all()
     return [state.tolist() for state in states]
-
-
-def some_of(arrays):
-    """Return evenly spaced numbers of each array that has many."""
-    return {
-        name: a.reshape(-1)[:: -(-a.size // MOST_NUMBERS) | 1].copy()
-        for name, a in arrays.items()
-    }
-
-
-def bytes_of(tensor):
-    """Return evenly spaced numbers of a tensor, as bytes."""
-    (found,) = some_of({'': to_numpy(tensor, copy=False)}).values()
-    return found.tobytes()
-
-
-def of_all_processes(state, group):
-    """Return what ZeroRedundancyOptimizer keeps, a part in each process."""
-    from torch import distributed
-
-    parts: list = [None] * distributed.get_world_size(group)
-    distributed.all_gather_object(parts, state, group=group)
-    return {name: array for part in parts for name, array in part.items()}
-
-
-def grads_of(params):
-    """Return the gradients of the parameters that have one."""
-    return [param.grad for param in params if param.grad is not None]
-
-
-def tensors_of(model):
-    """Return parameters that train, and buffers with floats, by name."""
-    return {**dict(model.named_parameters()), **buffers_of(model)}
-
-
-def buffers_of(model):
-    """Return the buffers with floats, such as running means."""
-    return {
-        name: buffer
-        for name, buffer in model.named_buffers()
-        if buffer.is_floating_point()
-    }
-
-
-def to_numpy(value, copy=True):
-    """Return a tensor, or the tensors in dicts and lists, as arrays: without
-    `copy`, those of the tensors themselves where they can be."""
-    import torch
-
-    if isinstance(value, dict):
-        return {key: to_numpy(part, copy) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [to_numpy(part, copy) for part in value]
-    if hasattr(value, 'full_tensor'):  # a DTensor: of the parts, all
-        value = value.full_tensor()
-    if torch.is_tensor(value):
-        value = value.detach().cpu()
-        if value.dtype == torch.bfloat16:  # which NumPy does not have
-            value = value.float()
-        return value.numpy().copy() if copy else value.numpy()
-    return np.asarray(value)
-
-
-def to_tensor(part, like):
-    """Return arrays, or those in dicts and lists, as tensors where `like`
-    is, with floats as in it."""
-    import torch
-
-    if isinstance(part, dict):
-        return {key: to_tensor(value, like) for key, value in part.items()}
-    if isinstance(part, (list, tuple)):
-        return [to_tensor(value, like) for value in part]
-    tensor = torch.as_tensor(np.array(part)).to(like.device)
-    return tensor.to(like.dtype) if tensor.is_floating_point() else tensor
-
-
-def in_formats(part, formats):
-    """Return tensors, or those in lists and dicts, in the memory formats that
-    have as many axes as they have."""
-    import torch
-
-    if isinstance(part, dict):
-        return {key: in_formats(own, formats) for key, own in part.items()}
-    if isinstance(part, (list, tuple)):
-        return [in_formats(own, formats) for own in part]
-    axes = {4: torch.channels_last, 5: torch.channels_last_3d}
-    if axes.get(part.ndim) in formats:
-        part = part.contiguous(memory_format=axes[part.ndim])
-    return part
-
-
-def set_tensor(tensor, array):
-    """Write an array into a tensor on one device."""
-    import torch
-
-    with torch.no_grad():
-        tensor.copy_(torch.as_tensor(np.array(array)))
-
-
-def from_array(array, kind, param):
-    """Return what an optimizer keeps: a tensor as `kind` was, or a number."""
-    import torch
-
-    if not torch.is_tensor(kind):
-        return type(kind)(array)
-    new = torch.as_tensor(np.array(array))
-    alike = kind.shape == param.shape
-    if not alike and not kind.ndim:  # a count of steps, which stays as it is
-        return new.to(kind.dtype).to(kind.device)
-    new = new.to(param.dtype)
-    if alike and hasattr(param, 'full_tensor'):
-        from torch.distributed.tensor import distribute_tensor
-
-        return distribute_tensor(new, param.device_mesh, param.placements)
-    return new.to(param.device)

@@ -1,0 +1,330 @@
+"""What a call of a PyTorch step does with gradients, clipping, its optimizers
+and kernels, as it is seen from outside; for `samestep.torch`."""
+
+import collections
+import contextlib
+
+import numpy as np
+
+from .torch_options import options_of
+from .torch_tensors import (
+    bytes_of,
+    from_array,
+    grads_of,
+    set_tensor,
+    to_numpy,
+)
+
+UNLIMITED = {'max_norm': np.inf, 'clip_value': np.inf}  # without clipping
+
+
+class Gradients:
+    """As they are when something first clips or uses them."""
+
+    def __init__(self, model, given):
+        self.model = model
+        self.given = given  # those to put in their place, or None
+        self.seen: dict = {}
+
+    def names(self):
+        """Return the names of the parameters by what they are."""
+        return {id(p): name for name, p in self.model.named_parameters()}
+
+    def see(self, tensors):
+        """See gradients for the first time, or put others in their place."""
+        own = {id(t) for t in tensors}
+        for name, param in self.model.named_parameters():
+            if param.grad is None or name in self.seen:
+                continue
+            if id(param.grad) in own:
+                if self.given is None:
+                    self.seen[name] = to_numpy(param.grad)
+                else:
+                    self.seen[name] = self.given[name]
+                    set_tensor(param.grad, self.given[name])
+
+
+class Clipping:
+    """Which gradients are clipped, to which limits.
+
+    `others`: limits, by parameter, to clip to instead; `norms`: a list that
+    gets the norms, as parts of their limits.
+    """
+
+    def __init__(self, gradients, others, norms):
+        self.gradients, self.others, self.norms = gradients, others, norms
+        self.limits: dict = {}  # by parameter
+        self.times: collections.Counter = collections.Counter()
+        self.left: dict = {}  # some numbers of what it has left
+        self.changed = False  # what it has left, before the optimizer's step
+
+    @contextlib.contextmanager
+    def watched(self):
+        """See the calls of PyTorch's functions that clip, or take norms."""
+        import torch
+        from torch.nn.utils import clip_grad
+
+        with contextlib.ExitStack() as stack:
+            for name, grads_in, what in (
+                ('_get_total_norm', list, ''),
+                ('get_total_norm', list, ''),
+                ('clip_grad_norm_', grads_of, 'max_norm'),
+                ('clip_grad_value_', grads_of, 'clip_value'),
+            ):
+                holders = {}
+                for place in (clip_grad, torch.nn.utils):
+                    if hasattr(place, name):
+                        holder, key = holder_of(place, name)
+                        holders[id(holder)] = holder, key
+                for holder, key in holders.values():
+                    new = self.watching(getattr(holder, key), grads_in, what)
+                    stack.enter_context(replaced(holder, key, new))
+            yield
+
+    def watching(self, function, grads_in, what):
+        """Return a function that clips as this one does, and is seen; `what`:
+        its argument that is a limit, if it has one."""
+        import torch
+
+        def watch(*given, **others):
+            named = {'parameters', 'tensors'} & {*others}
+            tensors, *more = [*map(others.pop, named), *given]
+            tensors = [tensors] if torch.is_tensor(tensors) else [*tensors]
+            self.gradients.see(grads_in(tensors))
+            if not what:
+                return function(tensors, *more, **others)
+            own = others.pop(what) if what in others else more[0]
+            limits = self.limits_of(tensors, what, float(own))
+            for limit, some in limits.items():
+                norm = function(some, limit, *more[1:], **others)
+                if what == 'max_norm' and 0 < limit < np.inf:
+                    self.norms.append(float(to_numpy(norm)) / limit)
+            self.keep(tensors)
+            return norm
+
+        return watch
+
+    def limits_of(self, params, what, own):
+        """Keep the limit of a clipping, and return what takes its place: the
+        parameters by their limits."""
+        known = self.gradients.names()
+        trained = [p for p in params if p.requires_grad]
+        names = [known[id(p)] for p in trained if id(p) in known]
+        for name in names:
+            self.limits.setdefault(name, {})[what] = own
+        if what == 'max_norm':
+            self.times.update(names)
+        limits = {self.others.get(name, {}).get(what, own) for name in names}
+        if len(limits) < 2:
+            return {limits.pop() if limits else own: params}
+        groups: dict = {}
+        for param in params:
+            others = self.others.get(known.get(id(param)), {})
+            groups.setdefault(others.get(what, own), []).append(param)
+        return groups
+
+    def keep(self, params):
+        """Keep some numbers of what clipping has left."""
+        names = self.gradients.names() if self.gradients.given is None else {}
+        for param in params:
+            if id(param) in names and param.grad is not None:
+                self.left[names[id(param)]] = bytes_of(param.grad)
+
+    def compare(self):
+        """Note whether gradients are others than clipping has left."""
+        self.changed |= any(
+            [  # all of them: the parts of a DTensor come from all processes
+                bytes_of(param.grad) != self.left[name]
+                for name, param in self.gradients.model.named_parameters()
+                if name in self.left and param.grad is not None
+            ]
+        )
+
+
+class Optimizers:
+    """The steps of optimizers: what they get, and keep.
+
+    `arrays`: what they kept before, by name; `kinds`: of what tensors that
+    was; `others`: options, by parameter, to put in the place of theirs.
+    """
+
+    def __init__(self, gradients, clipping, arrays, kinds, others):
+        self.gradients, self.clipping = gradients, clipping
+        self.arrays, self.kinds, self.others = arrays, kinds, others
+        self.steps: collections.Counter = collections.Counter()
+        self.options: dict = {}  # with the limits of clipping, by parameter
+        self.state: dict = {}  # what they keep afterwards
+        self.unused: dict = {}  # gradients that they do not get
+        self.groups: dict = {}  # theirs, while others take their place
+        self.depth = 0  # of optimizers whose step calls another's
+
+    @contextlib.contextmanager
+    def watched(self):
+        """See the steps of all optimizers."""
+        from torch.optim import optimizer
+
+        with contextlib.ExitStack() as stack:
+            for register, hook in (
+                ('pre', self.before_step),
+                ('post', self.after_step),
+            ):
+                name = f'register_optimizer_step_{register}_hook'
+                stack.callback(getattr(optimizer, name)(hook).remove)
+            yield
+
+    def before_step(self, optimizer, given, named):
+        """See what an optimizer gets; give it the state of the arrays. Return
+        what it is called with: a closure, as Lightning has, computes the
+        gradients in the step."""
+        self.depth += 1
+        params = [p for g in optimizer.param_groups for p in g['params']]
+        names = self.gradients.names()
+        trained = [names[id(p)] for p in params if id(p) in names]
+        if not trained:
+            return None
+        if self.depth == 1:
+            self.steps.update(trained)
+        for name, own in options_of(optimizer, names).items():
+            limits = self.clipping.limits.get(name, {})
+            self.options[name] = {**UNLIMITED, **limits, **own}
+        if self.others:
+            self.groups[id(optimizer)] = [*optimizer.param_groups]
+            optimizer.param_groups[:] = [
+                {**g, 'params': [p], **self.others.get(names.get(id(p)), {})}
+                for g in optimizer.param_groups
+                for p in g['params']
+            ]
+        closure = named.get('closure') or [*given[1:], None][0]
+
+        def watched():
+            loss = closure()
+            self.gradients.see(grads_of(params))
+            return loss
+
+        if closure is None:
+            self.clipping.compare()
+            self.gradients.see(grads_of(params))
+            self.unused.update(
+                (name, to_numpy(param.grad))
+                for name, param in self.gradients.model.named_parameters()
+                if param.grad is not None and name not in self.gradients.seen
+            )
+        for param in params:
+            name = names.get(id(param))
+            kinds = self.kinds.get((type(optimizer), name), {})
+            kept = {
+                key: self.arrays[f'{name}.{key}']
+                for key in kinds
+                if f'{name}.{key}' in self.arrays
+            }
+            # Zeros stand for no state yet: some begin with other numbers, as
+            # ASGD does with a rate.
+            for key in kept if any(a.any() for a in kept.values()) else ():
+                new = from_array(kept[key], kinds[key], param)
+                optimizer.state[param][key] = new
+        return closure and ((optimizer, watched), {})
+
+    def after_step(self, optimizer, *_):
+        """Read the state of an optimizer."""
+        self.depth -= 1
+        groups = self.groups.pop(id(optimizer), optimizer.param_groups)
+        optimizer.param_groups[:] = groups  # which a scheduler knows
+        names = self.gradients.names()
+        for param, state in optimizer.state.items():
+            for key, value in state.items() if id(param) in names else ():
+                if value is None:
+                    continue
+                name = names[id(param)]
+                self.state[f'{name}.{key}'] = to_numpy(value, copy=False)
+                if not hasattr(value, 'full_tensor'):
+                    own = type(optimizer), name
+                    kinds = self.kinds.setdefault(own, {})
+                    like = getattr(value, 'shape', ()) == param.shape
+                    kinds.setdefault(key, value.to('meta') if like else value)
+        if hasattr(optimizer, 'consolidate_state_dict'):
+            self.state = of_all_processes(self.state, optimizer.process_group)
+
+
+class Kernels:
+    """What decides which kernels run: autocast, and channels put last."""
+
+    def __init__(self):
+        self.autocast: tuple = ()  # the device and the dtype, if there is one
+        self.turns_off = False  # autocast, somewhere
+        self.formats: set = set()  # with channels last
+
+    @contextlib.contextmanager
+    def watched(self):
+        """See autocast, and tensors that get another memory format."""
+        import torch
+
+        with contextlib.ExitStack() as stack:
+            for owner, name, watching in (
+                (torch.autocast, '__enter__', self.entering),
+                (torch.Tensor, 'to', self.formatting),
+                (torch.Tensor, 'contiguous', self.formatting),
+            ):
+                new = watching(getattr(owner, name))
+                stack.enter_context(replaced(owner, name, new))
+            yield
+
+    def entering(self, enter):
+        """Return autocast's `__enter__`, seen."""
+
+        def watch(autocast):
+            if autocast._enabled:
+                self.autocast = autocast.device, autocast.fast_dtype
+            else:
+                self.turns_off = True
+            return enter(autocast)
+
+        return watch
+
+    def formatting(self, function):
+        """Return a method of tensors, whose memory format is seen."""
+        import torch
+
+        last = {torch.channels_last, torch.channels_last_3d}
+
+        def watch(*given, **named):
+            self.formats |= {named.get('memory_format')} & last
+            return function(*given, **named)
+
+        return watch
+
+
+@contextlib.contextmanager
+def replaced(holder, name, new):
+    """Let `holder` have another attribute until the block ends. Tensor
+    inherits some of these, so afterwards its own are deleted."""
+    inherited = isinstance(holder, type) and name not in vars(holder)
+    old = getattr(holder, name)
+    setattr(holder, name, new)
+    try:
+        yield
+    finally:
+        if inherited:
+            delattr(holder, name)
+        else:
+            setattr(holder, name, old)
+
+
+def holder_of(place, name):
+    """Return the object and the name of its attribute that hold a function:
+    the module, or the function's decorator, which also has it for those who
+    imported it by name."""
+    function = getattr(place, name)
+    inner = getattr(function, '__wrapped__', None)
+    for cell in getattr(function, '__closure__', None) or ():
+        if inner and cell.cell_contents is inner:
+            return cell, 'cell_contents'
+    return place, name
+
+
+def of_all_processes(state, group):
+    """Return what ZeroRedundancyOptimizer keeps, a part in each process."""
+    from torch import distributed
+
+    parts: list = [None] * distributed.get_world_size(group)
+    distributed.all_gather_object(parts, state, group=group)
+    return {name: array for part in parts for name, array in part.items()}
