@@ -58,7 +58,8 @@ ACCELERATORS = {}
 for _line in FIGURES.splitlines()[2:]:
     _name, *_cells = [cell.strip() for cell in _line.split('|')]
     _numbers = [json.loads(cell.replace('-', 'null')) for cell in _cells]
-    ACCELERATORS[_name] = Accelerator(*_numbers, SOURCES[_name].split())
+    _sources = SOURCES[_name].split()
+    ACCELERATORS[_name] = Accelerator._make([*_numbers, _sources])
 
 MERCATUS = 'https://www.mercatus-ai.com/blog/cloud-gpu-pricing'
 LYCEUM = (
