@@ -47,6 +47,7 @@ def read_profile(path):
     Raises ValueError if it contains none, or is not such a file.
     """
     began, operators = {}, []
+    # A device runs one operator at a time: the one that ends began last.
     for event in read_events(path):
         key = event.get('pid'), event.get('name')
         if event.get('ph') == 'B':

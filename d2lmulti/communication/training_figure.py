@@ -35,7 +35,7 @@ def record_step(k: int, batch_size: int, lr: float, data: tuple) -> Step:
     devices = try_devices(k)
     replicas = [get_params(init_params(), device) for device in devices]
     X, y = next(iter(Minibatches(data[0], data[1], batch_size)))
-    train_batch(X, y, replicas, devices, lr)
+    train_batch(X, y, replicas, devices, lr)  # oneDNN compiles its kernels
     params = [param.copy() for param in replicas[0]]
     steps = [
         profile(lambda: train_batch(X, y, replicas, devices, lr))

@@ -319,18 +319,18 @@ def are_reordered(move, right, bound):
 def factors_of_parts(move, right, bound, k):
     """Return in words by which factors the k parts of an array are wrong, or
     '' if one of them is right, or all are wrong by the same."""
-    found = []
+    factors = []
     for own, known in zip(np.array_split(move, k), np.array_split(right, k)):
         scale = (own * known).sum() / max((known * known).sum(), 1e-300)
         sure = bound / max(abs(known).max(initial=0), 1e-300)
         off = distance(own, scale * known)
         if own.size < 8 or off > bound or abs(scale - 1) <= 4 * sure:
             return ''
-        found.append((scale, sure))
-    scales = [scale for scale, _ in found]
-    if max(scales) - min(scales) <= 4 * max(sure for _, sure in found):
+        factors.append((scale, sure))
+    scales = [scale for scale, _ in factors]
+    if max(scales) - min(scales) <= 4 * max(sure for _, sure in factors):
         return ''
-    return ', '.join(in_digits(*pair) for pair in found)
+    return ', '.join(in_digits(*pair) for pair in factors)
 
 
 def in_digits(scale, near):

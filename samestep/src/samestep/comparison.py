@@ -62,8 +62,8 @@ class Comparison:
 
     def change(self, function):
         """Return it with a function of each difference."""
-        found = [function(d) for d in self.differences]
-        return replace(self, differences=found)
+        changed = [function(d) for d in self.differences]
+        return replace(self, differences=changed)
 
     def failures(self):
         """Return the differences beyond their bounds, the worst first."""

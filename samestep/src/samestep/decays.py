@@ -14,7 +14,7 @@ def owners_of(given, arrays):
     such as `exp_avg`, or '' for the parameter itself; (None, '') if it is not
     seen. Their names begin or end with that of the gradient."""
     longest_first = sorted(given.places, key=len, reverse=True)
-    found = []
+    owners = []
     for j, name in enumerate(given.names):
         owner, kind = None, ''
         for own in longest_first:
@@ -27,8 +27,8 @@ def owners_of(given, arrays):
                 owner, kind = at, '' if j == at else name[: -len(own) - 1]
             if owner is not None:
                 break
-        found.append((owner, kind))
-    return found
+        owners.append((owner, kind))
+    return owners
 
 
 def decay_causes(moves, bases, owners, axes):

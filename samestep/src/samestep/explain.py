@@ -118,15 +118,15 @@ def explain(comparison, replicas, exact, bounds, case):
         functools.lru_cache(None)(functools.partial(kind, case))
         for kind in (Rows, Shards)
     )
-    found = []
+    all_causes = []
     for own in moves:
         causes = Causes(case, own)
         causes.look(others, rows, shards)
-        found.append(causes)
+        all_causes.append(causes)
     if not sample:
-        fill_together(found, moves, case)
+        fill_together(all_causes, moves, case)
     labels = [d.name for d in comparison.differences if d.replica == 0]
-    for causes in found:
+    for causes in all_causes:
         wrong = causes.wrong
         sizes = [causes.moves[j].right.size for j in wrong]
         told = without_few_bits([causes.found[j] for j in wrong], sizes)
@@ -135,11 +135,13 @@ def explain(comparison, replicas, exact, bounds, case):
                 cause = ZERO
             causes.found[j] = with_names(sample.said(cause, j), labels)
     return comparison.change(
-        lambda d: d._replace(cause=found[d.replica].found.get(d.array, ''))
+        lambda d: d._replace(
+            cause=all_causes[d.replica].found.get(d.array, '')
+        )
     )
 
 
-def fill_together(found, moves, case):
+def fill_together(all_causes, moves, case):
     """Fill in causes that only several replicas, or several arrays, show."""
     bounds = [float(np.max(move.bounds)) for move in moves[0]]
     if len(moves) > 1 and None not in case.places:
@@ -151,10 +153,10 @@ def fill_together(found, moves, case):
                 case.batches[-1],
                 bounds,
             )
-            for causes in found if cause else ():
+            for causes in all_causes if cause else ():
                 causes.found.update(dict.fromkeys(causes.open(), cause))
     right = [move.right for move in moves[0]]
-    for causes in found:
+    for causes in all_causes:
         for j in causes.open():
             move = causes.moves[j].found
             causes.found[j] = numbers_cause(move, right, bounds[j])

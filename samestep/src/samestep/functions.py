@@ -29,15 +29,15 @@ class Functions:
     def __init__(self, step, reference, low, update, params):
         self._step, self._reference, self._low = step, reference, low
         self._update, self._params = update, params
-        found = named_arrays(params)
-        for name, array in found.items():
+        named = named_arrays(params)
+        for name, array in named.items():
             if array.dtype.kind == 'c':
                 raise TypeError(
                     f'{name or "the array"} is {array.dtype}: give its real '
                     'and its imaginary part as two arrays of real numbers (in '
                     'PyTorch, a parameter and torch.view_as_complex of it)'
                 )
-        self.names, self.start = [*found], [*found.values()]
+        self.names, self.start = [*named], [*named.values()]
         self._form = None  # of the reference's results
         self.result_names: list = []
         self.places: dict = {}  # of parameters, by their gradients' names

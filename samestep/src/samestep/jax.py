@@ -59,12 +59,12 @@ def same_step(
         def run(arrays, *batch):
             with floats_as_in(arrays):
                 rows = tree.tree_map(jax.numpy.asarray, batch)
-                found = function(built('params', arrays), *rows)
-                if isinstance(found, Taken):
-                    return Taken(*map(named, found))
+                result = function(built('params', arrays), *rows)
+                if isinstance(result, Taken):
+                    return Taken(*map(named, result))
                 if function is reference:
-                    learn('result', found)
-                return named(found)
+                    learn('result', result)
+                return named(result)
 
         return run
 

@@ -44,7 +44,7 @@ class Spread:
 
     def of_numbers(self):
         """Return the spread of each number, as an array to be broadcast."""
-        found = np.array(self.whole)
+        limits = np.array(self.whole)
         for axis, levels, seen in self.axes:
             own = np.full(len(levels), self.whole)
             for level in {*levels} - {0}:
@@ -54,8 +54,8 @@ class Spread:
             if own.min() < self.whole / 2:  # else it tells nothing
                 shape = [1] * self.right.ndim
                 shape[axis] = -1
-                found = np.minimum(found, own.reshape(shape))
-        return found
+                limits = np.minimum(limits, own.reshape(shape))
+        return limits
 
 
 def largest_of_slices(array, axis):

@@ -87,11 +87,11 @@ class Gluon:
             built.append(net)
             return net
 
-        found = function(build, *map(to_mxnet, batch))
+        result = function(build, *map(to_mxnet, batch))
         params = params_of(the_one(built, function))
         data = [param.list_data() for param in params]
         replicas = [dict(zip(arrays, own)) for own in replicas_of(data)]
-        return replicas, None if found is None else replicas_of(found)
+        return replicas, None if result is None else replicas_of(result)
 
 
 def params_of(net):

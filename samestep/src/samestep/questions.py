@@ -39,12 +39,14 @@ class Asked(NamedTuple):
 
     def differences(self, n, replicas, names, right, bounds, of=''):
         """Return the Difference of each array of each replica."""
-        found = []
+        differences = []
         for i, replica in enumerate(replicas):
             for j, (a, name) in enumerate(zip(replica, names)):
                 error, bound = worst(a, right[j], bounds[j])
-                found.append(Difference(n, i, j, error, bound, '', name, of))
-        return found
+                differences.append(
+                    Difference(n, i, j, error, bound, '', name, of)
+                )
+        return differences
 
     def case(self, starts, places):
         """Return the last of several steps, for its causes."""
@@ -72,80 +74,109 @@ def worst(found, right, bound):
     return float(off.flat[at]), float(bound.flat[at])
 
 
+class Due(NamedTuple):
+    """What is due of a minibatch, a list for each array."""
+
+    exact: list
+    bounds: list  # of each number
+    spreads: list  # the largest
+    moved: list  # how far from its start
+
+
 def compare_results(asked, gradients):
     """Return how what a step makes of each minibatch differs from what the
     reference makes of it, each going on from its own arrays."""
     given, batches, how, _ = asked
 
-    def run(function, batches, dtype, start):
-        results, arrays = [], cast(start, dtype)
-        for batch in batches:
-            found = function(arrays, batch.cast(dtype))
-            results.append([cast(own, dtype) for own in found])
-            arrays = arrays if gradients else results[-1][0]
-        return results
+    def reference(*arguments):
+        return [given.reference(*arguments)]
 
-    def alone(function):
-        return lambda *arguments: [function(*arguments)]
-
-    def of_step(*arguments):
+    def step(*arguments):
         return [
             new if taken is None or not gradients else taken
             for taken, new in given.step(*arguments)
         ]
 
-    right = run(alone(given.reference), batches, 'float64', given.start)
-    if (
-        not gradients
-        and len(batches) > 1
-        and given.result_names != given.names
-    ):
+    right = results_of(reference, asked, gradients, 'float64')
+    several = not gradients and len(batches) > 1
+    if several and given.result_names != given.names:
         raise ValueError(
             'with several minibatches the reference must return all arrays: '
             f'{given.names}, not {given.result_names}'
         )
-    if not gradients:
-        in_orders = [*zip(*(how.orders_of(batch) for batch in batches))]
-        others = [
-            run(alone(given.low), own, how.dtype, how.start(given.start, i))
-            for i, own in enumerate(
-                shown(in_orders, 'orders of the minibatches')
-            )
-        ]
-    found = run(of_step, batches, how.dtype, given.start)
+    others = [] if gradients else low_results(asked)
+    found = results_of(step, asked, gradients, how.dtype)
     first: list = []
     moves = False
     for n, (exact,) in enumerate(right):
         check_reference(exact, n)
         if gradients:
             lows = low_gradients(given, how, given.start, batches[n], exact, n)
+            starts = [cast(given.start, 'float64')] * (n + 1)
+            places = [None] * len(exact)
         else:
             lows = [check_reference(other[n][0], n) for other in others]
+            starts = [cast(given.start, 'float64'), *(r[0] for r in right[:n])]
+            places = [*range(len(exact))]
         check_shapes(found[n], exact)
-        starts = [cast(given.start, 'float64'), *(r[0] for r in right[:n])]
-        places = [*range(len(exact))]
-        if gradients:
-            starts, places = starts[:1] * (n + 1), [None] * len(exact)
-        moved = [*moves_from(starts[n], exact, places)]
-        spreads = how.spreads_of(exact, lows, moved)
-        bounds = asked.bounds(spreads)
-        sizes = [distance(move, 0) for move in moved]
-        moves |= any(s > b.max() for s, b in zip(sizes, bounds))
-        largest = [float(spread.max()) for spread in spreads]
-        median = float(np.median(largest))
-        first = first or [max(s, median) for s in largest]
+        due = due_of(asked, exact, lows, starts[n], places)
+        moves |= any(m > b.max() for m, b in zip(due.moved, due.bounds))
+        median = float(np.median(due.spreads))
+        first = first or [max(spread, median) for spread in due.spreads]
         comparison = Comparison(
-            asked.differences(n, found[n], given.labels, exact, bounds),
-            max(now / then for now, then in zip(largest, first)),
-            still=names_of_still(given.labels, sizes),
+            asked.differences(n, found[n], given.labels, exact, due.bounds),
+            max(now / then for now, then in zip(due.spreads, first)),
+            still=names_of_still(given.labels, due.moved),
         )
         if not gradients:
-            comparison.notes.extend(adam_notes(exact, sizes, largest, how))
+            comparison.notes.extend(adam_notes(due, how))
         if not comparison:
             case = asked.case(starts, places)
-            return explain(comparison, found[n], exact, bounds, case)
+            return explain(comparison, found[n], exact, due.bounds, case)
     check_that_it_moves(moves)
     return comparison
+
+
+def results_of(function, asked, gradients, dtype, batches=None, start=None):
+    """Return what a function makes of each minibatch, for each replica: of
+    the same arrays in each, if these are gradients."""
+    results = []
+    arrays = cast(asked.given.start if start is None else start, dtype)
+    for batch in batches or asked.batches:
+        replicas = function(arrays, batch.cast(dtype))
+        results.append([cast(own, dtype) for own in replicas])
+        arrays = arrays if gradients else results[-1][0]
+    return results
+
+
+def low_results(asked):
+    """Return the reference's results in the step's precision, in each order
+    of the minibatches."""
+    given, batches, how, _ = asked
+
+    def low(*arguments):
+        return [given.low(*arguments)]
+
+    orders = [*zip(*(how.orders_of(batch) for batch in batches))]
+    return [
+        results_of(
+            low, asked, False, how.dtype, own, how.start(given.start, i)
+        )
+        for i, own in enumerate(shown(orders, 'orders of the minibatches'))
+    ]
+
+
+def due_of(asked, exact, lows, start, places):
+    """Return what is due where the exact results are `exact`, and `lows` are
+    those in the step's precision."""
+    moves = [*moves_from(start, exact, places)]
+    spreads = asked.how.spreads_of(exact, lows, moves)
+    return Due(
+        exact,
+        asked.bounds(spreads),
+        [float(spread.max()) for spread in spreads],
+        [distance(move, 0) for move in moves],
+    )
 
 
 def names_of_still(names, moved):
@@ -153,12 +184,12 @@ def names_of_still(names, moved):
     return [name for name, move in zip(names, moved) if move == 0]
 
 
-def adam_notes(exact, moved, spreads, how):
+def adam_notes(due, how):
     """Return a note if rounding moves an array by much of its move, and by
     more than its own roundings."""
     parts = [
         spread / move
-        for new, move, spread in zip(exact, moved, spreads)
+        for new, move, spread in zip(due.exact, due.moved, due.spreads)
         if spread > 16 * how.rounding * abs(new).max(initial=0) and move
     ]
     worst = max(parts, default=0)
@@ -201,9 +232,8 @@ def ask_both(asked):
         after = [(own, cast(new, how.dtype)) for own, new in taken]
         check_shapes([new for _, new in after], arrays)
         del taken
-        comparison, moved = judge_updates(
-            asked, n, arrays, after, grads, bounds
-        )
+        turn = Turn(n, arrays, grads, bounds)
+        comparison, moved = judge_updates(asked, turn, after)
         moves |= moved
         if not comparison:
             return comparison
@@ -223,51 +253,84 @@ def places_of(given, found, new):
     return places
 
 
-def judge_updates(asked, n, arrays, after, grads, bounds):
+class Turn(NamedTuple):
+    """A step's arrays, and the gradients that it should find, within their
+    bounds; `grads` is None where those that it found are judged."""
+
+    n: int  # of the minibatch
+    arrays: list
+    grads: Any
+    bounds: list
+
+
+class Judged(NamedTuple):
+    """What was seen of the update of a replica."""
+
+    differences: list
+    moves: bool  # a parameter at all, and something further than rounding
+    still: list  # the names of arrays that should not move
+
+
+def judge_updates(asked, turn, after):
     """Return the Comparison of the new arrays with what the update makes of
-    the gradients; and whether something moves further than rounding hides,
-    and a parameter at all. `after`: (gradients, new arrays) of each replica;
-    those that have no gradients are within `bounds` of `grads`."""
-    given, batches, how, k = asked
-    found: list = []
-    still: list = []
-    moves = False
-    low_spreads = low_update_spreads(given, how, arrays, batches[n])
-    names = labels_of(given.names)
-    owners = enumerate(owners_of(given, arrays))
-    params = [j for j, (owner, _) in owners if owner == j]
-    params = params or [*range(len(arrays))]  # their names do not tell
-    for i, (own, new) in enumerate(after):
-        seen = own is not None
-        own = own if seen else grads
-        right = right_update(given, arrays, own)
-        check_reference(right, n)
-        spreads = update_spreads(given, how, arrays, own, right, low_spreads)
-        limits = asked.bounds(spreads)
-        moved = [distance(a, s) for a, s in zip(right, arrays)]
-        # In bfloat16 what an optimizer keeps may be all that is seen to move.
-        if any(moved[j] for j in params):
-            moves |= any(m > b.max() for m, b in zip(moved, limits))
-        if not seen:
-            far = pushed(given, arrays, grads, bounds, right)
-            limits = [limit + f for limit, f in zip(limits, far)]
-        of = 'update' if seen else ''
-        differences = asked.differences(n, [new], names, right, limits, of)
-        if seen and not Comparison(differences):
-            update = given, arrays, own, batches[n], k
-            causes = update_causes(update, new, right, limits)
-            differences = [
-                d._replace(cause=with_names(causes.get(d.array, ''), names))
-                for d in differences
-            ]
-        found += [d._replace(replica=i) for d in differences]
-        still = still if i else names_of_still(names, moved)
-    seen = after[0][0] is not None
-    notes = [] if seen else [LOST]
+    the gradients; and whether something moves that should. `after`:
+    (gradients, or None, and new arrays) of each replica."""
+    given, batches, how, _ = asked
+    low = low_update_spreads(given, how, turn.arrays, batches[turn.n])
+    judged = [
+        judge_update(asked, turn, i, after[i], low) for i in range(len(after))
+    ]
+    notes = [] if after[0][0] is not None else [LOST]
     if any(
         not np.array_equal(a, b)
         for _, new in after[1:]
         for a, b in zip(after[0][1], new)
     ):
         notes.append(APART)
-    return Comparison(found, 1, notes, still), moves
+    differences: list = sum((each.differences for each in judged), [])
+    moves = any(each.moves for each in judged)
+    return Comparison(differences, 1, notes, judged[0].still), moves
+
+
+def judge_update(asked, turn, replica, taken, low_spreads):
+    """Return what is Judged of the update of one replica."""
+    given, batches, how, k = asked
+    n, arrays, *_ = turn
+    grads, new = taken
+    seen = grads is not None
+    grads = grads if seen else turn.grads
+    right = right_update(given, arrays, grads)
+    check_reference(right, n)
+    spreads = update_spreads(given, how, arrays, grads, right, low_spreads)
+    bounds = asked.bounds(spreads)
+    moved = [distance(a, s) for a, s in zip(right, arrays)]
+    # In bfloat16 what an optimizer keeps may be all that is seen to move.
+    moves = any(moved[j] for j in params_of(given, arrays)) and any(
+        m > b.max() for m, b in zip(moved, bounds)
+    )
+    if not seen:
+        far = pushed(given, arrays, grads, turn.bounds, right)
+        bounds = [bound + f for bound, f in zip(bounds, far)]
+    names = labels_of(given.names)
+    of = 'update' if seen else ''
+    differences = asked.differences(n, [new], names, right, bounds, of)
+    causes = {}
+    if seen and not Comparison(differences):
+        update = given, arrays, grads, batches[n], k
+        causes = update_causes(update, new, right, bounds)
+    differences = [
+        d._replace(
+            replica=replica, cause=with_names(causes.get(d.array, ''), names)
+        )
+        for d in differences
+    ]
+    return Judged(differences, moves, names_of_still(names, moved))
+
+
+def params_of(given, arrays):
+    """Return the places of the parameters: of all arrays, where names do not
+    tell which belong to another one."""
+    owners = enumerate(owners_of(given, arrays))
+    return [j for j, (owner, _) in owners if owner == j] or [
+        *range(len(arrays))
+    ]

@@ -73,12 +73,12 @@ class Keras:
 
         with floats_as_in(arrays):
             batch = tf.nest.map_structure(tf.constant, batch)
-            found = function(build, *batch)
+            result = function(build, *batch)
         replicas = [
             dict(zip(self.names, own))
             for own in replicas_of(the_one(built, function).weights)
         ]
-        return replicas, None if found is None else replicas_of(found)
+        return replicas, None if result is None else replicas_of(result)
 
 
 def name_of(weight, model):

@@ -331,10 +331,10 @@ class Adapter:
                     f"{in_few(others)}, which the reference's does not: take "
                     'the same optimizer of the same parameters in both'
                 )
-            found = Taken(gradients, {**arrays, **new, **optimizers.state})
+            due = Taken(gradients, {**arrays, **new, **optimizers.state})
             if traced:
-                self.last += (gradients, some_of(found.params))
-            return found
+                self.last += (gradients, some_of(due.params))
+            return due
 
         return step
 
@@ -447,8 +447,8 @@ class Adapter:
 
     def check_precision(self, reference, how):
         """Raise NeedsLow if the step rounds more than its reference does."""
-        arrays, batch, found, _, gradients, _ = self.last
-        step = {**found.short, **short_gradients(gradients)}
+        arrays, batch, trace, _, gradients, _ = self.last
+        step = {**trace.short, **short_gradients(gradients)}
         if not step:
             return
         dtype = how.get('dtype', 'float32')
@@ -462,7 +462,7 @@ class Adapter:
 
     def places(self, reference, low, how):
         """Return in a list where the last step went wrong, if it is seen."""
-        arrays, batch, found = self.last[:3]
+        arrays, batch, seen = self.last[:3]
         self.last = ()  # whose arrays may be large
         measure = measure_of(how)
 
@@ -479,7 +479,7 @@ class Adapter:
         lows = [trace(low or reference, measure.dtype, values)]
         for seed in range(NUM_NEAR):
             lows.append(trace(low or reference, measure.dtype, near(seed)))
-        words = place_of_error(found, right, lows, measure, num_processes())
+        words = place_of_error(seen, right, lows, measure, num_processes())
         return [words] if words else []
 
     def run(

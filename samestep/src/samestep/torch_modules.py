@@ -312,10 +312,10 @@ def whole(trace, key):
     rows = {row for own in kept for row in own.rows}
     if not rows or len(rows) <= max(rows):
         return None
-    found = np.empty((len(rows), *kept[0].numbers.shape[1:]))
+    joined = np.empty((len(rows), *kept[0].numbers.shape[1:]))
     for own in kept:
-        found[own.rows] = own.numbers
-    return found
+        joined[own.rows] = own.numbers
+    return joined
 
 
 def without_infinities(numbers, right):

@@ -78,11 +78,11 @@ def hidden(changes, options):
 
 def with_changes(changes):
     """Return for each name the options that it has in the step."""
-    found: dict = {}
+    options: dict = {}
     for (key, own, _), names in changes.items():
         for name in names:
-            found.setdefault(name, {})[key] = own
-    return found
+            options.setdefault(name, {})[key] = own
+    return options
 
 
 def in_short(*options):

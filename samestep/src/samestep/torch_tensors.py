@@ -15,8 +15,8 @@ def some_of(arrays):
 
 def bytes_of(tensor):
     """Return evenly spaced numbers of a tensor, as bytes."""
-    (found,) = some_of({'': to_numpy(tensor, copy=False)}).values()
-    return found.tobytes()
+    (numbers,) = some_of({'': to_numpy(tensor, copy=False)}).values()
+    return numbers.tobytes()
 
 
 def grads_of(params):

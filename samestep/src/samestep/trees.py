@@ -10,10 +10,12 @@ def named_arrays(tree, name=''):
         tree = dict(enumerate(tree))
     if not isinstance(tree, dict):
         return {} if tree is None else {name: np.asarray(tree)}
-    found = {}
+    arrays = {}
     for key, part in tree.items():
-        found.update(named_arrays(part, f'{name}.{key}' if name else f'{key}'))
-    return found
+        arrays.update(
+            named_arrays(part, f'{name}.{key}' if name else f'{key}')
+        )
+    return arrays
 
 
 def rebuild(tree, arrays):
@@ -40,9 +42,9 @@ def is_list_of_trees(result):
 def replicas_in(result, names, whose):
     """Return the replicas in a result: lists of arrays in the order of
     `names`. Raises ValueError if one has other names."""
-    found = named_arrays(result)
-    if {*found} == {*names} or not is_list_of_trees(result):
-        return [in_order(found, names, f'replica 0 of {whose}')]
+    arrays = named_arrays(result)
+    if {*arrays} == {*names} or not is_list_of_trees(result):
+        return [in_order(arrays, names, f'replica 0 of {whose}')]
     return [
         in_order(named_arrays(part), names, f'replica {i} of {whose}')
         for i, part in enumerate(result)
