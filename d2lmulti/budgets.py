@@ -21,21 +21,11 @@ from mxnet import base, np, npx
 
 from .causes import WAITS
 from .devices import record_copies
-from .network import init_params
-from .replicas import get_params
 
 
 def ones(k: int) -> list[Any]:
     """Return an array of 40 numbers on each of k devices."""
     return [np.ones(40, ctx=mx.cpu(i)) for i in range(k)]
-
-
-def lenet_step() -> tuple:
-    """Return the arguments of a training step on four devices."""
-    devices = [mx.cpu(i) for i in range(4)]
-    replicas = [get_params(init_params(), device) for device in devices]
-    X, y = np.ones((64, 1, 28, 28)), np.zeros(64, dtype='int32')
-    return X, y, replicas, devices, 0.1
 
 
 def vectors(count: int) -> list[Any]:
@@ -47,14 +37,6 @@ def vectors(count: int) -> list[Any]:
 # Bytes and messages are copies between devices; 'memory' is the peak of what
 # NumPy allocates, in arrays of the arguments' size.
 BUDGETS: dict[tuple[str, int], tuple[Callable[[], Any], dict[str, int]]] = {
-    ('collectives', 1): (
-        lambda: [ones(4)],
-        {'bytes sent': 480, 'messages': 12, 'waits': 0, 'lines': 8},
-    ),
-    ('collectives', 3): (
-        lenet_step,
-        {'bytes sent': 3_248_352, 'messages': 30, 'waits': 0, 'lines': 10},
-    ),
     ('compression', 1): (
         lambda: [*vectors(2), 0.5],
         {'memory': 4, 'lines': 3},

@@ -124,6 +124,28 @@ def halving_doubling_allreduce(data):
     for array, extra in zip(data, data[k:]):
         array.copyto(extra)
 
+# %% ../../notebooks/08_collectives.ipynb #sum-in-bucket
+def sum_in_bucket(device_arrays, allreduce):
+    """Sum lists of arrays in place, with one call of `allreduce`.
+
+    `device_arrays`: a list for each device, with as many arrays of the same
+    shapes on all; all have one dtype.
+    """
+    size = sum(array.size for array in device_arrays[0])
+    sums = [np.empty(size, arrays[0].dtype, ctx=arrays[0].ctx)
+            for arrays in device_arrays]
+    parts = []
+    for arrays, total in zip(device_arrays, sums):
+        end = 0
+        for array in arrays:
+            start, end = end, end + array.size
+            parts.append((array.reshape_view(-1), total[start:end]))
+    for array, part in parts:  # np.concatenate is slower for large ones
+        array.copyto(part)
+    allreduce(sums)
+    for array, part in parts:
+        part.copyto(array)
+
 # %% ../../notebooks/08_collectives.ipynb #21
 def bucket_allreduce(device_arrays, allreduce=allreduce, num_bytes=2**25):
     """Sum lists of arrays in place, in few large messages.
@@ -134,26 +156,17 @@ def bucket_allreduce(device_arrays, allreduce=allreduce, num_bytes=2**25):
     lists are not equally long.
     """
     check_buckets(device_arrays)
-    for bucket in fill_buckets(device_arrays[0], num_bytes):
-        sums = [np.empty(bucket[-1][1].stop, arrays[bucket[0][0]].dtype,
-                         ctx=arrays[0].ctx) for arrays in device_arrays]
-        parts = [(arrays[i].reshape_view(-1), total[place])
-                 for arrays, total in zip(device_arrays, sums)
-                 for i, place in bucket]
-        for array, part in parts:  # np.concatenate is slower for large ones
-            array.copyto(part)
-        allreduce(sums)
-        for array, part in parts:
-            part.copyto(array)
+    for places in fill_buckets(device_arrays[0], num_bytes):
+        sum_in_bucket([arrays[places] for arrays in device_arrays], allreduce)
 
 # %% ../../notebooks/08_collectives.ipynb #23
 def fill_buckets(arrays, num_bytes):
-    """Return a list of (index of an array, its place) for each bucket."""
-    buckets, kind, end = [], object, 0  # no array is of that dtype
+    """Return a slice of the list of arrays for each bucket."""
+    starts, kind, size = [], object, 0  # no array is of that dtype
     for i, array in enumerate(arrays):
-        end += array.size
-        if array.dtype != kind or end * onp.dtype(kind).itemsize > num_bytes:
-            buckets.append([])
-            kind, end = array.dtype, array.size
-        buckets[-1].append((i, slice(end - array.size, end)))
-    return buckets
+        size += array.size
+        if array.dtype != kind or size * onp.dtype(kind).itemsize > num_bytes:
+            starts.append(i)
+            kind, size = array.dtype, array.size
+    return [slice(start, end)
+            for start, end in zip(starts, [*starts[1:], len(arrays)])]

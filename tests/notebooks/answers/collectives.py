@@ -1,28 +1,242 @@
-# 1 wrong: cpu(i) instead of the device of data[i] -> no device can use another
-def ring_reduce_scatter(data):
+# 1 wrong: no second phase -> each device has one complete slice
+def ring_allreduce(data):
     k = len(data)
     slices = [split_views(array, k) for array in data]
     for step in range(k - 1):
-        sent = [slices[i][(i - 1 - step) % k].copyto(mx.cpu((i + 1) % k))
-                for i in range(k)]
         for i in range(k):
-            slices[(i + 1) % k][(i - 1 - step) % k] += sent[i]
-    return [slices[i][i] for i in range(k)]
+            j = (i - step) % k
+            slices[(i + 1) % k][j] += slices[i][j].copyto(
+                data[(i + 1) % k].ctx)
 
-# 1 wrong: leaves the remainder out -> is a remainder left out
-def ring_reduce_scatter(data):
+# 1 wrong: the second phase begins with slice i -> lacks the numbers of device
+def ring_allreduce(data):
     k = len(data)
-    slices = [[array[j * (len(array) // k):(j + 1) * (len(array) // k)]
-               for j in range(k)] for array in data]
+    slices = [split_views(array, k) for array in data]
     for step in range(k - 1):
-        sent = [slices[i][(i - 1 - step) % k].copyto(data[(i + 1) % k].ctx)
-                for i in range(k)]
         for i in range(k):
-            slices[(i + 1) % k][(i - 1 - step) % k] += sent[i]
-    return [slices[i][i] for i in range(k)]
+            j = (i - step) % k
+            slices[(i + 1) % k][j] += slices[i][j].copyto(
+                data[(i + 1) % k].ctx)
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i - step) % k
+            slices[i][j].copyto(slices[(i + 1) % k][j])
 
-# 1 wrong: slice i + 1 ends on device i, as in the chapter's ring -> ended with slices \[1, 0\]
-def ring_reduce_scatter(data):
+# 1 wrong: adds in the second phase, too -> counts a device more than once
+def ring_allreduce(data):
+    k = len(data)
+    slices = [split_views(array, k) for array in data]
+    for step in range(2 * k - 2):
+        for i in range(k):
+            j = (i - step) % k
+            slices[(i + 1) % k][j] += slices[i][j].copyto(
+                data[(i + 1) % k].ctx)
+
+# 1 wrong: slices are copies -> each device would train alone
+def ring_allreduce(data):
+    k = len(data)
+    slices = [[x.copy() for x in split_views(array, k)] for array in data]
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i - step) % k
+            slices[(i + 1) % k][j] += slices[i][j].copyto(
+                data[(i + 1) % k].ctx)
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i + 1 - step) % k
+            slices[i][j].copyto(slices[(i + 1) % k][j])
+
+# 1 wrong: rebinds the slices -> each device would train alone
+def ring_allreduce(data):
+    k = len(data)
+    slices = [split_views(array, k) for array in data]
+    for step in range(k - 1):
+        for i in range(k):
+            right, j = (i + 1) % k, (i - step) % k
+            slices[right][j] = slices[right][j] + slices[i][j].copyto(
+                data[right].ctx)
+    for step in range(k - 1):
+        for i in range(k):
+            right, j = (i + 1) % k, (i + 1 - step) % k
+            slices[right][j] = slices[i][j].copyto(data[right].ctx)
+
+# 1 wrong: puts new arrays into the list -> puts a new array into the list
+def ring_allreduce(data):
+    k = len(data)
+    new = [x.copy() for x in data]
+    slices = [split_views(array, k) for array in new]
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i - step) % k
+            slices[(i + 1) % k][j] += slices[i][j].copyto(
+                data[(i + 1) % k].ctx)
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i + 1 - step) % k
+            slices[i][j].copyto(slices[(i + 1) % k][j])
+    data[:] = new
+
+# 1 wrong: the mean -> the arrays hold the mean, 37
+def ring_allreduce(data):
+    k = len(data)
+    slices = [split_views(array, k) for array in data]
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i - step) % k
+            slices[(i + 1) % k][j] += slices[i][j].copyto(
+                data[(i + 1) % k].ctx)
+    for i in range(k):
+        slices[i][(i + 1) % k] /= k
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i + 1 - step) % k
+            slices[i][j].copyto(slices[(i + 1) % k][j])
+
+# 1 wrong: the star -> may send to the next only
+def ring_allreduce(data):
+    allreduce(data)
+
+# 1 wrong: the direct algorithm -> may send to the next only
+def ring_allreduce(data):
+    direct_allreduce(data)
+
+# 1 wrong: whole arrays go around -> Send one slice in each step
+def ring_allreduce(data):
+    k = len(data)
+    passing = [x.copy() for x in data]
+    for _ in range(k - 1):
+        passing = [passing[i - 1].copyto(data[i].ctx) for i in range(k)]
+        for array, got in zip(data, passing):
+            array += got
+
+# 1 wrong: leaves the remainder out -> Do the slices cover the whole array
+def ring_allreduce(data):
+    k, n = len(data), data[0].size // len(data)
+    flat = [array.reshape_view(-1) for array in data]
+    slices = [[x[j * n:(j + 1) * n] for j in range(k)] for x in flat]
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i - step) % k
+            slices[(i + 1) % k][j] += slices[i][j].copyto(
+                data[(i + 1) % k].ctx)
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i + 1 - step) % k
+            slices[i][j].copyto(slices[(i + 1) % k][j])
+
+# 1 wrong: rows instead of views of all -> each device has one complete slice
+def ring_allreduce(data):
+    k = len(data)
+    slices = [[x[j::k] for j in range(k)] for x in data]
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i - step) % k
+            slices[(i + 1) % k][j] += slices[i][j].copyto(
+                data[(i + 1) % k].ctx)
+
+# 1 wrong: one step too few -> lacks the numbers of device
+def ring_allreduce(data):
+    k = len(data)
+    slices = [split_views(array, k) for array in data]
+    for step in range(k - 2):
+        for i in range(k):
+            j = (i - step) % k
+            slices[(i + 1) % k][j] += slices[i][j].copyto(
+                data[(i + 1) % k].ctx)
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i + 1 - step) % k
+            slices[i][j].copyto(slices[(i + 1) % k][j])
+
+# 1 wrong: through NumPy -> no copyto between devices
+def ring_allreduce(data):
+    total = sum(x.asnumpy() for x in data)
+    for array in data:
+        array[:] = np.array(total, dtype=array.dtype, ctx=array.ctx)
+
+# 1 wrong: cpu(i) instead of the device of data[i] -> no device can use another|may send to
+def ring_allreduce(data):
+    k = len(data)
+    slices = [split_views(array, k) for array in data]
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i - step) % k
+            slices[(i + 1) % k][j] += slices[i][j].copyto(mx.cpu((i + 1) % k))
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i + 1 - step) % k
+            slices[i][j].copyto(slices[(i + 1) % k][j])
+
+# 1 wrong: forgets the modulo -> raises IndexError: list index out of range
+def ring_allreduce(data):
+    k = len(data)
+    slices = [split_views(array, k) for array in data]
+    for step in range(k - 1):
+        for i in range(k):
+            slices[i + 1][i - step] += slices[i][i - step].copyto(
+                data[i + 1].ctx)
+
+# 1 wrong: the other way around -> may send to the next only
+def ring_allreduce(data):
+    k = len(data)
+    slices = [split_views(array, k) for array in data]
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i + step) % k
+            slices[i - 1][j] += slices[i][j].copyto(data[i - 1].ctx)
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i - 1 + step) % k
+            slices[i][j].copyto(slices[i - 1][j])
+
+# 1 right: the two loops
+def ring_allreduce(data):
+    k = len(data)
+    slices = [split_views(array, k) for array in data]
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i - step) % k
+            slices[(i + 1) % k][j] += slices[i][j].copyto(
+                data[(i + 1) % k].ctx)
+    for step in range(k - 1):
+        for i in range(k):
+            j = (i + 1 - step) % k
+            slices[i][j].copyto(slices[(i + 1) % k][j])
+
+# 1 right: receives from the one before, with negative indices
+def ring_allreduce(data):
+    k = len(data)
+    cut = [split_views(x, k) for x in data]
+    for s in range(k - 1):
+        for i in range(k):
+            j = (i - 1 - s) % k
+            cut[i][j] += cut[i - 1][j].copyto(data[i].ctx)
+    for s in range(k - 1):
+        for i in range(k):
+            cut[i - 1][(i - s) % k].copyto(cut[i][(i - s) % k])
+
+# 1 right: slice by slice, all around
+def ring_allreduce(data):
+    k = len(data)
+    cut = [split_views(x, k) for x in data]
+    for j in range(k):
+        for i in range(j, j + k - 1):
+            cut[(i + 1) % k][j] += cut[i % k][j].copyto(data[(i + 1) % k].ctx)
+        for i in range(j + k - 1, j + 2 * k - 2):
+            cut[i % k][j].copyto(cut[(i + 1) % k][j])
+
+# 1 right: 2 (k - 1) steps in one loop
+def ring_allreduce(data):
+    k = len(data)
+    cut = [split_views(x, k) for x in data]
+    for step in range(2 * (k - 1)):
+        for i in range(k):
+            j, right = (i - step) % k, (i + 1) % k
+            got = cut[i][j].copyto(data[right].ctx)
+            cut[right][j][:] = got + (cut[right][j] if step < k - 1 else 0)
+
+# 1 right: all copies first, then the sums
+def ring_allreduce(data):
     k = len(data)
     slices = [split_views(array, k) for array in data]
     for step in range(k - 1):
@@ -30,49 +244,409 @@ def ring_reduce_scatter(data):
                 for i in range(k)]
         for i in range(k):
             slices[(i + 1) % k][(i - step) % k] += sent[i]
-    return [slices[i][(i + 1) % k] for i in range(k)]
-
-# 1 wrong: overwrites instead of adding -> not all of
-def ring_reduce_scatter(data):
-    k = len(data)
-    slices = [split_views(array, k) for array in data]
     for step in range(k - 1):
-        sent = [slices[i][(i - 1 - step) % k].copyto(data[(i + 1) % k].ctx)
+        sent = [slices[i][(i + 1 - step) % k].copyto(data[(i + 1) % k].ctx)
                 for i in range(k)]
         for i in range(k):
-            slices[(i + 1) % k][(i - 1 - step) % k][:] = sent[i]
-    return [slices[i][i] for i in range(k)]
+            slices[(i + 1) % k][(i + 1 - step) % k][:] = sent[i]
 
-# 1 wrong: sums whole arrays on device 0, then cuts -> are they whole arrays
-def ring_reduce_scatter(data):
-    allreduce(data)
-    return [split_views(a, len(data))[i] for i, a in enumerate(data)]
-
-# 1 right: one slice after the other
-def ring_reduce_scatter(data):
-    k, size = len(data), data[0].size
-    ends = [size * j // k for j in range(k + 1)]
-    parts = []
-    for j in range(k):
-        part = data[(j + 1) % k][ends[j]:ends[j + 1]]
-        for i in range(j + 2, j + k + 1):
-            mine = data[i % k]
-            part = part.copyto(mine.ctx) + mine[ends[j]:ends[j + 1]]
-        parts.append(part)
-    return parts
-
-# 1 right: other slices, in two dimensions
-def ring_reduce_scatter(data):
+# 1 right: as_in_ctx, and a helper
+def ring_allreduce(data):
     k = len(data)
-    ends = [j if j < k else data[0].size for j in range(k + 1)]
-    for step in range(1, k):
-        for j in range(k):
-            mine, other = data[(j + step) % k], data[(j + step + 1) % k]
-            part = slice(ends[j], ends[j + 1])
-            other[part] += mine[part].copyto(other.ctx)
-    return [data[i][ends[i]:ends[i + 1]].reshape(1, -1) for i in range(k)]
+    cut = [split_views(x, k) for x in data]
 
-# 2 wrong: nearest neighbors first -> how far away
+    def send(i, j, add):
+        there = cut[(i + 1) % k][j]
+        got = cut[i][j].as_in_ctx(there.ctx)
+        there[:] = there + got if add else got
+
+    for s in range(k - 1):
+        [send(i, (i - s) % k, True) for i in range(k)]
+    for s in range(k - 1):
+        [send(i, (i + 1 - s) % k, False) for i in range(k)]
+
+# 1 right: slice i ends on device i
+def ring_allreduce(data):
+    k = len(data)
+    cut = [split_views(x, k) for x in data]
+    for s in range(k - 1):
+        for i in range(k):
+            j = (i - 1 - s) % k
+            cut[(i + 1) % k][j] += cut[i][j].copyto(data[(i + 1) % k].ctx)
+    for s in range(k - 1):
+        for i in range(k):
+            j = (i - s) % k
+            cut[i][j].copyto(cut[(i + 1) % k][j])
+
+# 1 right: slices of one number, the last has the rest
+def ring_allreduce(data):
+    k, n = len(data), data[0].size
+    flat = [x.reshape_view(-1) for x in data]
+    ends = [min(j, n) for j in range(k)] + [n]
+    part = [slice(a, b) for a, b in zip(ends, ends[1:])]
+    for s in range(k - 1):
+        for i in range(k):
+            j = (i - s) % k
+            flat[(i + 1) % k][part[j]] += flat[i][part[j]].copyto(
+                data[(i + 1) % k].ctx)
+    for s in range(k - 1):
+        for i in range(k):
+            j = (i + 1 - s) % k
+            flat[i][part[j]].copyto(flat[(i + 1) % k][part[j]])
+
+# 1 right: it turns the list of slices instead of counting
+def ring_allreduce(data):
+    from collections import deque
+    k = len(data)
+    order = [deque(split_views(x, k)) for x in data]
+    for i, mine in enumerate(order):
+        mine.rotate(-i)
+    ring = list(range(1, k)) + [0]
+    for phase in (1, 0):
+        for _ in range(k - 1):
+            sent = [order[i][0].copyto(data[ring[i]].ctx) for i in range(k)]
+            for i in range(k):
+                there = order[ring[i]]
+                there.rotate(1)
+                there[0][:] = sent[i] + phase * there[0]
+
+# 1 right: by recursion over the steps
+def ring_allreduce(data, step=0, slices=None):
+    k = len(data)
+    slices = slices or [split_views(x, k) for x in data]
+    if step == 2 * k - 2:
+        return
+    for i, x in enumerate(slices):
+        there = slices[(i + 1) % k][(i - step) % k]
+        if step < k - 1:
+            there += x[(i - step) % k].copyto(there.ctx)
+        else:
+            x[(i - step) % k].copyto(there)
+    ring_allreduce(data, step + 1, slices)
+
+# 1 right: a generator of who sends what, and it returns the list
+def ring_allreduce(data):
+    k = len(data)
+    slices = [split_views(x, k) for x in data]
+
+    def sends(first):
+        for step in range(k - 1):
+            for i in range(k):
+                j = (i + first - step) % k
+                yield slices[i][j], slices[(i + 1) % k][j]
+
+    for mine, there in sends(0):
+        np.add(there, mine.copyto(there.ctx), out=there)
+    for mine, there in sends(1):
+        mine.copyto(there)
+    return data
+
+# 1 right: a while loop, returns early for one device
+def ring_allreduce(data):
+    k = len(data)
+    if k == 1:
+        return
+    views = [split_views(array, k) for array in data]
+    step = 0
+    while step < k - 1:
+        for i in reversed(range(k)):
+            nxt = (i + 1) % k
+            views[nxt][(i - step) % k] += views[i][(i - step) % k].copyto(
+                data[nxt].ctx)
+        step += 1
+    step = 0
+    while step < k - 1:
+        for i in reversed(range(k)):
+            views[i][(i + 1 - step) % k].copyto(
+                views[(i + 1) % k][(i + 1 - step) % k])
+        step += 1
+
+# 2 wrong: one by one -> 3 calls of allreduce
+def sum_in_bucket(device_arrays, allreduce):
+    for arrays in zip(*device_arrays):
+        allreduce(list(arrays))
+
+# 2 wrong: without copying back -> copy them back, into the arrays$
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate([x.reshape(-1) for x in arrays])
+               for arrays in device_arrays]
+    allreduce(buckets)
+
+# 2 wrong: returns the sums -> instead of returning them
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate([x.reshape(-1) for x in arrays])
+               for arrays in device_arrays]
+    allreduce(buckets)
+    return buckets
+
+# 2 wrong: rebinds the entries of the lists -> what they held before
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate([x.reshape(-1) for x in arrays])
+               for arrays in device_arrays]
+    allreduce(buckets)
+    for arrays, bucket in zip(device_arrays, buckets):
+        start = 0
+        for j, array in enumerate(arrays):
+            arrays[j] = bucket[start:start + array.size].reshape(array.shape)
+            start += array.size
+
+# 2 wrong: always from the start of the bucket -> from where it was put
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate([x.reshape(-1) for x in arrays])
+               for arrays in device_arrays]
+    allreduce(buckets)
+    for arrays, bucket in zip(device_arrays, buckets):
+        for array in arrays:
+            array[:] = bucket[:array.size].reshape(array.shape)
+
+# 2 wrong: the first device alone gets them -> the arrays of device 1 hold
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate([x.reshape(-1) for x in arrays])
+               for arrays in device_arrays]
+    allreduce(buckets)
+    start = 0
+    for array in device_arrays[0]:
+        array[:] = buckets[0][start:start + array.size].reshape(array.shape)
+        start += array.size
+
+# 2 wrong: divides by the number of devices -> an array gets its own part|An array gets its own part
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate([x.reshape(-1) for x in arrays])
+               for arrays in device_arrays]
+    allreduce(buckets)
+    for arrays, bucket in zip(device_arrays, buckets):
+        start = 0
+        for array in arrays:
+            array[:] = (bucket[start:start + array.size]
+                        / len(device_arrays)).reshape(array.shape)
+            start += array.size
+
+# 2 wrong: leaves out the last array -> a bucket has 7 numbers
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate([x.reshape(-1) for x in arrays[:-1]])
+               for arrays in device_arrays]
+    allreduce(buckets)
+    for arrays, bucket in zip(device_arrays, buckets):
+        start = 0
+        for array in arrays[:-1]:
+            array[:] = bucket[start:start + array.size].reshape(array.shape)
+            start += array.size
+
+# 2 wrong: all buckets on one device -> on that device|no device can use another
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.zeros(sum(x.size for x in arrays))
+               for arrays in device_arrays]
+    for arrays, bucket in zip(device_arrays, buckets):
+        start = 0
+        for array in arrays:
+            bucket[start:start + array.size] = array.reshape(-1).copyto(
+                bucket.ctx)
+            start += array.size
+    allreduce(buckets)
+
+# 2 wrong: float32 for all -> the bucket is float32 and the arrays are float64
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = []
+    for arrays in device_arrays:
+        bucket = np.zeros(sum(x.size for x in arrays), ctx=arrays[0].ctx)
+        start = 0
+        for array in arrays:
+            bucket[start:start + array.size] = array.reshape(-1)
+            start += array.size
+        buckets.append(bucket)
+    allreduce(buckets)
+    for arrays, bucket in zip(device_arrays, buckets):
+        start = 0
+        for array in arrays:
+            array[:] = bucket[start:start + array.size].reshape(array.shape)
+            start += array.size
+
+# 2 wrong: another allreduce than the argument -> was never called
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate([x.reshape(-1) for x in arrays])
+               for arrays in device_arrays]
+    ring_allreduce(buckets)
+    for arrays, bucket in zip(device_arrays, buckets):
+        start = 0
+        for array in arrays:
+            array[:] = bucket[start:start + array.size].reshape(array.shape)
+            start += array.size
+
+# 2 wrong: forgets the shape -> raises MXNetError
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate([x.reshape(-1) for x in arrays])
+               for arrays in device_arrays]
+    allreduce(buckets)
+    for arrays, bucket in zip(device_arrays, buckets):
+        start = 0
+        for array in arrays:
+            array[:] = bucket[start:start + array.size]
+            start += array.size
+
+# 2 wrong: concatenates without flattening -> raises
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate(arrays) for arrays in device_arrays]
+    allreduce(buckets)
+
+# 2 wrong: a bucket for each parameter over all devices -> no device can use another|numbers, where
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate([x.reshape(-1) for x in arrays])
+               for arrays in zip(*device_arrays)]
+    allreduce(buckets)
+
+# 2 right: concatenate, then count
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate([x.reshape(-1) for x in arrays])
+               for arrays in device_arrays]
+    allreduce(buckets)
+    for arrays, bucket in zip(device_arrays, buckets):
+        start = 0
+        for array in arrays:
+            array[:] = bucket[start:start + array.size].reshape(array.shape)
+            start += array.size
+
+# 2 right: reshape_view, and copyto
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate([x.reshape_view(-1) for x in arrays])
+               for arrays in device_arrays]
+    allreduce(buckets)
+    for arrays, bucket in zip(device_arrays, buckets):
+        end = 0
+        for array in arrays:
+            end += array.size
+            bucket[end - array.size:end].copyto(array.reshape_view(-1))
+
+# 2 right: np.split at the ends
+def sum_in_bucket(device_arrays, allreduce):
+    ends = onp.cumsum([x.size for x in device_arrays[0]])[:-1]
+    buckets = [np.concatenate([x.flatten() for x in arrays])
+               for arrays in device_arrays]
+    allreduce(buckets)
+    for arrays, bucket in zip(device_arrays, buckets):
+        parts = np.split(bucket, [int(end) for end in ends])
+        for array, part in zip(arrays, parts):
+            array[:] = part.reshape(array.shape)
+
+# 2 right: from the last gradient to the first
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate([x.reshape(-1) for x in arrays[::-1]])
+               for arrays in device_arrays]
+    allreduce(buckets)
+    for arrays, bucket in zip(device_arrays, buckets):
+        start = 0
+        for array in arrays[::-1]:
+            array[:] = bucket[start:start + array.size].reshape(array.shape)
+            start += array.size
+
+# 2 right: the bucket shrinks
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = [np.concatenate([x.reshape(-1) for x in arrays])
+               for arrays in device_arrays]
+    allreduce(buckets)
+    for arrays, rest in zip(device_arrays, buckets):
+        for array in arrays:
+            array[...] = rest[:array.size].reshape(array.shape)
+            rest = rest[array.size:]
+
+# 2 right: two helpers
+def sum_in_bucket(device_arrays, allreduce):
+    def pack(arrays):
+        return np.concatenate([x.reshape(-1) for x in arrays])
+
+    def unpack(bucket, arrays):
+        if arrays:
+            first, *others = arrays
+            first[:] = bucket[:first.size].reshape(first.shape)
+            unpack(bucket[first.size:], others)
+
+    buckets = list(map(pack, device_arrays))
+    allreduce(buckets)
+    for bucket, arrays in zip(buckets, device_arrays):
+        unpack(bucket, list(arrays))
+
+# 2 right: through NumPy
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = []
+    for arrays in device_arrays:
+        flat = onp.concatenate([x.asnumpy().ravel() for x in arrays])
+        buckets.append(np.array(flat, dtype=flat.dtype, ctx=arrays[0].ctx))
+    allreduce(buckets)
+    for arrays, bucket in zip(device_arrays, buckets):
+        start, numbers = 0, bucket.asnumpy()
+        for array in arrays:
+            part = numbers[start:start + array.size].reshape(array.shape)
+            array[:] = np.array(part, dtype=array.dtype, ctx=array.ctx)
+            start += array.size
+
+# 2 right: slices from the sizes
+def sum_in_bucket(device_arrays, allreduce):
+    sizes = [x.size for x in device_arrays[0]]
+    places = [slice(sum(sizes[:j]), sum(sizes[:j + 1]))
+              for j in range(len(sizes))]
+    buckets = [np.zeros(sum(sizes), dtype=arrays[0].dtype, ctx=arrays[0].ctx)
+               for arrays in device_arrays]
+    for arrays, bucket in zip(device_arrays, buckets):
+        for array, place in zip(arrays, places):
+            bucket[place] = array.reshape(-1)
+    allreduce(buckets)
+    for arrays, bucket in zip(device_arrays, buckets):
+        for array, place in zip(arrays, places):
+            array[:] = bucket[place].reshape(array.shape)
+
+# 2 right: an iterator of parts, and it returns the lists
+def sum_in_bucket(device_arrays, allreduce):
+    def parts(bucket, arrays):
+        start = 0
+        for array in arrays:
+            yield array, bucket[start:(start := start + array.size)]
+
+    buckets = [np.concatenate([x.reshape(-1) for x in arrays])
+               for arrays in device_arrays]
+    allreduce(buckets)
+    for pair in zip(buckets, device_arrays):
+        for array, part in parts(*pair):
+            array[:] = part.reshape(array.shape)
+    return device_arrays
+
+# 2 right: concatenates in a loop
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = []
+    for arrays in device_arrays:
+        bucket = arrays[0].reshape(-1)
+        for array in arrays[1:]:
+            bucket = np.concatenate([bucket, array.reshape(-1)])
+        buckets.append(bucket)
+    allreduce(buckets)
+    for i in range(len(device_arrays)):
+        start = 0
+        for j in range(len(device_arrays[i])):
+            array = device_arrays[i][j]
+            array[:] = buckets[i][start:start + array.size].reshape(
+                array.shape)
+            start += array.size
+
+# 2 right: a tuple of buckets in two dimensions
+def sum_in_bucket(device_arrays, allreduce):
+    buckets = tuple(np.concatenate([x.reshape(-1) for x in arrays]).reshape(
+        1, -1) for arrays in device_arrays)
+    allreduce(buckets)
+    for arrays, bucket in zip(device_arrays, buckets):
+        start = 0
+        for array in arrays:
+            part = bucket[0, start:start + array.size]
+            array[:] = part.reshape(array.shape)
+            start += array.size
+
+# 2 right: hstack, and an empty list of arrays before it
+def sum_in_bucket(device_arrays, allreduce):
+    flat = [[array.reshape(-1) for array in own] for own in device_arrays]
+    allreduce(sums := [np.hstack(own) for own in flat])
+    for own, total in zip(device_arrays, sums):
+        for j, array in enumerate(own):
+            start = sum(x.size for x in own[:j])
+            array[:] = total[start:start + array.size].reshape(array.shape)
+
+# 3 wrong: nearest neighbors first -> how far away
 def halving_steps(i, k):
     steps, gap, have = [], 1, list(range(k))
     while gap < k:
@@ -81,7 +655,7 @@ def halving_steps(i, k):
         gap *= 2
     return steps
 
-# 2 wrong: what the device sends, not what it keeps -> which half should it keep
+# 3 wrong: what the device sends, not what it keeps -> which half should it keep
 def halving_steps(i, k):
     steps, gap = [], k // 2
     while gap:
@@ -90,7 +664,7 @@ def halving_steps(i, k):
         gap //= 2
     return steps
 
-# 2 wrong: the partner in the wrong direction -> cannot have
+# 3 wrong: the partner in the wrong direction -> cannot have
 def halving_steps(i, k):
     steps, gap = [], k // 2
     while gap:
@@ -100,7 +674,7 @@ def halving_steps(i, k):
         gap //= 2
     return steps
 
-# 2 wrong: partners without slices -> not a partner
+# 3 wrong: partners without slices -> not a partner
 def halving_steps(i, k):
     steps, gap = [], k // 2
     while gap:
@@ -110,7 +684,7 @@ def halving_steps(i, k):
         gap //= 2
     return steps
 
-# 2 right: arrays of NumPy
+# 3 right: arrays of NumPy
 import numpy
 def halving_steps(i, k):
     have, steps = numpy.arange(k), []
@@ -121,7 +695,7 @@ def halving_steps(i, k):
         steps.append([numpy.int64(i - half if upper else i + half), have])
     return tuple(steps)
 
-# 2 right: recursive
+# 3 right: recursive
 def halving_steps(i, k):
     if k == 1:
         return []
@@ -132,98 +706,3 @@ def halving_steps(i, k):
     return [(i - half, tuple(range(half, k)))] + [
         (partner + half, tuple(j + half for j in kept))
         for partner, kept in rest]
-
-# 3 wrong: a bucket, and no ring -> one bucket in a ring
-def train_batch_bucketed(X, y, device_params, devices, lr):
-    with autograd.record():
-        losses = [loss(lenet(X_shard, params), y_shard).sum()
-                  for X_shard, y_shard, params
-                  in zip(*split_batch(X, y, devices), device_params)]
-    for total in losses:
-        total.backward()
-    bucket_allreduce([[param.grad for param in params]
-                      for params in device_params], allreduce)
-    for params in device_params:
-        sgd(params, lr, len(X))
-
-# 3 wrong: a ring for each parameter, no bucket -> sent 48 messages
-def train_batch_bucketed(X, y, device_params, devices, lr):
-    with autograd.record():
-        losses = [loss(lenet(X_shard, params), y_shard).sum()
-                  for X_shard, y_shard, params
-                  in zip(*split_batch(X, y, devices), device_params)]
-    for total in losses:
-        total.backward()
-    for params in zip(*device_params):
-        ring_allreduce([param.grad for param in params])
-    for params in device_params:
-        sgd(params, lr, len(X))
-
-# 3 wrong: sums copies of the gradients -> train_batch
-def train_batch_bucketed(X, y, device_params, devices, lr):
-    with autograd.record():
-        losses = [loss(lenet(X_shard, params), y_shard).sum()
-                  for X_shard, y_shard, params
-                  in zip(*split_batch(X, y, devices), device_params)]
-    for total in losses:
-        total.backward()
-    bucket_allreduce([[param.grad.copy() for param in params]
-                      for params in device_params], ring_allreduce)
-    for params in device_params:
-        sgd(params, lr, len(X))
-
-# 3 wrong: divides by the length of a shard -> train_batch
-def train_batch_bucketed(X, y, device_params, devices, lr):
-    with autograd.record():
-        losses = [loss(lenet(X_shard, params), y_shard).sum()
-                  for X_shard, y_shard, params
-                  in zip(*split_batch(X, y, devices), device_params)]
-    for total in losses:
-        total.backward()
-    bucket_allreduce([[param.grad for param in params]
-                      for params in device_params], ring_allreduce)
-    for params in device_params:
-        sgd(params, lr, len(X) // len(devices))
-
-# 3 wrong: the whole minibatch on each device -> of a minibatch of 61
-def train_batch_bucketed(X, y, device_params, devices, lr):
-    with autograd.record():
-        losses = [loss(lenet(X.copyto(device), params), y.copyto(device)).sum()
-                  for device, params in zip(devices, device_params)]
-    for total in losses:
-        total.backward()
-    bucket_allreduce([[param.grad for param in params]
-                      for params in device_params], ring_allreduce)
-    for params in device_params:
-        sgd(params, lr, len(devices) * len(X))
-
-# 3 right: a bucket by hand, from the last gradient to the first
-def train_batch_bucketed(X, y, device_params, devices, lr):
-    X_shards, y_shards = split_batch(X, y, devices)
-    buckets = []
-    for X_shard, y_shard, params in zip(X_shards, y_shards, device_params):
-        with autograd.record():
-            total = loss(lenet(X_shard, params), y_shard).sum()
-        total.backward()
-        buckets.append(np.concatenate(
-            [param.grad.reshape(-1) for param in params[::-1]]))
-    ring_allreduce(buckets)
-    for bucket, params in zip(buckets, device_params):
-        start = 0
-        for param in params[::-1]:
-            grad = bucket[start:start + param.size].reshape(param.shape)
-            param[:] = param - lr / len(X) * grad
-            start += param.size
-
-# 3 right: the mean of each shard, weighted by its size
-def train_batch_bucketed(X, y, device_params, devices, lr):
-    shards = [*zip(*split_batch(X, y, devices), device_params)]
-    with autograd.record():
-        losses = [loss(lenet(a, params), b).mean() * (len(a) / len(X))
-                  for a, b, params in shards]
-    for value in losses:
-        value.backward()
-    grads = [[param.grad for param in params] for params in device_params]
-    bucket_allreduce(grads, allreduce=ring_allreduce)
-    for params in device_params:
-        sgd(params, lr, 1)
