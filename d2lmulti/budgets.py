@@ -37,13 +37,9 @@ def vectors(count: int) -> list[Any]:
 # Bytes and messages are copies between devices; 'memory' is the peak of what
 # NumPy allocates, in arrays of the arguments' size.
 BUDGETS: dict[tuple[str, int], tuple[Callable[[], Any], dict[str, int]]] = {
-    ('compression', 1): (
-        lambda: [*vectors(2), 0.5],
-        {'memory': 4, 'lines': 3},
-    ),
     ('compression', 3): (
         lambda: [onp.ones(10_000), vectors(4), onp.ones(10_000), 0.7, 0.9],
-        {'lines': 3},
+        {'memory': 6, 'lines': 3},
     ),
     ('sharding', 2): (
         lambda: [ones(4), ones(4), [[] for _ in range(4)], 0.1, 4],

@@ -134,6 +134,22 @@ def orthonormal(matrix):
     columns, _ = onp.linalg.qr(matrix.asnumpy())
     return np.array(columns, dtype=matrix.dtype, ctx=matrix.ctx)
 
+# %% ../../notebooks/10_compression.ipynb #sum-low-rank
+def sum_low_rank(matrices, Qs, allreduce):
+    """Return (sums, sent, Qs), three lists with an array for each device.
+
+    `matrices`: (m, n), one per device; `Qs`: (n, rank), alike on all.
+    `sums`: about the sum of the matrices; `sent`: each device's part of it;
+    `Qs`: the summed ones, for the next exchange.
+    """
+    Ps = [np.dot(M, Q) for M, Q in zip(matrices, Qs)]
+    allreduce(Ps)
+    Ps = [orthonormal(P) for P in Ps]
+    Qs = [np.dot(M.T, P) for M, P in zip(matrices, Ps)]
+    sent = [np.dot(P, Q.T) for P, Q in zip(Ps, Qs)]
+    allreduce(Qs)
+    return [np.dot(P, Q.T) for P, Q in zip(Ps, Qs)], sent, Qs
+
 # %% ../../notebooks/10_compression.ipynb #power-sgd
 def power_sgd(arrays, state, rank=2, allreduce=direct_allreduce, seed=0):
     """Send matrices of low rank, found by a step of power iteration.
@@ -151,30 +167,25 @@ def power_sgd(arrays, state, rank=2, allreduce=direct_allreduce, seed=0):
         allreduce(arrays)
         return sent
     matrices = [array.reshape(len(array), -1) for array in arrays]
-    Ps = first_products(matrices, state, rank, seed)
-    allreduce(Ps)
-    Ps = [orthonormal(P) for P in Ps]
-    Qs = [np.dot(M.T, P) for M, P in zip(matrices, Ps)]
-    sent = [np.dot(P, Q.T) for P, Q in zip(Ps, Qs)]
-    allreduce(Qs)
+    Qs = last_Qs(matrices, state, rank, seed)
+    sums, sent, Qs = sum_low_rank(matrices, Qs, allreduce)
     state['Qs'] = [np.where(np.isfinite(Q), Q, old)
                    for Q, old in zip(Qs, state['Qs'])]
-    for array, P, Q in zip(arrays, Ps, Qs):
-        array[:] = np.dot(P, Q.T).reshape(array.shape)
+    for array, total in zip(arrays, sums):
+        array[:] = total.reshape(array.shape)
     return [part.reshape(array.shape) for part, array in zip(sent, arrays)]
 
 # %% ../../notebooks/10_compression.ipynb #first-products
-def first_products(matrices, state, rank, seed):
-    """Return each device's P: its matrix times the last exchange's Q."""
+def last_Qs(matrices, state, rank, seed):
+    """Return each device's Q of the last exchange, with orthonormal columns:
+    the same span, but of full rank also where gradients are zero."""
     M = matrices[0]
     if 'Qs' not in state:
         shape = M.shape[1], min(rank, *M.shape)
         Q = onp.random.RandomState(seed).normal(size=shape)  # alike on all
         state['Qs'] = [np.array(Q, dtype=M.dtype, ctx=matrix.ctx)
                        for matrix in matrices]
-    # The same span, but of full rank also where gradients are zero.
-    return [np.dot(matrix, orthonormal(Q))
-            for matrix, Q in zip(matrices, state['Qs'])]
+    return [orthonormal(Q) for Q in state['Qs']]
 
 # %% ../../notebooks/10_compression.ipynb #step
 @uninterrupted()

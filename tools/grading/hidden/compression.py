@@ -1,33 +1,60 @@
 """Hidden checks of chapter 10."""
 
-from compare import assert_same, assert_unchanged
+import mxnet as mx
+from compare import assert_same, assert_unchanged, is_close
+
+import d2lmulti
 
 
-def hidden_compress(rng, answer, solution):
-    for shape in ((1,), (7,), (30,), (3, 4), (5, 1), (2, 3, 4)):
-        gradient, residual = rng.randn(2, *shape)
-        threshold = float(rng.uniform(0.2, 0.9))
-        for total in (threshold, -threshold, 0):  # one number
-            gradient.flat[0], residual.flat[0] = total, 0
-            assert_same(answer, solution, gradient, residual, threshold)
-        assert_unchanged(answer, gradient, residual, threshold)
-        small = gradient / 99, residual / 99  # nothing is sent
-        assert_same(answer, solution, *small, threshold)
+def watched_exchange_compressed(rng, answer, solution):
+    for k, shape in (1, (3,)), (2, (7,)), (3, (2, 4)):
+        state, residuals = {}, [0 * rng.randn(*shape) for _ in range(k)]
+        for _ in range(3):
+            parts = []
+
+            def halves(arrays, state, parts=parts):
+                parts[:] = [array / 2 for array in arrays]
+                d2lmulti.allreduce(arrays)
+                for array in arrays:
+                    array /= 2
+                return list(parts)
+
+            values = [rng.randn(*shape) for _ in range(k)]
+            arrays = [
+                mx.np.array(value, dtype='float64', ctx=mx.cpu(i))
+                for i, value in enumerate(values)
+            ]
+            answer(arrays, state, halves)
+            totals = [v + r for v, r in zip(values, residuals)]
+            residuals = [total / 2 for total in totals]
+            for array in arrays:
+                assert is_close(array, sum(residuals)), (
+                    f'hidden check: {k} devices: not the sum of what is sent'
+                )
+            for kept, right in zip(state['residuals'], residuals):
+                assert is_close(kept, right), (
+                    f'hidden check: {k} devices: another residual'
+                )
 
 
-def hidden_largest_rank(rng, answer, solution):
-    for _ in range(12):
-        m, n = (int(number) for number in rng.randint(1, 3_000, 2))
-        assert_same(answer, solution, m, n, int(rng.randint(1, 40)))
-    for _ in range(6):  # exactly 1 / factor of the numbers
-        i, rank, factor = (int(number) for number in rng.randint(2, 30, 3))
-        m, n = (i + 1) * rank * factor, i * (i + 1) * rank * factor
-        assert m * n == i * rank * factor * (m + n)
-        assert_same(answer, solution, m, n, factor)
-        assert_same(answer, solution, m, n, rank * i * factor + 1)  # none
-    for i in (1, 2, 4):
-        assert_same(answer, solution, 10 * i, 15 * i, 3)
-        assert_same(answer, solution, 15 * i, 10 * i, 2)
+def watched_sum_low_rank(rng, answer, solution):
+    for k, m, n in (1, 4, 3), (2, 3, 5), (3, 6, 4):
+        left, right = rng.randn(m, 1), rng.randn(k, 1, n)
+        matrices, Qs = (
+            [
+                mx.np.array(v, dtype='float64', ctx=mx.cpu(i))
+                for i, v in enumerate(values)
+            ]
+            for values in (left @ right, [rng.rand(n, 1)] * k)
+        )
+        sums, sent, _ = answer(matrices, Qs, d2lmulti.direct_allreduce)
+        for total, own, value in zip(sums, sent, left @ right):
+            assert is_close(total, (left @ right).sum(axis=0)), (
+                f'hidden check: {k} matrices of rank 1: another sum'
+            )
+            assert is_close(own, value), (
+                f'hidden check: {k} matrices of rank 1: others were sent'
+            )
 
 
 def hidden_outer_step(rng, answer, solution):
