@@ -9,8 +9,10 @@ import re
 import sys
 
 import nbformat
+import numpy as onp
 import pytest
 from helpers import read_answers, small_source
+from mxnet import np
 from nbclient import NotebookClient
 from test_exercises import returning
 from test_reruns import said_by
@@ -226,6 +228,29 @@ def helper(n):
 def count(n, add=helper):
     return sum(add(k) for k in [n, n])
 """
+
+
+BROKEN = """
+def double(array):
+    array[:] = np.ones((2, 3))
+    return array.twice
+"""
+
+
+@pytest.mark.parametrize(
+    'array, said',
+    [
+        (onp.ones((2, 3)), 'AttributeError: .*twice.* .return array.twice.'),
+        (np.ones(6), 'MXNetError: (?!Traceback).* .array... = np.ones'),
+    ],
+)
+def test_an_error_of_an_answer_names_its_line(array, said, tmp_path):
+    path = tmp_path / 'answer.py'
+    path.write_text(BROKEN)
+    names = {'np': onp if isinstance(array, onp.ndarray) else np}
+    exec(compile(BROKEN, path, 'exec'), names)
+    with pytest.raises(AssertionError, match=f'^your double raises {said}'):
+        yours.answer_of(names['double'], array)
 
 
 def test_a_saved_function_has_what_it_needs_of_its_notebook():
