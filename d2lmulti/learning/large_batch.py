@@ -27,6 +27,7 @@ def linear_scaling(lr, batch_size, base_batch_size):
     check_rate(lr, batch_size=batch_size, base_batch_size=base_batch_size)
     return lr * batch_size / base_batch_size
 
+# %% ../../notebooks/11_large_batch.ipynb #warmup
 def warmup(step, lr, num_warmup, start=0.0):
     """Return the learning rate of step `step`, counted from 0.
 
@@ -129,6 +130,16 @@ def decay_weights(params, grads, state, lr, update=sgd_momentum,
             param *= 1 - lr * weight_decay
     update(params, grads, state, lr)
 
+# %% ../../notebooks/11_large_batch.ipynb #layer-rates
+def layer_rates(param_norms, grad_norms, lr, trust_coefficient):
+    """Return a list with the learning rate of each parameter.
+
+    `param_norms`, `grad_norms`: the norms, numbers, one per parameter. Where
+    one is 0, the rate is `lr`.
+    """
+    return [lr * (trust_coefficient * w / g if w and g else 1)
+            for w, g in zip(param_norms, grad_norms)]
+
 # %% ../../notebooks/11_large_batch.ipynb #norm
 def norm(arrays):
     """Return the norm of all numbers in several arrays, a float."""
@@ -153,12 +164,9 @@ def lars(params, grads, state, lr, momentum=0.9, trust_coefficient=0.02,
     if norms is None:
         norms = [[norm([array]) for array in arrays]
                  for arrays in (params, grads)]
-    for param, grad, velocity, param_norm, grad_norm in zip(
-            params, grads, state, *norms):
-        trust_ratio = 1
-        if param_norm and grad_norm:
-            trust_ratio = trust_coefficient * param_norm / grad_norm
-        velocity[:] = momentum * velocity + lr * trust_ratio * grad
+    rates = layer_rates(*norms, lr, trust_coefficient)
+    for param, grad, velocity, rate in zip(params, grads, state, rates):
+        velocity[:] = momentum * velocity + rate * grad
         param -= velocity
 
 # %% ../../notebooks/11_large_batch.ipynb #32

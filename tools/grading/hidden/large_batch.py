@@ -11,15 +11,19 @@ def hidden_seconds_to(rng, answer, solution):
         assert_same(answer, solution, 1, 1, k, fixed / 1e6, 10**6 * speed)
 
 
-def hidden_factor_too_large(rng, answer, solution):
-    for k in rng.randint(1, 100, 4):
-        assert_same(answer, solution, int(k))
-
-
-def hidden_cosine_decay(rng, answer, solution):
+def hidden_warmup(rng, answer, solution):
     for _ in range(6):
-        num_steps = int(rng.randint(1, 99))
-        step, lr = int(rng.randint(0, 2 * num_steps)), rng.uniform(0.01, 2)
-        assert_same(answer, solution, step, lr, num_steps)
-        assert_same(answer, solution, step, lr / 1e4, num_steps)
-        assert_same(answer, solution, num_steps + 1, lr, num_steps)
+        num_warmup = int(rng.randint(1, 60))
+        lr, start = (float(x) for x in rng.uniform(0.01, 2, 2))
+        for step in (0, int(rng.randint(0, 99)), num_warmup - 1, num_warmup):
+            assert_same(answer, solution, step, lr, num_warmup)
+            assert_same(answer, solution, step, lr, num_warmup, start)
+
+
+def hidden_layer_rates(rng, answer, solution):
+    for n in (1, 2, 5):
+        norms = rng.uniform(0.1, 9, (2, n)).tolist()
+        lr, trust = (float(x) for x in rng.uniform(0.01, 2, 2))
+        assert_same(answer, solution, *norms, lr, trust)
+        norms[int(rng.randint(2))][0] = 0.0
+        assert_same(answer, solution, *norms, lr, trust)
