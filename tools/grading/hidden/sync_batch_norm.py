@@ -1,6 +1,7 @@
 """Hidden checks of chapter 12."""
 
-from compare import assert_same, is_close
+import mxnet as mx
+from compare import assert_same, is_close, outcome
 
 
 def hidden_join(rng, answer, solution):
@@ -23,8 +24,20 @@ def hidden_from_sums(rng, answer, solution):
         assert_same(answer, solution, n, total, squares)
 
 
-def hidden_extra_messages(rng, answer, solution):
-    for _ in range(4):
-        assert_same(
-            answer, solution, int(rng.randint(1, 60)), int(rng.randint(1, 17))
-        )
+def hidden_shard_means(rng, answer, solution):
+    for k in (1, 2, 3, 5):
+        values = rng.randn(k, 3)
+        counts = [int(n) for n in rng.randint(1, 40, k)]
+        for sync in (False, True):
+            sums = [
+                mx.np.array(v, dtype='float64', ctx=mx.cpu(i))
+                for i, v in enumerate(values)
+            ]
+            found, *_ = outcome(answer, sums, counts, sync)
+            for i, mean in enumerate(found):
+                right = values[i] / counts[i]
+                if sync:
+                    right = values.sum(axis=0) / sum(counts)
+                assert is_close(mean, right), (
+                    f'hidden check: {k} shards of {counts}, sync {sync}'
+                )
