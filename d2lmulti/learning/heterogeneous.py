@@ -140,6 +140,15 @@ def balanced_shares(speeds, batch_size, capacities=None):
             return [full.get(i) or sizes[i] for i in range(len(speeds))]
         full.update(over)
 
+# %% ../../notebooks/13_heterogeneous.ipynb #join-means
+def join_means(gradients, sizes):
+    """Return the gradient of the mean loss over all examples.
+
+    `gradients`: arrays of NumPy of one shape, those of each device's mean
+    loss; `sizes`: how many examples each had.
+    """
+    return sum(g * n for g, n in zip(gradients, sizes)) / sum(sizes)
+
 # %% ../../notebooks/13_heterogeneous.ipynb #29
 def adapt_shares(shares, recent, margin=0.1, capacities=None):
     """Return better shares, or the same if little would be gained.

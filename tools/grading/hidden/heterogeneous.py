@@ -3,9 +3,12 @@
 from compare import assert_same, assert_unchanged
 
 
-def hidden_gain(rng, answer, solution):
+def hidden_shard_sizes(rng, answer, solution):
     for k in (1, 2, 3, 5):
-        assert_same(answer, solution, [*rng.uniform(0.1, 9, k)])
+        for most in (3, 9, 200):
+            shares = [int(share) for share in rng.randint(1, most, k)]
+            assert_same(answer, solution, int(rng.randint(k, 90)), shares)
+    assert_unchanged(answer, 20, [3, 5, 1])
 
 
 def hidden_join_means(rng, answer, solution):
