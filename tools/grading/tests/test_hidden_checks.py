@@ -66,6 +66,7 @@ def {name}(*args):
         put(old, new)
     return result
 """
+SCRATCH = ('sync_batch_norm-exercise-1',)  # whose arrays may be overwritten
 WRITES = "assert not _written, 'it writes into arrays'"
 
 
@@ -106,7 +107,8 @@ def attempts(chapter, number):
         yield answer.source, False, ''
     filled = {'solution': ours, 'name': exercise.function}
     yield BY_HEART.format(**filled), False, 'hidden check'
-    yield REBINDS.format(**filled), None, ''
+    if exercise.id not in SCRATCH:
+        yield REBINDS.format(**filled), None, ''
 
 
 def mistakes(chapter, numbers, secret):
