@@ -102,14 +102,6 @@ def passes(phase, num_micro_batches):
     """Return the instructions of one phase, in order."""
     return [(phase, i) for i in range(num_micro_batches)]
 
-def stage_order(forward, backward, max_live):
-    """Return `max_live` instructions of `forward`, then one of `backward`
-    and one of `forward` in turn: at most `max_live` are ever live."""
-    order = forward[:max_live]
-    for i, instruction in enumerate(backward):
-        order += [instruction, *forward[max_live + i:max_live + i + 1]]
-    return order
-
 # %% ../../notebooks/15_model_parallel.ipynb #gpipe
 def gpipe_schedule(num_stages, num_micro_batches):
     """Return the instructions of each stage, (phase, micro-batch): all
@@ -215,9 +207,14 @@ def backward_weights(stages, s, i, arrived, live, y):
 def one_f_one_b_schedule(num_stages, num_micro_batches):
     """Return the instructions of each stage in 1F1B order: `num_stages` - s
     live on stage s at most (PipeDream-Flush, Narayanan et al. 2020)."""
-    return [stage_order(passes('forward', num_micro_batches),
-                        passes('backward', num_micro_batches),
-                        num_stages - s) for s in range(num_stages)]
+    orders = []
+    for s in range(num_stages):
+        warmup, order = num_stages - s - 1, []
+        for i in range(num_micro_batches + warmup):
+            order += [('forward', i), ('backward', i - warmup)]
+        orders.append([(phase, i) for phase, i in order
+                       if 0 <= i < num_micro_batches])
+    return orders
 
 # %% ../../notebooks/15_model_parallel.ipynb #interleaved-schedule
 def interleaved_schedule(num_stages, num_micro_batches, num_devices):
@@ -235,7 +232,9 @@ def interleaved_schedule(num_stages, num_micro_batches, num_devices):
             [(phase, i, s) for group in groups for s in own for i in group]
             for phase, own in (('forward', own), ('backward', own[::-1]))]
         warmup = 2 * (p - d - 1) + num_stages - p
-        orders.append(stage_order(forward, backward, warmup + 1))
+        orders.append(forward[:warmup])
+        for i, instruction in enumerate(backward, warmup):
+            orders[-1] += [*forward[i:i + 1], instruction]
     return orders
 
 # %% ../../notebooks/15_model_parallel.ipynb #zero-bubble-schedule
@@ -284,6 +283,23 @@ def shard_param(params, i, j, k, device):
              else param[part.start * rows:part.stop * rows])
     return copy_with_gradient([shard], device)[0]
 
+# %% ../../notebooks/15_model_parallel.ipynb #parallel-scores
+def parallel_scores(wholes, device_parts, layer):
+    """Return on each device its part of the scores, (n, classes): their sum
+    over the devices is what one device computes.
+
+    `wholes`: on each device the same inputs of the two layers. For each
+    device `device_parts` has [W, b, W_out, b_out]: its columns of W and b,
+    its rows of W_out; b_out on the first device, else None. `layer`: the
+    first of the two.
+    """
+    scores = []
+    for whole, (W, b, W_out, b_out) in zip(wholes, device_parts):
+        h = layer(whole, W, b)
+        scores.append(np.dot(h.reshape(len(h), -1), W_out))
+    scores[0] = scores[0] + device_parts[0][-1]  # the bias, once
+    return scores
+
 # %% ../../notebooks/15_model_parallel.ipynb #29
 def all_gather_channels(parts):
     """Return all channels of all `parts`, on the device of each part."""
@@ -312,30 +328,29 @@ def tensor_parallel_gradients(X, y, device_parts, layers):
     check_batch(X, y)
     wholes = [X.as_in_ctx(parts[0].ctx) for parts in device_parts]
     gathered = []
-    for i, layer in enumerate(layers):
+    for i, layer in enumerate(layers[:-1]):
         with autograd.record():
             outputs = [layer(whole, *parts[2 * i:2 * i + 2])
                        for whole, parts in zip(wholes, device_parts)]
-        if i < len(layers) - 1:
-            wholes = all_gather_channels(outputs)
-            gathered.append((wholes, outputs))
-    with autograd.record():  # last layer: each device's own units
-        partial_scores = [np.dot(h.reshape(len(h), -1), parts[-2])
-                          for h, parts in zip(outputs, device_parts)]
-    backward_from_scores(partial_scores, y, device_parts)
+        wholes = all_gather_channels(outputs)
+        gathered.append((wholes, outputs))
+    with autograd.record():  # the last two layers: nothing is sent
+        partial_scores = parallel_scores(
+            wholes, [parts[-4:] for parts in device_parts], layers[-1])
+    backward_from_scores(partial_scores, y)
     for wholes, outputs in reversed(gathered):
         all_gather_channels_backward(wholes, outputs)
     return [[None if part is None else take_gradients([part])[0]
              for part in parts] for parts in device_parts]
 
 # %% ../../notebooks/15_model_parallel.ipynb #31
-def backward_from_scores(partial_scores, y, device_parts):
+def backward_from_scores(partial_scores, y):
     """Sum the scores on the first device; send their gradient back."""
     device = partial_scores[0].ctx
     scores = sum(part.as_in_ctx(device) for part in partial_scores)
     scores.attach_grad()
-    with autograd.record():  # the bias once, not on each device
-        total = loss(scores + device_parts[0][-1], y.as_in_ctx(device)).sum()
+    with autograd.record():
+        total = loss(scores, y.as_in_ctx(device)).sum()
     total.backward()
     for part in partial_scores:
         part.backward(scores.grad.as_in_ctx(part.ctx))

@@ -21,6 +21,7 @@ import d2lmulti
 from d2lmulti import yours
 from tools.notebooks import NOTEBOOKS, name_of
 from tools.notebooks.cells import code_cells, in_place, tags
+from tools.notebooks.minutes import CORE
 
 CHOSEN = re.compile(r'^(\w+) = choose\(')
 WRITTEN = [
@@ -28,7 +29,14 @@ WRITTEN = [
     for path in NOTEBOOKS
     if any(map(in_place, code_cells(nbformat.read(path, 4))))
 ]
-each_chapter = pytest.mark.parametrize('path', WRITTEN, ids=lambda p: p.stem)
+each_chapter = pytest.mark.parametrize(
+    'path',
+    [
+        pytest.param(path, marks=() if path in CORE else pytest.mark.ci)
+        for path in WRITTEN
+    ],
+    ids=lambda path: path.stem,
+)
 
 
 def written(path):

@@ -627,14 +627,14 @@ def test_a_device_twice_is_refused(split):
 
 
 def test_a_bias_that_each_device_adds_is_noticed(monkeypatch):
-    right = model_parallel.backward_from_scores
+    right = model_parallel.parallel_scores
 
-    def added_by_each(partial_scores, y, device_parts):
-        device_parts[0][-1][:] *= len(device_parts)
-        right(partial_scores, y, device_parts)
-        device_parts[0][-1][:] /= len(device_parts)
+    def added_by_each(wholes, device_parts, layer):
+        bias = device_parts[0][-1]
+        first, *others = right(wholes, device_parts, layer)
+        return [first] + [part + bias.as_in_ctx(part.ctx) for part in others]
 
-    monkeypatch.setattr(model_parallel, 'backward_from_scores', added_by_each)
+    monkeypatch.setattr(model_parallel, 'parallel_scores', added_by_each)
     with pytest.raises(AssertionError):
         assert_tensor_parallel_equals_one_device(8, 2)
 
