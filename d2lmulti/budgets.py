@@ -41,10 +41,6 @@ BUDGETS: dict[tuple[str, int], tuple[Callable[[], Any], dict[str, int]]] = {
         lambda: [onp.ones(10_000), vectors(4), onp.ones(10_000), 0.7, 0.9],
         {'memory': 6, 'lines': 3},
     ),
-    ('sharding', 2): (
-        lambda: [ones(4), ones(4), [[] for _ in range(4)], 0.1, 4],
-        {'bytes sent': 960, 'messages': 24, 'waits': 0, 'lines': 5},
-    ),
 }
 
 

@@ -294,7 +294,7 @@ def parallel_scores(wholes, device_parts, layer):
     first of the two.
     """
     scores = []
-    for whole, (W, b, W_out, b_out) in zip(wholes, device_parts):
+    for whole, (W, b, W_out, *_) in zip(wholes, device_parts):
         h = layer(whole, W, b)
         scores.append(np.dot(h.reshape(len(h), -1), W_out))
     scores[0] = scores[0] + device_parts[0][-1]  # the bias, once

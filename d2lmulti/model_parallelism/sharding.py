@@ -74,6 +74,14 @@ def update_shards(device_parts, device_grads, lr, states, update, norms=None):
     for *own, extra in zip(device_parts, device_grads, states, more):
         update(*own, lr, **extra)
 
+# %% ../../notebooks/16_sharding.ipynb #zero1-step
+def zero1_step(device_params, lr, states, update=sgd_momentum):
+    """Update all replicas, in place, by the sum of their gradients. Device j
+    updates part j of every parameter, and `states[j]` is for these alone."""
+    parts = [reduce_scatter([param.grad for param in params])
+             for params in zip(*device_params)]
+    update_parts(device_params, list(zip(*parts)), lr, states, update)
+
 def update_parts(device_params, device_grads, lr, states, update, norms=None):
     """Update part j of all parameters on device j; gather the parts."""
     k = len(device_params)
@@ -94,9 +102,7 @@ def train_batch_zero1(X, y, device_params, devices, lr, states,
     check_step(device_params, lr, states, update)
     backward(*split_batch(X, y, devices), device_params, net,
              mean_over(len(X), loss))
-    parts = [reduce_scatter([param.grad for param in params])
-             for params in zip(*device_params)]
-    update_parts(device_params, list(zip(*parts)), lr, states, update)
+    zero1_step(device_params, lr, states, update)
 
 # %% ../../notebooks/16_sharding.ipynb #track
 def forward_layers(X, y, device_params, devices, layers, loss, gather):
