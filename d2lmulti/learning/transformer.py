@@ -11,6 +11,7 @@ import mxnet as mx
 import numpy as onp
 from mxnet import np, npx
 from .checks import check_mask_words, check_transformer
+from ..training import train_batch
 
 # %% ../../notebooks/14_transformer.ipynb #vocabulary
 PADDING, UNKNOWN, MASK = 0, 1, 2
@@ -156,3 +157,11 @@ def token_loss(y_hat, y):
 def count_tokens(y):
     """Return how many words `y` asks for; an MXNet or a NumPy array."""
     return int((y != PADDING).sum())
+
+# %% ../../notebooks/14_transformer.ipynb #tokens-step
+def train_batch_tokens(X, y, device_params, devices, lr,
+                       net=transformer_scores):
+    """Take one step on the mean loss over all predicted words. Arguments and
+    errors as for `train_batch`; `y` is 0 where nothing is to be predicted."""
+    train_batch(X, y, device_params, devices, lr * len(X) / count_tokens(y),
+                net=net, loss=token_loss)
