@@ -1,18 +1,25 @@
 """Hidden checks of chapter 17."""
 
+import mxnet as mx
 import numpy as onp
 from compare import assert_same
 
 
-def hidden_join_softmaxes(rng, answer, solution):
+def hidden_add_block(rng, answer, solution):
     for _ in range(6):
-        parts = [
-            (rng.normal(0, 300), rng.uniform(1, 9), rng.normal(size=3))
-            for _ in range(int(rng.randint(1, 6)))
+        n, heads, queries, keys, width = (int(m) for m in rng.randint(1, 5, 5))
+        scores = rng.normal(0, 300, (n, heads, queries, keys + 1))
+        state = (
+            scores[..., :1],
+            rng.uniform(1, 9, scores[..., :1].shape),
+            rng.normal(size=(n, heads, queries, width)),
+        )
+        values = rng.normal(size=(n, heads, keys, width))
+        arguments = [
+            mx.np.array(array, dtype='float64')
+            for array in (*state, scores[..., 1:], values)
         ]
-        empty = (rng.uniform(1e3, 1e4), 0.0, rng.normal(size=3))
-        parts.insert(int(rng.randint(len(parts) + 1)), empty)
-        assert_same(answer, solution, parts)
+        assert_same(answer, solution, *arguments)
 
 
 def hidden_ring_time(rng, answer, solution):
