@@ -27,13 +27,14 @@ from .sharding import update_parts
 from ..learning.transformer import (PADDING, attention, count_tokens,
                                            linear)
 
-# %% ../../notebooks/18_mesh.ipynb #groups
+# %% ../../notebooks/18_mesh.ipynb #arrange
 def arrange(mesh):
     """Return all ranks: NumPy, an axis for each one of the mesh, which is
     {axis: length}, the innermost axis last."""
     shape = tuple(mesh.values())
     return onp.arange(math.prod(shape)).reshape(shape)
 
+# %% ../../notebooks/18_mesh.ipynb #groups
 def groups(mesh, axis):
     """Return the groups of an axis: lists of the ranks that differ in their
     place on it only."""

@@ -1,102 +1,463 @@
-# 1 wrong: the first axis changes fastest -> rank 1 of
-def place_of(rank, mesh):
-    place = {}
+# 1 wrong: ranks in a row, whatever the axis -> differ on the axis 'tensor'
+def groups(mesh, axis):
+    return arrange(mesh).reshape(-1, mesh[axis]).tolist()
+
+# 1 wrong: those with the same place on the axis -> in one group, and differ
+def groups(mesh, axis):
+    ranks = onp.moveaxis(arrange(mesh), list(mesh).index(axis), 0)
+    return ranks.reshape(mesh[axis], -1).tolist()
+
+# 1 wrong: the axis is first, and rows are taken -> in one group, and differ
+def groups(mesh, axis):
+    ranks = onp.moveaxis(arrange(mesh), list(mesh).index(axis), 0)
+    return ranks.reshape(-1, mesh[axis]).tolist()
+
+# 1 wrong: the first axis innermost -> differ on the axis
+def groups(mesh, axis):
+    size = math.prod(mesh.values())
+    step = math.prod(list(mesh.values())[:list(mesh).index(axis)])
+    found = {}
+    for rank in range(size):
+        place = rank // step % mesh[axis]
+        found.setdefault(rank - place * step, []).append(rank)
+    return list(found.values())
+
+# 1 wrong: the group of rank 0 alone -> is in no group
+def groups(mesh, axis):
+    ranks = onp.moveaxis(arrange(mesh), list(mesh).index(axis), -1)
+    return ranks.reshape(-1, mesh[axis]).tolist()[:1]
+
+# 1 wrong: a group of each rank -> in more than one group
+def groups(mesh, axis):
+    ranks = onp.moveaxis(arrange(mesh), list(mesh).index(axis), -1)
+    rows = ranks.reshape(-1, mesh[axis]).tolist()
+    return [row for rank in range(ranks.size) for row in rows if rank in row]
+
+# 1 wrong: pairs of neighbors -> in more than one group
+def groups(mesh, axis):
+    ranks = onp.moveaxis(arrange(mesh), list(mesh).index(axis), -1)
+    rows = ranks.reshape(-1, mesh[axis]).tolist()
+    return [[a, b] for row in rows for a, b in zip(row, row[1:] + row[:1])]
+
+# 1 wrong: all ranks in one -> in one group, and differ
+def groups(mesh, axis):
+    return [list(range(math.prod(mesh.values())))]
+
+# 1 wrong: an array -> return a list of lists
+def groups(mesh, axis):
+    ranks = onp.moveaxis(arrange(mesh), list(mesh).index(axis), -1)
+    return ranks.reshape(-1, mesh[axis])
+
+# 1 wrong: backward -> not in ascending order
+def groups(mesh, axis):
+    ranks = onp.moveaxis(arrange(mesh), list(mesh).index(axis), -1)
+    return ranks.reshape(-1, mesh[axis])[:, ::-1].tolist()
+
+# 1 wrong: from 1 -> ranks are 0 to 7
+def groups(mesh, axis):
+    ranks = onp.moveaxis(arrange(mesh), list(mesh).index(axis), -1)
+    return (ranks.reshape(-1, mesh[axis]) + 1).tolist()
+
+# 1 wrong: halves of groups -> groups have
+def groups(mesh, axis):
+    ranks = onp.moveaxis(arrange(mesh), list(mesh).index(axis), -1)
+    rows = ranks.reshape(-1, mesh[axis]).tolist()
+    return sorted([row[:1] for row in rows] + [row[1:] for row in rows
+                                               if row[1:]])
+
+# 1 wrong: takes the axis out of the mesh -> leave `mesh` as it is|your answer raises
+def groups(mesh, axis):
+    ranks = onp.moveaxis(arrange(mesh), list(mesh).index(axis), -1)
+    return ranks.reshape(-1, mesh.pop(axis)).tolist()
+
+# 1 wrong: a step of 1 for the last axis, of 2 for others -> in one group, and differ|ranks are|your answer raises|no group
+def groups(mesh, axis):
+    size, k = math.prod(mesh.values()), mesh[axis]
+    step = 1 if axis == list(mesh)[-1] else 2
+    return [[first + i * step for i in range(k)]
+            for first in range(size // k)]
+
+# 1 right: by strides
+def groups(mesh, axis):
+    lengths = list(mesh.values())
+    step = math.prod(lengths[list(mesh).index(axis) + 1:])
+    k = mesh[axis]
+    return [[first + i * step for i in range(k)]
+            for first in range(math.prod(lengths))
+            if first // step % k == 0]
+
+# 1 right: a dictionary of the other places
+def groups(mesh, axis):
+    names, found = list(mesh), {}
+    for rank, place in enumerate(onp.ndindex(*mesh.values())):
+        others = tuple(p for name, p in zip(names, place) if name != axis)
+        found.setdefault(others, []).append(rank)
+    return list(found.values())
+
+# 1 right: swapaxes, and sorted
+def groups(mesh, axis):
+    ranks = arrange(mesh).swapaxes(list(mesh).index(axis), -1)
+    return sorted(row.tolist() for row in ranks.reshape(-1, mesh[axis]))
+
+# 1 right: slices of the array
+def groups(mesh, axis):
+    ranks, i = arrange(mesh), list(mesh).index(axis)
+    shape = [n for name, n in mesh.items() if name != axis]
+    return [ranks[place[:i] + (slice(None),) + place[i:]].tolist()
+            for place in onp.ndindex(*shape)]
+
+# 1 right: transpose
+def groups(mesh, axis):
+    i = list(mesh).index(axis)
+    order = [j for j in range(len(mesh)) if j != i] + [i]
+    rows = arrange(mesh).transpose(order).reshape(-1, mesh[axis])
+    return [list(map(int, row)) for row in rows]
+
+# 1 right: three dimensions, before, axis and after
+def groups(mesh, axis):
+    i, lengths = list(mesh).index(axis), list(mesh.values())
+    after = math.prod(lengths[i + 1:])
+    cube = arrange(mesh).reshape(-1, lengths[i], after)
+    return [cube[a, :, b].tolist() for a in range(len(cube))
+            for b in range(after)]
+
+# 1 right: itertools.product
+def groups(mesh, axis):
+    from itertools import product
+    found = []
+    ranges = [[0] if name == axis else range(n) for name, n in mesh.items()]
+    for start in product(*ranges):
+        group = []
+        for i in range(mesh[axis]):
+            rank = 0
+            for (name, n), p in zip(mesh.items(), start):
+                rank = rank * n + (i if name == axis else p)
+            group.append(rank)
+        found.append(group)
+    return found
+
+# 1 right: apply_along_axis
+def groups(mesh, axis):
+    found = []
+    onp.apply_along_axis(lambda row: found.append(row.tolist()) or 0,
+                         list(mesh).index(axis), arrange(mesh))
+    return found
+
+# 1 right: the array as it is, with integers of NumPy
+def groups(mesh, axis):
+    ranks = onp.rollaxis(arrange(mesh), list(mesh).index(axis), len(mesh))
+    return [list(row) for row in ranks.reshape(-1, mesh[axis])]
+
+# 1 right: by the first rank of the group
+def groups(mesh, axis):
+    names = list(mesh)
+    step = 1
+    for name in names[names.index(axis) + 1:]:
+        step *= mesh[name]
+    found = {}
+    for rank in range(math.prod(mesh.values())):
+        found.setdefault(rank - rank // step % mesh[axis] * step,
+                         []).append(rank)
+    return [found[first] for first in sorted(found)]
+
+# 1 right: by recursion over the axes
+def groups(mesh, axis):
+    def walk(ranks, names):
+        if names[0] == axis:
+            return ranks.reshape(len(ranks), -1).T.tolist()
+        return [row for part in ranks for row in walk(part, names[1:])]
+    return walk(arrange(mesh), list(mesh))
+
+# 1 right: a generator
+def groups(mesh, axis):
+    def rows():
+        ranks = onp.moveaxis(arrange(mesh), [*mesh].index(axis), -1)
+        for place in onp.ndindex(*ranks.shape[:-1]):
+            yield [int(rank) for rank in ranks[place]]
+    return [*rows()]
+
+# 2 wrong: what is split, too -> Their sum is the gradient of neither
+def sum_over_mesh(device_params, mesh, axes):
+    for axis in axes:
+        for group in groups(mesh, axis):
+            for params in zip(*[device_params[rank] for rank in group]):
+                if held(params):
+                    direct_allreduce([p.grad for p in held(params)])
+
+# 2 wrong: what is split on no axis -> it saw other examples
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    for axis in axes:
+        for group in groups(mesh, axis):
+            each = zip(*[device_params[rank] for rank in group])
+            for j, params in enumerate(each):
+                if held(params) and not is_split(j, n):
+                    direct_allreduce([p.grad for p in held(params)])
+
+# 2 wrong: without what a rank does not hold, before they are paired -> holds another parameter|not in a group
+def sum_over_mesh(device_params, mesh, axes):
+    for axis in axes:
+        for group in groups(mesh, axis):
+            each = zip(*[held(device_params[rank]) for rank in group])
+            for j, params in enumerate(each):
+                if not (axis == 'tensor'
+                        and is_split(j, len(device_params[0]))):
+                    direct_allreduce([p.grad for p in params])
+
+# 2 wrong: None is not left out -> your answer raises AttributeError
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    for axis in axes:
+        for group in groups(mesh, axis):
+            each = zip(*[device_params[rank] for rank in group])
+            for j, params in enumerate(each):
+                if not (axis == 'tensor' and is_split(j, n)):
+                    direct_allreduce([p.grad for p in params])
+
+# 2 wrong: the parameters -> the parameters were summed
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    for axis in axes:
+        for group in groups(mesh, axis):
+            each = zip(*[device_params[rank] for rank in group])
+            for j, params in enumerate(each):
+                if held(params) and not (axis == 'tensor' and is_split(j, n)):
+                    for p in held(params):
+                        p[:] = 1
+                    direct_allreduce(held(params))
+
+# 2 wrong: all axes, always -> is not in a group with it
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
     for axis in mesh:
-        rank, place[axis] = divmod(rank, mesh[axis])
-    return place
+        for group in groups(mesh, axis):
+            each = zip(*[device_params[rank] for rank in group])
+            for j, params in enumerate(each):
+                if held(params) and not (axis == 'tensor' and is_split(j, n)):
+                    direct_allreduce([p.grad for p in held(params)])
 
-# 1 wrong: the axes by the alphabet -> rank 1 of
-def place_of(rank, mesh):
-    place = {}
-    for axis in sorted(mesh, reverse=True):
-        rank, place[axis] = divmod(rank, mesh[axis])
-    return place
+# 2 wrong: the mean -> a mean
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    for axis in axes:
+        for group in groups(mesh, axis):
+            each = zip(*[device_params[rank] for rank in group])
+            for j, params in enumerate(each):
+                if held(params) and not (axis == 'tensor' and is_split(j, n)):
+                    grads = [p.grad for p in held(params)]
+                    direct_allreduce(grads)
+                    for grad in grads:
+                        grad /= len(grads)
 
-# 1 wrong: quotient and remainder exchanged -> rank
-def place_of(rank, mesh):
-    place = {}
-    for axis in reversed([*mesh]):
-        place[axis], rank = divmod(rank, mesh[axis])
-    return place
+# 2 wrong: the first group of each axis -> is left out
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    for axis in axes:
+        group = groups(mesh, axis)[0]
+        each = zip(*[device_params[rank] for rank in group])
+        for j, params in enumerate(each):
+            if held(params) and not (axis == 'tensor' and is_split(j, n)):
+                direct_allreduce([p.grad for p in held(params)])
 
-# 1 right: with unravel_index
-def place_of(rank, mesh):
-    places = onp.unravel_index(rank, tuple(mesh.values()))
-    return {axis: int(n) for axis, n in zip(mesh, places)}
+# 2 wrong: only on the data axis -> both use E
+def sum_over_mesh(device_params, mesh, axes):
+    if 'data' in axes:
+        for group in groups(mesh, 'data'):
+            for params in zip(*[device_params[rank] for rank in group]):
+                if held(params):
+                    direct_allreduce([p.grad for p in held(params)])
 
-# 1 right: looks the rank up
-def place_of(rank, mesh):
-    ranks = arrange(mesh)
-    return dict(zip(mesh, onp.argwhere(ranks == rank)[0]))
+# 2 wrong: without the tensor axis -> it saw other positions
+def sum_over_mesh(device_params, mesh, axes):
+    for axis in {*axes} - {'tensor'}:
+        for group in groups(mesh, axis):
+            for params in zip(*[device_params[rank] for rank in group]):
+                if held(params):
+                    direct_allreduce([p.grad for p in held(params)])
 
-# 2 wrong: replicas of a stage count once each -> the norm is
-def mesh_norm(device_grads, splits, mesh):
-    replica, total = arrange(mesh)[0], 0
-    for j, split in enumerate(splits):
-        for ranks in replica:
-            if device_grads[ranks[0]][j] is not None:
-                owners = ranks if split else ranks[:1]
-                total += sum((device_grads[rank][j] ** 2).sum()
-                             for rank in owners)
-    return math.sqrt(total)
+# 2 wrong: copies of the gradients -> is left out
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    for axis in axes:
+        for group in groups(mesh, axis):
+            each = zip(*[device_params[rank] for rank in group])
+            for j, params in enumerate(each):
+                if held(params) and not (axis == 'tensor' and is_split(j, n)):
+                    direct_allreduce([p.grad.copy() for p in held(params)])
 
-# 2 wrong: copies in a tensor group count once each -> the norm is
-def mesh_norm(device_grads, splits, mesh):
-    replica, total = arrange(mesh)[0], 0
-    for j, split in enumerate(splits):
-        for ranks in replica:
-            if device_grads[ranks[0]][j] is not None:
-                total += sum((device_grads[rank][j] ** 2).sum()
-                             for rank in ranks)
-                break
-    return math.sqrt(total)
+# 2 wrong: each group twice -> counted more than once
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    for axis in axes:
+        for group in groups(mesh, axis) * 2:
+            each = zip(*[device_params[rank] for rank in group])
+            for j, params in enumerate(each):
+                if held(params) and not (axis == 'tensor' and is_split(j, n)):
+                    direct_allreduce([p.grad for p in held(params)])
 
-# 2 wrong: one part stands for all -> the norm is
-def mesh_norm(device_grads, splits, mesh):
-    replica, total = arrange(mesh)[0], 0
-    for j, split in enumerate(splits):
-        for ranks in replica:
-            if device_grads[ranks[0]][j] is not None:
-                total += (device_grads[ranks[0]][j] ** 2).sum()
-                break
-    return math.sqrt(total)
+# 2 wrong: numbers of parameters within a layer -> Their sum is|saw other
+def sum_over_mesh(device_params, mesh, axes):
+    for axis in axes:
+        for group in groups(mesh, axis):
+            each = zip(*[device_params[rank] for rank in group])
+            for j, params in enumerate(each):
+                if held(params) and not (axis == 'tensor' and j in SPLIT):
+                    direct_allreduce([p.grad for p in held(params)])
 
-# 2 wrong: the square of the norm -> the norm is
-def mesh_norm(device_grads, splits, mesh):
-    replica, total = arrange(mesh)[0], 0
-    for j, split in enumerate(splits):
-        for ranks in replica:
-            if device_grads[ranks[0]][j] is not None:
-                owners = ranks if split else ranks[:1]
-                total += sum((device_grads[rank][j] ** 2).sum()
-                             for rank in owners)
-                break
-    return total
+# 2 wrong: all who hold it, at once -> Their sum is the gradient of neither|not in a group
+def sum_over_mesh(device_params, mesh, axes):
+    for params in zip(*device_params):
+        direct_allreduce([p.grad for p in held(params)])
 
-# 2 wrong: equal numbers are taken for copies -> the norm is
-def mesh_norm(device_grads, splits, mesh):
-    squares = {(j, (grad**2).sum()) for own in device_grads
-               for j, grad in enumerate(own) if grad is not None}
-    return math.sqrt(sum(square for _, square in squares))
+# 2 right: by index
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    for axis in axes:
+        for group in groups(mesh, axis):
+            for j in range(n):
+                if axis == 'tensor' and is_split(j, n):
+                    continue
+                grads = [device_params[rank][j].grad for rank in group
+                         if device_params[rank][j] is not None]
+                if grads:
+                    direct_allreduce(grads)
 
-# 2 right: divides by the number of copies
-def mesh_norm(device_grads, splits, mesh):
-    total = 0
-    for j, split in enumerate(splits):
-        held = [own[j] for own in device_grads if own[j] is not None]
-        copies = len(held) / (mesh["tensor"] if split else 1)
-        total += sum((g ** 2).sum() for g in held) / copies
-    return total ** 0.5
+# 2 right: chapter 3's star
+def sum_over_mesh(device_params, mesh, axes):
+    from d2lmulti.replicas import allreduce
+    for axis in axes:
+        for group in groups(mesh, axis):
+            for j in range(len(device_params[0])):
+                own = held([device_params[rank][j] for rank in group])
+                if own and (axis != 'tensor'
+                            or not is_split(j, len(device_params[0]))):
+                    allreduce([param.grad for param in own])
 
-# 2 right: one entry for each part
-def mesh_norm(device_grads, splits, mesh):
-    squares = {}
-    for rank, own in enumerate(device_grads):
-        for j, g in enumerate(own):
-            part = rank % mesh["tensor"] if splits[j] else 0
-            if g is not None:
-                squares[j, part] = onp.vdot(g, g)
-    return onp.sqrt(sum(squares.values()))
+# 2 right: parameters outside, axes inside
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    for j in range(n):
+        for axis in axes:
+            if axis == 'tensor' and is_split(j, n):
+                continue
+            for group in groups(mesh, axis):
+                own = [device_params[r][j] for r in group]
+                own = [p for p in own if p is not None]
+                if len(own) > 1:
+                    direct_allreduce([p.grad for p in own])
+
+# 2 right: the last axis first
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    for axis in reversed([*axes]):
+        for group in groups(mesh, axis):
+            each = zip(*[device_params[rank] for rank in group])
+            for j, params in enumerate(each):
+                if held(params) and not (axis == 'tensor' and is_split(j, n)):
+                    direct_allreduce([p.grad for p in held(params)])
+
+# 2 right: a list of what is whole
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    whole = [j for j in range(n) if not is_split(j, n)]
+    for axis in axes:
+        for group in groups(mesh, axis):
+            for j in whole if axis == 'tensor' else range(n):
+                params = held(device_params[rank][j] for rank in group)
+                if params:
+                    direct_allreduce([p.grad for p in params])
+
+# 2 right: through NumPy
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    for axis in axes:
+        for group in groups(mesh, axis):
+            for j in range(n):
+                own = held([device_params[rank][j] for rank in group])
+                if not own or (axis == 'tensor' and is_split(j, n)):
+                    continue
+                total = sum(p.grad.asnumpy() for p in own)
+                for p in own:
+                    p.grad[:] = np.array(total, dtype=p.dtype, ctx=p.ctx)
+
+# 2 right: with an inner function
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+
+    def one(params):
+        if params:
+            direct_allreduce([param.grad for param in params])
+    for axis in axes:
+        for group in groups(mesh, axis):
+            for j, params in enumerate(
+                    zip(*(device_params[rank] for rank in group))):
+                if axis == 'tensor' and is_split(j, n):
+                    pass
+                else:
+                    one(held(params))
+
+# 2 right: by comprehension
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    work = [held([device_params[rank][j] for rank in group])
+            for axis in axes for group in groups(mesh, axis)
+            for j in range(n) if axis != 'tensor' or not is_split(j, n)]
+    [direct_allreduce([p.grad for p in params]) for params in work if params]
+
+# 2 right: by recursion over the axes
+def sum_over_mesh(device_params, mesh, axes):
+    if not axes:
+        return
+    axis, *rest = axes
+    n = len(device_params[0])
+    for group in groups(mesh, axis):
+        for j in range(n):
+            own = held([device_params[rank][j] for rank in group])
+            if own and not (is_split(j, n) and axis == 'tensor'):
+                direct_allreduce([p.grad for p in own])
+    sum_over_mesh(device_params, mesh, rest)
+
+# 2 right: all who are to be summed, at once
+def sum_over_mesh(device_params, mesh, axes):
+    names, n = list(mesh), len(device_params[0])
+    places = list(onp.ndindex(*mesh.values()))
+    for j in range(n):
+        teams = {}
+        for params, place in zip(device_params, places):
+            if params[j] is not None:
+                key = tuple(
+                    p for name, p in zip(names, place) if name not in axes
+                    or (name == 'tensor' and is_split(j, n)))
+                teams.setdefault(key, []).append(params[j].grad)
+        for grads in teams.values():
+            direct_allreduce(grads)
+
+# 2 right: a while loop, and it returns the gradients
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    todo = [(axis, group) for axis in axes for group in groups(mesh, axis)]
+    while todo:
+        axis, group = todo.pop()
+        for j in range(n):
+            own = held([device_params[rank][j] for rank in group])
+            if own and not (axis == 'tensor' and is_split(j, n)):
+                direct_allreduce([p.grad for p in own])
+    return [[p.grad for p in held(params)] for params in device_params]
+
+# 2 right: a star, written out
+def sum_over_mesh(device_params, mesh, axes):
+    n = len(device_params[0])
+    for axis in axes:
+        for group in groups(mesh, axis):
+            for j in range(n):
+                own = held([device_params[rank][j] for rank in group])
+                if len(own) < 2 or (axis == 'tensor' and is_split(j, n)):
+                    continue
+                total = own[0].grad
+                for p in own[1:]:
+                    total += p.grad.copyto(total.ctx)
+                for p in own[1:]:
+                    total.copyto(p.grad)
 
 # 3 wrong: every link is between nodes -> bytes, not
 def ring_between_nodes(order, node_size, num_bytes):
