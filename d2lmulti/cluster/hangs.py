@@ -92,11 +92,12 @@ def read_records(folder, k):
     return {f'rank {rank}': parse_records(
         (Path(folder) / f'records-{rank}').read_bytes()) for rank in range(k)}
 
-# %% ../../notebooks/20_hangs.ipynb #difference
+# %% ../../notebooks/20_hangs.ipynb #call-of
 def call_of(record):
     """Return what all workers must have in common."""
     return record and record[1:4]
 
+# %% ../../notebooks/20_hangs.ipynb #difference
 def first_difference(records):
     """Return {worker: its record, or None} of the first exchange that not all
     workers have begun alike; None if there is none. `records`: {worker: its
