@@ -233,7 +233,8 @@ def make_orders(p, v, m):
     return [[(*instruction, s) for instruction in order]
             for s, order in enumerate(one_f_one_b_schedule(p, m))]
 
-def peak_bytes(order, chunks, p):
+# %% ../../notebooks/24_planner.ipynb #peak-bytes
+def peak_bytes(order, chunks):
     """Return the most bytes of activations of one micro-batch's example that
     a device has at once, for each kind of recomputation; `chunks`: all."""
     live = peak = onp.zeros(3)
@@ -246,6 +247,7 @@ def peak_bytes(order, chunks, p):
             live = live - kept
     return peak
 
+# %% ../../notebooks/24_planner.ipynb #run-orders
 def run_orders(orders, seconds):
     """Return when the last device is done. Each runs its instructions in
     order, as soon as what they need is there; `seconds`: {phase: those of
@@ -379,7 +381,7 @@ def most_bytes(chunks, plan, network, batch_size):
         layers = sum(parts[s::p], [])
         peaks = onp.zeros((len(run), 3))
         for n, order in orders.items():
-            peaks[run == n] = peak_bytes(order[s], chunks, p)
+            peaks[run == n] = peak_bytes(order[s], chunks)
         kept = peaks[onp.arange(len(run)), plan.recompute]
         memory = onp.maximum(memory, model_bytes(layers, plan, network)
                              + kept * examples_of(plan, batch_size) / plan.tp)

@@ -410,9 +410,10 @@ def largest_chunk(orders, seconds):
     return m * times.max(axis=0) + (times.sum(axis=0) - times.max(axis=0)) / v
 
 
-def largest_kept(order, chunks, p):
+def largest_kept(order, chunks):
     """Return what it once took: live micro-batches of the largest chunk."""
-    device, v = order[0][2], len(chunks) // p
+    device, v = order[0][2], len({chunk for *_, chunk in order})
+    p = len(chunks) // v
     live = p - device if v == 1 else p + (p - 1 - 2 * device) / v
     kept = v * onp.max([each.kept_bytes for each in chunks[device::p]], axis=0)
     working = [each.working_bytes for each in chunks[device::p]]
@@ -670,7 +671,7 @@ def test_the_bubble_is_that_of_the_schedules(p, m):
 def peak(network, s, p, v, m):
     """Return the most bytes of activations that device s keeps."""
     order = planner.make_orders(p, v, m)[s]
-    return planner.peak_bytes(order, planner.make_chunks(network, p, v), p)[0]
+    return planner.peak_bytes(order, planner.make_chunks(network, p, v))[0]
 
 
 @pytest.mark.parametrize('p, m', [(1, 3), (4, 8), (4, 2)])
