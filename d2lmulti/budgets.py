@@ -20,7 +20,7 @@ import numpy as onp
 from mxnet import base, np, npx
 
 from .causes import WAITS
-from .devices import record_copies
+from .profiler import record_copies
 
 
 def ones(k: int) -> list[Any]:

@@ -7,7 +7,7 @@ __all__ = ['split_slices', 'try_devices']
 import statistics
 import time
 import mxnet as mx
-from mxnet import np, npx
+from mxnet import npx
 from .checks import check_num_devices, check_slices
 from .prepare.gpus import find_gpus
 
@@ -26,27 +26,6 @@ def median_seconds(work, num_runs=5):
         npx.waitall()
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds[1:])
-
-# %% ../notebooks/01_devices.ipynb #28
-from unittest import mock
-import numpy as onp
-
-def record_copies(work):
-    """Run `work()`; return (sender, receiver, bytes) of each explicit copy
-    between devices. Arrays of no bytes do not count."""
-    copies, copyto = [], np.ndarray.copyto
-
-    def recorded(array, target):
-        receiver = getattr(target, 'ctx', target)  # of an array, or a device
-        if receiver != array.ctx and array.size > 0:
-            itemsize = onp.dtype(array.dtype).itemsize
-            copies.append((array.ctx, receiver, array.size * itemsize))
-        return copyto(array, target)
-
-    with mock.patch.multiple(np.ndarray, copyto=recorded,
-                             as_in_context=np.ndarray.as_in_ctx):
-        work()
-    return copies
 
 # %% ../notebooks/01_devices.ipynb #split-slices
 def split_slices(n, k):

@@ -1,13 +1,16 @@
-"""What MXNet's profiler saw of some work: operators, with their devices."""
+"""What is seen of some work: the operators on each device, by MXNet's
+profiler, and the copies between devices."""
 
 import collections
 import json
 import os
 import re
 import tempfile
+from unittest import mock
 
 import mxnet as mx
-from mxnet import npx
+import numpy as onp
+from mxnet import np, npx
 
 __all__ = ['profile']
 
@@ -110,3 +113,22 @@ def operator_kind(operator):
         return 'backward'
     arithmetic = ('_npi_add', '_npi_subtract', '_npi_multiply_scalar')
     return 'sum, update' if operator.name in arithmetic else 'forward'
+
+
+def record_copies(work):
+    """Run `work()`; return (sender, receiver, bytes) of each explicit copy
+    between devices. Arrays of no bytes do not count."""
+    copies, copyto = [], np.ndarray.copyto
+
+    def recorded(array, target):
+        receiver = getattr(target, 'ctx', target)  # of an array, or a device
+        if receiver != array.ctx and array.size > 0:
+            itemsize = onp.dtype(array.dtype).itemsize
+            copies.append((array.ctx, receiver, array.size * itemsize))
+        return copyto(array, target)
+
+    with mock.patch.multiple(
+        np.ndarray, copyto=recorded, as_in_context=np.ndarray.as_in_ctx
+    ):
+        work()
+    return copies

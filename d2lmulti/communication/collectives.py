@@ -9,7 +9,8 @@ import numpy as onp
 from mxnet import np
 from ..checks import check_allreduce_arrays, check_devices
 from .checks import check_buckets, check_parts
-from ..devices import record_copies, split_slices
+from ..devices import split_slices
+from ..profiler import record_copies
 from ..replicas import allreduce
 
 # %% ../../notebooks/08_collectives.ipynb #4

@@ -201,7 +201,7 @@ def test_no_algorithm_moves_more_than_the_least_in_total(name, k, size):
 @pytest.mark.parametrize('k', [2, 4, 8])
 def test_partners_are_half_of_the_devices_apart_then_a_quarter(k):
     data = whole_numbers(k, [840], 'float32')[1]
-    copies = d2lmulti.devices.record_copies(
+    copies = d2lmulti.profiler.record_copies(
         lambda: d2lmulti.halving_doubling_allreduce(data)
     )
     from_first = [

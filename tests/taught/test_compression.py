@@ -29,8 +29,8 @@ from d2lmulti.communication.compression import (
     train_round_diloco,
     two_bit,
 )
-from d2lmulti.devices import record_copies
 from d2lmulti.learning.large_batch import adam, decay_weights, gradient_descent
+from d2lmulti.profiler import record_copies
 from d2lmulti.training import max_difference
 
 DEVICES = [mx.cpu(i) for i in range(3)]

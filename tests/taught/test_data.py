@@ -324,7 +324,7 @@ def pixels(n=14):
 def bytes_sent(images):
     X, y = next(iter(d2lmulti.Minibatches(images, onp.arange(14), 14)))
     devices = [mx.cpu(i) for i in range(4)]
-    copies = d2lmulti.devices.record_copies(
+    copies = d2lmulti.profiler.record_copies(
         lambda: d2lmulti.split_and_load(X, devices)
     )
     return sum(num_bytes for _, _, num_bytes in copies)

@@ -64,7 +64,7 @@ def test_a_number_of_devices_that_cannot_be(k, words):
 def test_only_explicit_copies_between_devices_are_recorded():
     x, other = np.ones((3, 5)), mx.cpu(1)
     target = np.zeros((3, 5), ctx=other)
-    copies = d2lmulti.devices.record_copies(
+    copies = d2lmulti.profiler.record_copies(
         lambda: (
             x.copyto(other),
             x.as_in_ctx(other),
@@ -80,7 +80,7 @@ def test_only_explicit_copies_between_devices_are_recorded():
 
 def test_a_copy_that_is_recorded_is_made():
     made = []
-    d2lmulti.devices.record_copies(
+    d2lmulti.profiler.record_copies(
         lambda: made.append(np.ones(3).copyto(mx.cpu(1)))
     )
     assert made[0].ctx == mx.cpu(1) and (made[0] == 1).all()
@@ -88,7 +88,7 @@ def test_a_copy_that_is_recorded_is_made():
 
 def copies_of_gluon():
     devices = [mx.cpu(0), mx.cpu(1)]
-    return d2lmulti.devices.record_copies(
+    return d2lmulti.profiler.record_copies(
         lambda: gluon.utils.split_and_load(np.ones((4, 3)), devices)
     )
 
@@ -101,7 +101,7 @@ def test_copying_is_as_before_once_the_record_is_made():
     before = np.ndarray.copyto, np.ndarray.as_in_context
     copies_of_gluon()
     with pytest.raises(ZeroDivisionError):
-        d2lmulti.devices.record_copies(lambda: 1 / 0)
+        d2lmulti.profiler.record_copies(lambda: 1 / 0)
     assert (np.ndarray.copyto, np.ndarray.as_in_context) == before
 
 

@@ -10,7 +10,7 @@ from helpers import roundings
 from mxnet import autograd, np, npx
 from test_update_rules import RULES, forgets_to_move
 
-from d2lmulti.devices import record_copies, split_slices
+from d2lmulti.devices import split_slices
 from d2lmulti.learning.large_batch import lars, sgd_momentum
 from d2lmulti.learning.transformer import (
     attention,
@@ -41,6 +41,7 @@ from d2lmulti.model_parallelism.model_parallel import (
 )
 from d2lmulti.model_parallelism.sequences_experts import feed_forward, leaves
 from d2lmulti.model_parallelism.sharding import find_places
+from d2lmulti.profiler import record_copies
 from d2lmulti.replicas import allreduce, get_params
 
 AXES = 'data', 'pipeline', 'tensor'

@@ -279,7 +279,7 @@ def test_what_crosses_in_a_pipeline_does_not_depend_on_micro_batches():
     X, y = minibatch(12)
     stages = d2lmulti.split_layers(make_params(), [mx.cpu(0), mx.cpu(1)])
     sent = [
-        d2lmulti.devices.record_copies(
+        d2lmulti.profiler.record_copies(
             lambda m=m: d2lmulti.pipeline_gradients(X, y, stages, m)
         )
         for m in (1, 4)

@@ -18,7 +18,6 @@ from d2lmulti import (
     gpipe_schedule,
     one_f_one_b_schedule,
 )
-from d2lmulti.devices import record_copies
 from d2lmulti.judgment import planner
 from d2lmulti.judgment.planner import (
     Cluster,
@@ -36,6 +35,7 @@ from d2lmulti.model_parallelism.mesh import mesh_gradients, shard_mesh
 from d2lmulti.model_parallelism.model_parallel import (
     interleaved_schedule,
 )
+from d2lmulti.profiler import record_copies
 
 NOTEBOOK = pathlib.Path(__file__).parents[2] / 'notebooks/24_planner.ipynb'
 

@@ -20,7 +20,6 @@ from d2lmulti import (
     step_seconds,
     tree_allreduce,
 )
-from d2lmulti.devices import record_copies
 from d2lmulti.judgment import scaling
 from d2lmulti.judgment.scaling import (
     checkpoint_interval,
@@ -30,6 +29,7 @@ from d2lmulti.judgment.scaling import (
     simulate_allreduce,
     simulate_failures,
 )
+from d2lmulti.profiler import record_copies
 
 ALGORITHMS = 'star direct ring tree halving-doubling servers'.split()
 LINK = {'num_bytes': 1e8, 'alpha': 5e-5, 'beta': 1.6e-10}

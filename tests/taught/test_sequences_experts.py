@@ -12,7 +12,6 @@ import pytest
 from helpers import roundings
 from mxnet import autograd, np, npx
 
-from d2lmulti.devices import record_copies
 from d2lmulti.learning import transformer
 from d2lmulti.learning.transformer import (
     count_tokens,
@@ -36,6 +35,7 @@ from d2lmulti.model_parallelism.sequences_experts import (
     split_zigzag,
     visible,
 )
+from d2lmulti.profiler import record_copies
 from d2lmulti.replicas import get_params
 from d2lmulti.rounding import all_close, rounding_ratio
 

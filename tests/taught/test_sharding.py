@@ -18,7 +18,7 @@ from d2lmulti.cluster.checkpoint import (
     save_checkpoint,
 )
 from d2lmulti.communication.collectives import direct_allreduce
-from d2lmulti.devices import record_copies, split_slices
+from d2lmulti.devices import split_slices
 from d2lmulti.learning.large_batch import adam, lars, sgd_momentum
 from d2lmulti.model_parallelism import sharding
 from d2lmulti.model_parallelism.model_parallel import (
@@ -39,6 +39,7 @@ from d2lmulti.model_parallelism.sharding import (
     train_batch_zero2,
     train_batch_zero3,
 )
+from d2lmulti.profiler import record_copies
 
 LAYERS = [dense_layer, dense_layer, output_layer]
 # Some of these have fewer numbers than there are devices.

@@ -179,7 +179,7 @@ def test_copies_are_counted_between_devices_only():
         a.copyto(mx.cpu(0))  # stays
         a[:0].copyto(mx.cpu(1))  # nothing
 
-    assert d2lmulti.devices.record_copies(work) == [
+    assert d2lmulti.profiler.record_copies(work) == [
         (mx.cpu(0), mx.cpu(1), 80),
         (mx.cpu(1), mx.cpu(0), 24),
         (mx.cpu(1), mx.cpu(2), 80),
@@ -245,7 +245,7 @@ def assert_sums_in_buckets(names):
             replicas, sums = replicas_with_gradients(k)
             before = [param.grad.asnumpy() for param in replicas[-1]]
             assert k == 1 or any((a != b).any() for a, b in zip(before, sums))
-            copies = d2lmulti.devices.record_copies(
+            copies = d2lmulti.profiler.record_copies(
                 lambda params=replicas, limit=limit: names['sum_in_buckets'](
                     params, limit
                 )

@@ -212,7 +212,7 @@ def call(function, arguments, watched):
     that it makes between devices."""
     if not watched:
         return function(*arguments), []
-    from d2lmulti.devices import record_copies
+    from d2lmulti.profiler import record_copies
 
     found = []
     copies = record_copies(lambda: found.append(function(*arguments)))

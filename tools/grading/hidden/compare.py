@@ -67,7 +67,7 @@ def outcome(function, *arguments):
     with lists as they are then) of a call with copies of its arguments."""
     if hasattr(function, 'outcome'):  # an answer, in another process
         return function.outcome(*arguments)
-    from d2lmulti.devices import record_copies
+    from d2lmulti.profiler import record_copies
 
     found, arguments = [], fresh(arguments)
     # Our solution writes into the arrays.
