@@ -11,13 +11,11 @@ from .prepare import jupyter, machine, runtime
 
 runtime.prepare()  # before the first import of MXNet
 if not machine.is_stand_in():  # which is strict by itself
-    from .prepare import strict_devices
+    from . import strict_devices
 
     if os.environ.get('D2LMULTI_STRICT') != '0':
         strict_devices.turn_on()
 jupyter.help_reader(lambda: {name: __getattr__(name) for name in OURS})
-
-from . import budgets
 
 PART_I = (
     'devices network rounding replicas data training causes '

@@ -24,7 +24,7 @@ from typing import Any, Callable, Iterator
 import mxnet as mx
 from mxnet import np
 
-from .prepare.strict_devices import DeviceError
+from .strict_devices import DeviceError
 
 FOLDER = 'yours'  # beside the notebooks; git ignores it
 TARGETS = (1.0, 2.0, 6.0)  # ragged on two devices; their mean is 3
@@ -42,15 +42,17 @@ def keep(function: Callable, folder: str = FOLDER) -> Callable:
     """Save a function, with what it needs of its notebook, as a file of
     `folder` that can be imported alone; return the function.
 
-    Where it is no `def`, its source is unknown, or the folder cannot be
-    written, it says so.
+    Where that cannot be, it says why, and none that was saved before stays.
     """
+    name = getattr(function, '__name__', 'what is no function')
+    path = pathlib.Path(folder) / f'{name}.py'
     try:
         source = '\n\n'.join(['import d2lmulti', *sources_of(function)])
-        pathlib.Path(folder).mkdir(exist_ok=True)
-        path = pathlib.Path(folder) / f'{function.__name__}.py'
+        path.parent.mkdir(exist_ok=True)
         path.write_text(source, encoding='utf-8')
     except (OSError, TypeError) as error:
+        with contextlib.suppress(OSError):
+            path.unlink()
         print(f'Not saved for later chapters: {error}')
     return function
 
@@ -70,11 +72,24 @@ def sources_of(function: Any, seen: tuple = ()) -> list[str]:
             home == '__main__' or home not in sys.modules  # or it was taken
         ):
             found += sources_of(value, (*seen, name, function.__name__))
-        elif hasattr(sys.modules.get(home), name):
+        elif home != '__main__' and hasattr(sys.modules.get(home), name):
             found.append(f'from {home} import {name}')
-        elif isinstance(value, (int, float, str)):
+        elif is_literal(value):
             found.append(f'{name} = {value!r}')
+        else:
+            raise TypeError(
+                f'{function.__name__} uses {name}, which is above it and '
+                f'no function: define {name} inside'
+            )
     return [*found, source]
+
+
+def is_literal(value: Any) -> bool:
+    """Return whether Python's text of a value is that value."""
+    try:
+        return bool(ast.literal_eval(repr(value)) == value)
+    except (SyntaxError, ValueError):
+        return False
 
 
 def global_names(definition: Any, code: types.CodeType) -> set[str]:
@@ -87,7 +102,7 @@ def global_names(definition: Any, code: types.CodeType) -> set[str]:
     if definition is None:
         return inside
     if not isinstance(definition, ast.FunctionDef):
-        raise TypeError('write it with `def`, in a cell')
+        raise TypeError(f'{code.co_name} is no `def` in a cell')
     args = definition.args
     outside = [*args.defaults, *filter(None, args.kw_defaults)]
     used, default = (
@@ -106,18 +121,18 @@ def take(*names: str, folder: str = FOLDER) -> list[str]:
     """
     package = importlib.import_module('d2lmulti')
     saved = {path.stem: path for path in pathlib.Path(folder).glob('*.py')}
-    found = [
-        name
-        for name in package.__all__
-        if name in saved and (name in names or not names)
-    ]
     taken = {}
-    for name in found:
+    for name in package.__all__:
+        if name not in saved or (names and name not in names):
+            continue
         spec = importlib.util.spec_from_file_location(name, saved[name])
         assert spec and spec.loader, saved[name]
         module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        taken[name] = getattr(module, name)
+        try:
+            spec.loader.exec_module(module)
+            taken[name] = getattr(module, name)
+        except Exception as error:  # edited since, or by hand
+            print(f'{saved[name]} does not run, so ours is used: {error}')
     for name, function in taken.items():  # each calls the newest of others
         known = function.__globals__
         known.update({n: f for n, f in taken.items() if n in known})
@@ -126,8 +141,8 @@ def take(*names: str, folder: str = FOLDER) -> list[str]:
             for value in function.__defaults__
         )
         replace(getattr(package, name), function)
-    print('yours, from chapters before:', ', '.join(found) or 'none')
-    return found
+    print('yours, from chapters before:', ', '.join(taken) or 'none')
+    return [*taken]
 
 
 def replace(old: Callable, new: Callable) -> None:

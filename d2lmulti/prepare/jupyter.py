@@ -34,7 +34,7 @@ def help_reader(functions: Callable[[], Dict[str, Any]]) -> None:
     kinds: Tuple[Any, ...] = (NameError,)
     shorten: Dict[Any, Callable] = {}
     if not is_stand_in():
-        from .strict_devices import DeviceError, without_mxnet  # needs MXNet
+        from ..strict_devices import DeviceError, without_mxnet  # needs MXNet
 
         kinds += (DeviceError,)
         shorten[DeviceError] = without_mxnet

@@ -16,8 +16,8 @@ from helpers import (
 )
 
 from d2lmulti.devices import median_seconds
-from d2lmulti.prepare.strict_devices import DeviceError
 from d2lmulti.rounding import to_numpy
+from d2lmulti.strict_devices import DeviceError
 from tools.notebooks import name_of
 from tools.notebooks.cells import code_cells, plain
 from tools.notebooks.exercises import code_before

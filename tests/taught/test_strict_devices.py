@@ -1,4 +1,4 @@
-"""CPU devices refuse what GPUs cannot do; `d2lmulti.prepare.strict_devices`.
+"""CPU devices refuse what GPUs cannot do; `d2lmulti.strict_devices`.
 
 Each case is code that runs with `a`, `M`, `labels` on cpu(0) and `b`, `N`,
 `others`, the same numbers, on cpu(1).
@@ -13,8 +13,8 @@ import pytest
 from helpers import run
 from mxnet import autograd, gluon, nd, np, npx
 
-from d2lmulti.prepare import strict_devices
-from d2lmulti.prepare.strict_devices import DeviceError
+from d2lmulti import strict_devices
+from d2lmulti.strict_devices import DeviceError
 
 FORGOTTEN = [  # copies
     'a + b',

@@ -195,7 +195,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for one in losses:
         one.backward()
 
-# 2 wrong: clears the gradients afterwards -> not .5.0, 9.0.
+# 2 wrong: clears the gradients afterwards -> was backward
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     with autograd.record():
         losses = [loss(net(X, params), y).sum() for X, y, params
@@ -206,7 +206,7 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
         for param in params:
             param.grad[:] = 0
 
-# 2 wrong: no backward pass -> not .5.0, 9.0.
+# 2 wrong: no backward pass -> was backward
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         for param in params:
@@ -675,6 +675,14 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     backward(*split(X, y, devices), device_params, net, loss)
     allreduce_gradients(device_params, allreduce)
     sgd([param for params in device_params for param in params], lr, len(X))
+
+# 4 wrong: passes on net and split alone -> pass on loss, allreduce
+def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss, split=split_batch, allreduce=allreduce):
+    start = time.perf_counter()
+    for X, y in train_iter:
+        train_batch(X, y, device_params, devices, lr, net=net, split=split)
+        npx.waitall()
+    return time.perf_counter() - start
 
 # 4 wrong: never waits -> the clock stops before
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
