@@ -10,12 +10,17 @@ import os
 from .prepare import jupyter, machine, runtime
 
 runtime.prepare()  # before the first import of MXNet
+shorten = {}  # the traceback of an error
 if not machine.is_stand_in():  # which is strict by itself
     from . import strict_devices
 
+    shorten[strict_devices.DeviceError] = strict_devices.without_mxnet
+
     if os.environ.get('D2LMULTI_STRICT') != '0':
         strict_devices.turn_on()
-jupyter.help_reader(lambda: {name: __getattr__(name) for name in OURS})
+jupyter.help_reader(
+    lambda: {name: __getattr__(name) for name in OURS}, shorten
+)
 
 PART_I = (
     'devices network rounding replicas data training causes '

@@ -5,8 +5,6 @@ import contextlib
 import sys
 from typing import Any, Callable, Dict, Tuple
 
-from .machine import is_stand_in
-
 ADVICE = (
     'If a cell above defines it: Run > Run All Above Selected Cell. After a '
     'restart of the kernel, all cells above must run again.'
@@ -20,24 +18,21 @@ def jupyter_shell() -> Any:
     return shell if hasattr(shell, 'kernel') else None
 
 
-def help_reader(functions: Callable[[], Dict[str, Any]]) -> None:
-    """In Jupyter, say below each NameError how to get the name, end a
-    DeviceError's traceback at the line that is wrong, and give the checks of
-    exercises the names that they need, `functions()` of ours among them;
-    elsewhere, do nothing.
+def help_reader(
+    functions: Callable[[], Dict[str, Any]],
+    shorten: Dict[Any, Callable],
+) -> None:
+    """In Jupyter, say below each NameError how to get the name, end the
+    traceback of an error in `shorten` where its function says, and give the
+    checks of exercises the names that they need, `functions()` of ours among
+    them; elsewhere, do nothing.
     """
     shell = jupyter_shell()
     if shell is None:
         return
     from .own_names import put_back
 
-    kinds: Tuple[Any, ...] = (NameError,)
-    shorten: Dict[Any, Callable] = {}
-    if not is_stand_in():
-        from ..strict_devices import DeviceError, without_mxnet  # needs MXNet
-
-        kinds += (DeviceError,)
-        shorten[DeviceError] = without_mxnet
+    kinds: Tuple[Any, ...] = (NameError, *shorten)
 
     def explain(
         own_shell: Any,
