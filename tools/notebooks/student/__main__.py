@@ -50,7 +50,6 @@ CHECKS = (
     'check',
     'exercises',
     'names',
-    'scores',
 )
 
 
