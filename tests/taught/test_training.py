@@ -130,6 +130,25 @@ def test_another_network_and_loss_take_the_step_of_one_device(k):
         assert roundings(params, right) > 100
 
 
+@pytest.mark.parametrize('k', [1, 2, 3])
+def test_training_takes_the_steps_of_one_device(k):
+    """Also for the last minibatch of an epoch, which is smaller."""
+    X, y = (array.asnumpy() for array in minibatch(41))
+    how = {'net': linear, 'loss': squares, 'init': init_linear}
+    result = d2lmulti.train(
+        k, 16, 0.001, num_epochs=2, seed=5, data=(X, y, X, y), **how
+    )
+    batches = d2lmulti.data.Minibatches(X, y, 16, seed=5)
+    expected = float32_results(
+        lambda batches: descend(
+            init_linear(5), batches, 0.001, linear, squares
+        ),
+        [*batches, *batches],
+    )
+    for replica in result.device_params:
+        assert d2lmulti.rounding.all_close(replica, expected)
+
+
 def test_training_takes_another_network_to_its_end():
     X, y = (array.asnumpy() for array in minibatch(40))
     result = d2lmulti.train(
