@@ -456,6 +456,10 @@ ALL = """
 broadcasts()
 tiny = {'num_devices': 1, 'init': tiny_init, 'net': tiny_net}
 train('a small test set', **tiny, data=(X, y, X_test[:1], y_test[:1]))
+print('mean label:', *small_training(
+    None, **tiny, data=(X, y, X_test[:4], y_test[:4]),
+    evaluate=lambda replicas, batches, devices, net:
+        float(next(iter(batches))[1].mean()))[1])
 train('other epochs', **tiny, num_epochs=number)
 train('other intervals', **tiny, checkpoint_every=number)
 train('other shapes', num_devices=1,
@@ -721,6 +725,20 @@ def test_each_worker_draws_its_own_random_numbers(tmp_path):
         )
     assert drawn[2] == drawn[3]
     assert all(len(set(numbers)) == 3 for numbers in zip(*drawn))
+
+
+def test_random_numbers_are_others_in_each_epoch_step_and_training(tmp_path):
+    drawn = set()
+    for i, (seed, epoch, step) in enumerate(
+        [(0, 0, 1), (0, 1, 1), (0, 1, 2), (3, 1, 2)]
+    ):
+        save_checkpoint(
+            tmp_path / str(i),
+            Checkpoint([onp.ones(1)], epoch, step, {'seed': seed}),
+        )
+        drawn |= {onp.random.rand(), random.random()}
+        drawn |= {np.random.uniform().item()}
+    assert len(drawn) == 4 * 3
 
 
 class Momentum:
@@ -1117,6 +1135,15 @@ def test_a_test_set_smaller_than_the_workers_will_do(job_of_three):
     assert printed(job_of_three, 'a small test set') == ['trained'] * 3
 
 
+def test_each_example_of_the_test_set_counts_once(job_of_three):
+    """Of four, the first worker has two."""
+    labels = d2lmulti.read_fashion_mnist()[3][:4]
+    for line in printed(job_of_three, 'mean label'):
+        for found in map(float, line.split()):
+            assert found == pytest.approx(labels.mean())
+    assert labels[:2].mean() != labels.mean()
+
+
 def test_a_test_set_without_examples_is_refused_before_training(tmp_path):
     X, y, _, _ = d2lmulti.read_fashion_mnist()
     with pytest.raises(ValueError, match='at least one example'):
@@ -1153,6 +1180,26 @@ class Echo:
         for array in data:
             if array.ndim == 2:  # a row for each worker
                 array[1] = array[0]
+
+
+def test_the_schedule_counts_the_steps_of_two_workers_once(monkeypatch):
+    taken = []
+
+    def note(rows, minibatches, replicas, devices, lr, *_, **options):
+        taken.append(lr)
+        return np.zeros(2)
+
+    monkeypatch.setattr(cluster, 'all_processes', Echo)
+    monkeypatch.setattr(cluster, 'cluster_step', note)
+    small_training(
+        None,
+        num_devices=1,
+        init=tiny_init,
+        net=tiny_net,
+        schedule=lambda step: 0.5**step,
+        allreduce=Echo().allreduce,
+    )
+    assert taken == [0.5**step for step in range(10)]
 
 
 def assert_any_interruption_changes_nothing(folder, monkeypatch, step):
