@@ -85,6 +85,32 @@ def test_replicas_are_bit_identical(k):
             assert (param.asnumpy() == first.asnumpy()).all()
 
 
+@pytest.mark.parametrize('k', [1, 2])
+def test_a_step_is_queued_without_a_wait(k, monkeypatch):
+    devices = [mx.cpu(i) for i in range(k)]
+    replicas = replicas_on(devices)
+    batch = minibatch(8)
+    npx.waitall()
+    waits = []
+    for name in (
+        'MXNDArraySyncCopyToCPU',
+        'MXNDArrayWaitToRead',
+        'MXNDArrayWaitAll',
+    ):
+        call = getattr(mx.base._LIB, name)
+        monkeypatch.setattr(
+            mx.base._LIB,
+            name,
+            lambda *args, name=name, call=call: (
+                waits.append(name) or call(*args)
+            ),
+        )
+    d2lmulti.train_batch(*batch, replicas, devices, 0.1)
+    assert waits == []
+    npx.waitall()
+    assert waits == ['MXNDArrayWaitAll']
+
+
 def test_any_split_gives_the_same_step():
     def uneven(X, y, devices):
         ends = [0, 1, len(X)]
