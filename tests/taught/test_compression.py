@@ -10,6 +10,7 @@ import pytest
 from helpers import (
     as_type,
     assert_ctrl_c_waits,
+    descend,
     minibatch,
     replicas_on,
     roundings,
@@ -457,6 +458,25 @@ def test_diloco_is_that_of_the_paper(schedule):
 @pytest.mark.parametrize('schedule', [EVERYONE, LEAVING])
 def test_local_sgd_is_the_mean_of_local_steps(schedule):
     assert_local_sgd(schedule)
+
+
+def test_devices_count_by_their_examples_of_all_minibatches():
+    """Of five and four examples, the first of two devices has three, two."""
+    batches = [minibatch(n, n, 'float64') for n in (5, 4)]
+    replicas = replicas_on(DEVICES[:2], 'float64')
+    start = [param.copy() for param in replicas[0]]
+    train_round(batches, replicas, DEVICES[:2], 0.1, net=smooth_lenet)
+    own = [
+        [(X[rows], y[rows]) for (X, y), rows in zip(batches, parts)]
+        for parts in (
+            (slice(0, 3), slice(0, 2)),
+            (slice(3, 5), slice(2, 4)),
+        )
+    ]
+    ends = [descend(start, each, 0.1, smooth_lenet) for each in own]
+    right = [(5 * p + 4 * q) / 9 for p, q in zip(*ends)]
+    for params in replicas:
+        assert roundings(params, right) <= 1
 
 
 def one_minibatch(step, size, k, *more, **options):
