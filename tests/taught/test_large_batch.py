@@ -489,3 +489,17 @@ def test_only_the_last_of_accumulated_parts_is_noticed(monkeypatch):
     )
     with pytest.raises(AssertionError):
         assert_accumulated_step_is_the_same(2, 3, 13, d2lmulti.allreduce)
+
+
+def test_each_replica_moves_by_its_own_state():
+    devices, states = [mx.cpu(0), mx.cpu(1)], [[], []]
+    replicas = [d2lmulti.get_params([np.ones(3)], d) for d in devices]
+    for params in replicas:
+        params[0].grad[:] = 1
+    for _ in range(2):
+        d2lmulti.learning.large_batch.update_replicas(
+            replicas, 1, 0.1, d2lmulti.sgd_momentum, states
+        )
+    for params, state in zip(replicas, states):
+        assert abs(params[0].asnumpy() - (1 - 0.1 - 0.19)).max() < 1e-6
+        assert [array.ctx for array in state] == [params[0].ctx]
