@@ -386,12 +386,16 @@ def test_sixteen_thousand_devices_can_be_simulated():
 
 
 @pytest.mark.parametrize(
-    'work, interval',
-    [(40_000, 50), (40_000, 300), (40_000, 2_000), (5_000, 3_700)]
-    + [(1_000, 4_000)],  # the whole run is shorter than an interval
+    'work, interval, restart',
+    [(40_000, 50, 60), (40_000, 300, 60), (40_000, 2_000, 60)]
+    + [(5_000, 3_700, 60)]
+    + [(1_000, 4_000, 60)]  # the whole run is shorter than an interval
+    + [(40_000, 300, 1_000)],  # a restart fails, too, as often as not
 )
-def test_simulated_failures_take_the_time_of_the_formula(work, interval):
-    numbers = (work, 1_000, interval, 20, 60)
+def test_simulated_failures_take_the_time_of_the_formula(
+    work, interval, restart
+):
+    numbers = (work, 1_000, interval, 20, restart)
     runs = [simulate_failures(*numbers, seed=seed) for seed in range(60)]
     error = onp.std(runs) / math.sqrt(len(runs))
     assert abs(onp.mean(runs) - run_seconds(*numbers)) < 4 * error
