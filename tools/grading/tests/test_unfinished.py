@@ -63,10 +63,12 @@ def test_the_next_run_goes_on(how, tmp_path):
         os.killpg(run.pid, how)
     else:
         run.send_signal(how)
-    run.wait(60)
+    status = run.wait(60)
     first = course.points(folder)['a']
     said = course.nbgrader(folder, 'autograde', course.CHAPTER)
-    assert said.count('Skipping existing') == 1
+    # Rarely, what waits for a kernel takes Ctrl-C, and the run ends as usual.
+    finished = 3 if status == 0 and how == signal.SIGINT else 1
+    assert said.count('Skipping existing') == finished
     found = course.points(folder)
     assert found['a'] == found['b'] == found['c'] == first
     assert sum(filter(None, first.values())) == 3
