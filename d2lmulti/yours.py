@@ -165,7 +165,7 @@ def replace(old: Callable, new: Callable) -> None:
 
 def answer_of(function: Callable, *arguments: Any, **options: Any) -> Any:
     """Return what an answer returns. If it raises an error, raise an
-    AssertionError that names the line of the answer."""
+    AssertionError that names the function, and the line of the answer."""
     try:
         return function(*arguments, **options)
     except (AssertionError, DeviceError, NotImplementedError):
@@ -174,14 +174,15 @@ def answer_of(function: Callable, *arguments: Any, **options: Any) -> Any:
         lines = [line for line in str(error).splitlines() if line.strip()]
         at = -1 if 'Traceback' in ''.join(lines[:1]) else 0  # MXNet's has it
         said = ': '.join([type(error).__name__, *lines[at:][:1]])
-        file = function.__code__.co_filename
+        code = getattr(function, '__code__', None)  # a partial has none
+        name = code.co_name if code else ''
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             line = linecache.getline(frame.filename, frame.lineno or 0)
-            if frame.filename == file and line.strip():
+            if code and frame.filename == code.co_filename and line.strip():
                 said += f' (in the line `{line.strip()}`)'
                 break
         raise AssertionError(
-            f'your {function.__name__} raises {said}'
+            f'your {name if name.isidentifier() else "answer"} raises {said}'
         ) from None
 
 

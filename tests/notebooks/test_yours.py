@@ -296,6 +296,8 @@ def test_an_error_of_an_answer_names_its_line(array, said, tmp_path):
     exec(compile(BROKEN, path, 'exec'), names)
     with pytest.raises(AssertionError, match=f'^your double raises {said}'):
         yours.answer_of(names['double'], array)
+    with pytest.raises(AssertionError, match='^your answer raises [AM]'):
+        yours.answer_of(functools.partial(names['double'], array))
 
 
 def test_a_saved_function_has_what_it_needs_of_its_notebook():

@@ -123,7 +123,7 @@ def first_difference(records):
             return found
     return None
 
-# 1 wrong: a worker that has begun nothing -> your answer raises ValueError
+# 1 wrong: a worker that has begun nothing -> your first_difference raises ValueError
 def first_difference(records):
     tables = {worker: {record.number: record for record in own}
               for worker, own in records.items()}
@@ -174,7 +174,7 @@ def first_difference(records):
                     for worker, table in tables.items()}
     return None
 
-# 1 wrong: eats the records -> leave `records`|the first difference|your answer raises
+# 1 wrong: eats the records -> leave `records`|the first difference|your first_difference raises
 def first_difference(records):
     number = 0
     while any(records.values()):
@@ -335,7 +335,7 @@ def first_difference(records):
             result = row
     return result
 
-# 2 wrong: exchanges that not everybody has begun -> your answer raises KeyError
+# 2 wrong: exchanges that not everybody has begun -> your times_last raises KeyError
 def times_last(records):
     tables = {worker: {own.number: own.begun for own in owns}
               for worker, owns in records.items()}

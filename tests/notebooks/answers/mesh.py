@@ -65,12 +65,12 @@ def groups(mesh, axis):
     return sorted([row[:1] for row in rows] + [row[1:] for row in rows
                                                if row[1:]])
 
-# 1 wrong: takes the axis out of the mesh -> leave `mesh` as it is|your answer raises
+# 1 wrong: takes the axis out of the mesh -> leave `mesh` as it is|your groups raises
 def groups(mesh, axis):
     ranks = onp.moveaxis(arrange(mesh), list(mesh).index(axis), -1)
     return ranks.reshape(-1, mesh.pop(axis)).tolist()
 
-# 1 wrong: a step of 1 for the last axis, of 2 for others -> in one group, and differ|ranks are|your answer raises|no group
+# 1 wrong: a step of 1 for the last axis, of 2 for others -> in one group, and differ|ranks are|your groups raises|no group
 def groups(mesh, axis):
     size, k = math.prod(mesh.values()), mesh[axis]
     step = 1 if axis == list(mesh)[-1] else 2
@@ -204,7 +204,7 @@ def sum_over_mesh(device_params, mesh, axes):
                         and is_split(j, len(device_params[0]))):
                     direct_allreduce([p.grad for p in params])
 
-# 2 wrong: None is not left out -> your answer raises AttributeError
+# 2 wrong: None is not left out -> your sum_over_mesh raises AttributeError
 def sum_over_mesh(device_params, mesh, axes):
     n = len(device_params[0])
     for axis in axes:

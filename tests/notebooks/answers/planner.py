@@ -75,7 +75,7 @@ def peak_bytes(order, chunks):
             live = live - kept
     return peak
 
-# 1 wrong: the number of the micro-batch for the chunk -> your answer raises IndexError
+# 1 wrong: the number of the micro-batch for the chunk -> your peak_bytes raises IndexError
 def peak_bytes(order, chunks):
     live = peak = onp.zeros(3)
     for phase, s, _ in order:

@@ -83,7 +83,7 @@ def add_block(top, total, mean, S, V):
     new_total = old + A.sum(axis=3, keepdims=True)
     return new_top, new_total, (mean * old + np.matmul(A, V)) / new_total
 
-# 1 wrong: without keepdims -> keepdims=True the last axis|your answer raises
+# 1 wrong: without keepdims -> keepdims=True the last axis|your add_block raises
 def add_block(top, total, mean, S, V):
     new_top = np.maximum(top[..., 0], S.max(axis=3))
     old, A = total[..., 0] * np.exp(top[..., 0] - new_top), np.exp(
