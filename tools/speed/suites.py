@@ -13,6 +13,7 @@ from .peers import (
     OURS,
     RECIPE,
     SHARD_MAP,
+    STAND_IN,
     TUNED,
     UPPER_BOUND,
 )
@@ -83,7 +84,8 @@ def torch_peers(notes):
 def framework_peers(notes):
     """Return the peers of the other frameworks; note which are missing."""
     return (
-        torch_peers(notes)
+        peers_of(STAND_IN, (1, 2), notes)
+        + torch_peers(notes)
         + peers_of(MIRRORED, (1, 2), notes)
         + peers_of(MULTI_WORKER, (2,), notes)
         + peers_of(SHARD_MAP, (1, 2), notes)

@@ -21,9 +21,10 @@ a fresh process, some without MXNet, some without d2lmulti's settings.
 
 import importlib
 
-from .environments import JAX, TENSORFLOW, TORCH
+from .environments import JAX, NUMPY_MXNET, TENSORFLOW, TORCH
 
 OURS = 'this project'
+STAND_IN = 'this project on numpy_mxnet'
 UPPER_BOUND = 'two independent processes'
 TUNED = 'Gluon Trainer, our settings'
 GLUON = 'Gluon Trainer, default settings'
@@ -36,6 +37,7 @@ SHARD_MAP = 'JAX, shard_map'
 # The file of each peer, in the order of the tables.
 MODULES = {
     OURS: 'ours',
+    STAND_IN: 'stand_in',
     UPPER_BOUND: 'independent',
     TUNED: 'gluon_tuned',
     GLUON: 'gluon',
@@ -48,6 +50,7 @@ MODULES = {
 
 # Those that have a separate environment, and which (environments.py).
 ENVIRONMENTS = {
+    STAND_IN: NUMPY_MXNET,
     DDP: TORCH,
     MIRRORED: TENSORFLOW,
     MULTI_WORKER: TENSORFLOW,

@@ -42,6 +42,7 @@ class Environment:
         return None
 
 
+NUMPY_MXNET = Environment('numpy_mxnet')
 TORCH = Environment('torch')
 TENSORFLOW = Environment('tensorflow')
 JAX = Environment('jax')

@@ -8,6 +8,7 @@ from ..peers import (
     OURS,
     RECIPE,
     SHARD_MAP,
+    STAND_IN,
     TUNED,
     UPPER_BOUND,
 )
@@ -25,6 +26,7 @@ COMPARED = [  # what, (peer, devices) over (peer, devices)
     ('2 devices : Gluon, our settings', (OURS, 2), (TUNED, 2)),
     ('2 devices : Gluon, default settings', (OURS, 2), (GLUON, 2)),
     ('2 devices : D2L recipe', (OURS, 2), (RECIPE, 2)),
+    ('2 devices : numpy_mxnet', (OURS, 2), (STAND_IN, 2)),
     ('2 devices : PyTorch DDP', (OURS, 2), (DDP, 2)),
     ('2 devices : TensorFlow', (OURS, 2), (MIRRORED, 2)),
     ('… what TensorFlow gains by the second', (MIRRORED, 2), (MIRRORED, 1)),
