@@ -1,8 +1,9 @@
 """Convolution and pooling by matrix products and slices.
 
 A convolution is a product: each window of an image, a column of numbers, times
-the filters. The values of the result lie in memory channel by channel, all
-images of one channel together, so that its gradient is such a matrix at once.
+the filters. Images lie in memory with their numbers side by side, one number
+of all images after the other: what is copied, added or compared is long runs,
+and a gradient is such a matrix at once.
 """
 
 import functools
@@ -10,13 +11,13 @@ from typing import Any
 
 import numpy as onp
 
-COLUMNS_BYTES = 1 << 20  # of windows at a time: they stay in the cache
+WINDOWS_BYTES = 8 << 20  # copied at a time
 
 
 class Convolution:
     """The forward pass and the gradients of one call.
 
-    `shape`: the result's. It goes through the images a few at a time.
+    `shape`: of the images. It goes through the result a few rows at a time.
     """
 
     def __init__(self, shape: Any, weight: Any, stride: Any, pad: Any) -> None:
@@ -30,81 +31,83 @@ class Convolution:
         ]
         self.shape = n, filters, height, width
         self.num_rows = channels * kernel[0] * kernel[1]
-        each = 4 * max(1, self.num_rows * height * width)
-        self.step = max(1, COLUMNS_BYTES // each)
-
-    def parts(self) -> Any:
-        """Return slices of the images."""
-        starts = range(0, self.images[0], self.step)
-        return [slice(start, start + self.step) for start in starts]
+        line = 4 * max(1, self.num_rows * width * n)  # bytes
+        step = max(1, WINDOWS_BYTES // line)
+        self.parts = [
+            slice(start, min(start + step, height))
+            for start in range(0, height, step)
+        ]
 
     def padded(self, x: Any) -> Any:
-        """Return the images with zeros around them."""
-        if not any(self.pad):
-            return x
+        """Return the images, one number of all after the other, with zeros
+        around them: (channels, height, width, images)."""
+        n, channels, height, width = x.shape
         p, q = self.pad
-        return onp.pad(x, [(0, 0), (0, 0), (p, p), (q, q)], 'constant')
+        y = onp.zeros((channels, height + 2 * p, width + 2 * q, n), x.dtype)
+        y[:, p : p + height, q : q + width] = x.transpose(1, 2, 3, 0)
+        return y
 
-    def windows(self, x: Any) -> Any:
-        """Return a matrix with a column for each window of these images."""
-        height, width = self.shape[2:]
+    def windows(self, x: Any, part: slice) -> Any:
+        """Return a matrix with a column for each window of these rows."""
         (s, t), (k, m) = self.stride, self.kernel
+        x = x[:, part.start * s :]
         a, b, c, d = x.strides
         views = onp.lib.stride_tricks.as_strided(
             x,
-            (x.shape[1], k, m, len(x), height, width),
-            (b, c, d, a, c * s, d * t),
+            (len(x), k, m, part.stop - part.start, *self.shape[3:], len(x.T)),
+            (a, b, c, b * s, c * t, d),
         )
         return views.reshape(self.num_rows, -1)
+
+    def rows(self, g: Any, part: slice) -> Any:
+        """Return a gradient as a matrix with a row for each filter."""
+        g = g[:, :, part].transpose(1, 2, 3, 0)
+        return g.reshape(self.shape[1], -1)
 
     def forward(self, x: Any, W: Any, b: Any = None) -> Any:
         """Return the convolutions."""
         n, filters, height, width = self.shape
         x, W = self.padded(x), W.reshape(filters, -1)
-        y = onp.empty((filters, n, height, width), x.dtype)
-        for part in self.parts():
-            product = onp.dot(W, self.windows(x[part]))
+        y = onp.empty((filters, height, width, n), x.dtype)
+        for part in self.parts:
+            product = onp.dot(W, self.windows(x, part))
             if b is not None:
                 product += b[:, None]
-            y[:, part] = product.reshape(filters, -1, height, width)
-        return y.transpose(1, 0, 2, 3)
-
-    def rows(self, g: Any) -> Any:
-        """Return a gradient as a matrix with a row for each filter."""
-        return g.transpose(1, 0, 2, 3).reshape(self.shape[1], -1)
+            y[:, part] = product.reshape(filters, -1, width, n)
+        return y.transpose(3, 0, 1, 2)
 
     def back_data(self, g: Any, x: Any, W: Any, *rest: Any) -> Any:
         """Return the gradient of the images."""
         n, channels, *size = self.images
-        height, width = self.shape[2:]
+        width = self.shape[3]
         (s, t), (k, m), (p, q) = self.stride, self.kernel, self.pad
         W = W.reshape(len(W), -1).T
         whole = onp.zeros(
-            (channels, n, size[0] + 2 * p, size[1] + 2 * q), g.dtype
+            (channels, size[0] + 2 * p, size[1] + 2 * q, n), g.dtype
         )
-        for part in self.parts():
-            d = onp.dot(W, self.rows(g[part]))
-            d = d.reshape(channels, k, m, -1, height, width)
-            these = whole[:, part]
+        for part in self.parts:
+            d = onp.dot(W, self.rows(g, part))
+            d = d.reshape(channels, k, m, -1, width, n)
+            these = whole[:, part.start * s :]
             for i in range(k):
                 for j in range(m):
-                    rows = slice(i, i + s * (height - 1) + 1, s)
+                    rows = slice(i, i + s * (d.shape[3] - 1) + 1, s)
                     cols = slice(j, j + t * (width - 1) + 1, t)
-                    these[:, :, rows, cols] += d[:, i, j]
-        inside = whole[:, :, p : p + size[0], q : q + size[1]]
-        return inside.transpose(1, 0, 2, 3)
+                    these[:, rows, cols] += d[:, i, j]
+        inside = whole[:, p : p + size[0], q : q + size[1]]
+        return inside.transpose(3, 0, 1, 2)
 
     def back_weight(self, g: Any, x: Any, W: Any, *rest: Any) -> Any:
         """Return the gradient of the filters."""
         x = self.padded(x)
         total = onp.zeros((len(W), self.num_rows), W.dtype)
-        for part in self.parts():
-            total += onp.dot(self.rows(g[part]), self.windows(x[part]).T)
+        for part in self.parts:
+            total += onp.dot(self.rows(g, part), self.windows(x, part).T)
         return total.reshape(W.shape)
 
     def back_bias(self, g: Any, *rest: Any) -> Any:
         """Return the gradient of the bias."""
-        return self.rows(g).sum(1)
+        return self.rows(g, slice(None)).sum(1)
 
 
 class Pooling:
