@@ -133,7 +133,7 @@ def run_queue(queue):
     while True:
         threading.Thread(target=run, args=[queue.get()], daemon=True).start()
 
-# 1 wrong: ends when the queue is empty -> has left run_queue|those after it
+# 1 wrong: ends when the queue is empty -> run_queue has returned|those after it
 def run_queue(queue):
     while not queue.empty():
         operation = queue.get()
