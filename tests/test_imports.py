@@ -203,6 +203,7 @@ ORDER = [
     'model_parallelism',
     'cluster',
     'judgment',
+    'appendix',
 ]
 # They bring all parts together.
 ABOVE = {'d2lmulti', 'd2lmulti.__main__'}

@@ -20,6 +20,7 @@ PARTS = {
     'V. Many machines': range(19, 21),
     'VI. Other frameworks': range(21, 23),
     'VII. Judgment': range(23, 28),
+    'Appendix': range(28, 29),
 }
 
 # "chapter 8" and lists of chapters; a line may end inside, in a comment, too.

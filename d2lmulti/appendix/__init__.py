@@ -1,0 +1,1 @@
+"""The appendix: the parts of an engine that a student writes."""
