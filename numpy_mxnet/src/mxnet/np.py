@@ -965,6 +965,16 @@ class _Box:
         self.ctx = ctx
 
 
+def shares_memory(a: ndarray, b: ndarray, max_work: Any = None) -> bool:
+    """Return whether two arrays have an element in common."""
+    if a._memory is not b._memory or not a.size or not b.size:
+        return False
+    one, other = [x._region or (0, onp.inf) for x in (a, b)]
+    return one[0] < other[1] and other[0] < one[1]
+
+
+may_share_memory = shares_memory
+
 nonzero, unique, allclose, array_equal, isclose, median, percentile = map(
     _waits, 'nonzero unique allclose array_equal isclose median '
     'percentile'.split(),
@@ -1030,7 +1040,7 @@ def _in_place(name: str, self: ndarray, other: Any) -> ndarray:
         if _broadcast(name, self.shape, other.shape) != self.shape:
             raise MXNetError(f'{name}: Shape inconsistent, {self.shape} and '
                              f'{other.shape}')  # fmt: skip
-        check_devices(name, self.ctx, [other])
+        check_devices(name, [self, other])
         given = [other]
     else:
         raise TypeError(f'type {type(other)} not supported')
