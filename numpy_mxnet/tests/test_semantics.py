@@ -11,6 +11,7 @@ written out: neither engine is asked what the other should say.
 
 import contextlib
 import sys
+import time
 
 import mxnet as mx
 import numpy as onp
@@ -225,6 +226,11 @@ def test_waits_return_when_the_values_are_there():
     x.wait_to_read()
     npx.waitall()
     assert x[0, 0].item() == 1
+
+
+def test_a_clock_that_stops_stops_no_device(monkeypatch):
+    monkeypatch.setattr(time, 'perf_counter', lambda: next(iter([])))
+    assert values(np.ones(2, ctx=CPU[2]) + 1) == [2, 2]
 
 
 @pytest.mark.parametrize('read', [

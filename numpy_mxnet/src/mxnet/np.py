@@ -231,6 +231,7 @@ def _binary(
 
     def function(a: Any, b: Any, out: Any = None) -> Any:
         if isinstance(a, ndarray) and isinstance(b, ndarray):
+            check_devices(name, (a, b))  # before what else is wrong
             shape = _broadcast(name, a.shape, b.shape)
             return invoke(f'_npi_{name}', casting(kind(a.dtype, b.dtype)),
                           [a, b], shape, kind(a.dtype, b.dtype), None,
