@@ -63,6 +63,17 @@ class ndarray(NDArray):
     )  # fmt: skip
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]  # `==` is for elements
+    # `np` sets all of its operators and methods; these are used before.
+    __add__: Any
+    __radd__: Any
+    __mul__: Any
+    __rmul__: Any
+    __sub__: Any
+    __pow__: Any
+    __neg__: Any
+    reshape: Any
+    mean: Any
+    T: Any
 
     def __init__(
         self, memory: Memory, region: Any, shape: Any, dtype: Any, ctx: Any

@@ -6,9 +6,6 @@ dtypes are not NumPy's, they are MXNet's: a number takes the dtype of the array
 beside it, lists become float32, and so on.
 """
 
-# The operators of arrays are set when `np` is imported.
-# mypy: ignore-errors
-
 import builtins
 import functools
 import numbers
@@ -239,13 +236,13 @@ def _binary(
         if isinstance(a, ndarray) and _is_number(b):
             number, result = constant(a, b)
             inner = casting(result)
-            backs = [back_a and (lambda g, x, y: first(g, x, number, y))]
+            backs = [first and (lambda g, x, y: first(g, x, number, y))]
             return invoke(f'_npi_{name}_scalar', lambda x: inner(x, number),
                           [a], a.shape, result, None, backs, out)  # fmt: skip
         if isinstance(b, ndarray) and _is_number(a):
             number, result = constant(b, a)
             inner = casting(result)
-            backs = [back_b and (lambda g, x, y: second(g, number, x, y))]
+            backs = [second and (lambda g, x, y: second(g, number, x, y))]
             return invoke(f'_npi_r{name}_scalar', lambda x: inner(number, x),
                           [b], b.shape, result, None, backs, out)  # fmt: skip
         if _is_number(a) and _is_number(b):
@@ -871,7 +868,7 @@ def take(
     a: ndarray,
     indices: Any,
     axis: Any = None,
-    mode: str = 'raise',
+    mode: Any = 'raise',
     out: Any = None,
 ) -> ndarray:
     """Return elements, or slices along an axis, by their numbers."""
@@ -1098,8 +1095,8 @@ for _name, _function in (
     ('and', 'bitwise_and'), ('or', 'bitwise_or'), ('xor', 'bitwise_xor'),
 ):  # fmt: skip
     setattr(ndarray, f'__{_name}__', _method(_BINARY[_function]))
-for _name, _function in _REDUCTIONS.items():
-    setattr(ndarray, _name, _method(_function))
+for _name in _REDUCTIONS:
+    setattr(ndarray, _name, _method(_REDUCTIONS[_name]))
 for _name in (
     'argmax argmin var std cumsum clip round swapaxes expand_dims squeeze '
     'repeat take argsort broadcast_to dot diagonal nonzero'
@@ -1174,7 +1171,7 @@ _METHODS = {
     '__array_ufunc__': _ufunc,
     '__array_function__': _numpy_function,
 }
-for _name, _function in _METHODS.items():
-    setattr(ndarray, _name, _function)
+for _name in _METHODS:
+    setattr(ndarray, _name, _METHODS[_name])
 
 __getattr__ = missing('mxnet.np')
