@@ -10,16 +10,19 @@ import os
 from .prepare import jupyter, machine, runtime
 
 runtime.prepare()  # before the first import of MXNet
-shorten = {}  # the traceback of an error
-if not machine.is_stand_in():  # which is strict by itself
+from . import device_error
+
+if machine.is_stand_in():  # it is strict by itself
+    import mxnet
+
+    mxnet.base.device_error = device_error.of_stand_in
+elif os.environ.get('D2LMULTI_STRICT') != '0':
     from . import strict_devices
 
-    shorten[strict_devices.DeviceError] = strict_devices.without_mxnet
-
-    if os.environ.get('D2LMULTI_STRICT') != '0':
-        strict_devices.turn_on()
+    strict_devices.turn_on()
 jupyter.help_reader(
-    lambda: {name: __getattr__(name) for name in OURS}, shorten
+    lambda: {name: __getattr__(name) for name in OURS},
+    {device_error.DeviceError: device_error.without_mxnet},
 )
 
 PART_I = (

@@ -372,8 +372,10 @@ def overlap(array, other) -> bool:
     if array is other:
         return True
     # two devices, the usual case: no address is asked for
-    if array.ctx != other.ctx or not array.size or is_stand_in():
+    if array.ctx != other.ctx or not array.size:
         return False
+    if is_stand_in():  # MXNet's compares where they begin, only
+        return np.shares_memory(array, other)
     starts = []
     for each in (array, other):
         start = ctypes.c_void_p()

@@ -7,12 +7,7 @@ the key-value store, and `a[:] = b` and an array as index, which MXNet copies
 to the device of `a`. D2LMULTI_STRICT=0 in the environment switches it off.
 """
 
-import contextlib
 import ctypes
-import linecache
-import re
-import sys
-import types
 from typing import Any, Callable, Iterable, List, Optional
 
 from mxnet import autograd, base
@@ -20,15 +15,13 @@ from mxnet._ctypes.ndarray import NDArrayBase
 from mxnet._ffi.function import Function
 from mxnet.ndarray import NDArray, register
 
+from .device_error import DeviceError, how_to_copy
+
 MEMORIES = 1, 2  # CPU, GPU; what is pinned or shared, every device can read
 COPIES = '_copyto', '_CrossDeviceCopy'  # on purpose
 READS_NO_NUMBERS = ('_npi_share_memory',)
 # As `_LIB` has it, but Python's lock is kept, which is quicker.
 read_context = ctypes.PyDLL(base._LIB._name).MXNDArrayGetContext
-
-
-class DeviceError(base.MXNetError):
-    """An operator was given arrays of two devices."""
 
 
 def turn_on() -> Callable[[], None]:
@@ -130,62 +123,3 @@ def check_one_device(values: Iterable[Any]) -> None:
                 first, array = both.value, value
             elif both.value != first:
                 raise DeviceError(how_to_copy(array, value))
-
-
-def how_to_copy(array: Any, other: Any) -> str:
-    """Return which line has arrays of two devices, and the one that copies."""
-    frame: Any = sys._getframe(1)
-    is_out = False
-    while is_inside(frame) and frame.f_back:
-        is_out |= frame.f_locals.get('out') is other
-        frame = frame.f_back
-    line = linecache.getline(
-        frame.f_code.co_filename, frame.f_lineno, frame.f_globals
-    ).strip()
-    first, second = (written(one, line, frame) for one in (array, other))
-    fix = f'{second or "array"}.copyto(mx.{array.ctx})'
-    if is_out:
-        fix = f'result.copyto({second or "out"}) instead of out='
-    place = f', in "{line:.70}"' if line else ''
-    return (
-        f'{first or described(array)} is on {array.ctx}, but '
-        f'{second or described(other)} is on {other.ctx}{place}: no device '
-        f"can use another's memory; copy: {fix}"
-    )
-
-
-def is_inside(frame: types.FrameType) -> bool:
-    """Return whether code of MXNet runs in a frame, or ours that it calls."""
-    module = frame.f_globals.get('__name__', '')
-    return module == __name__ or module.split('.')[0] == 'mxnet'
-
-
-def written(array: Any, line: str, frame: types.FrameType) -> Optional[str]:
-    """Return how a line writes an array, such as data[1] or param.grad."""
-    for text in re.findall(r'[A-Za-z_]\w*(?:\.\w+|\[\w+\])*', line):
-        with contextlib.suppress(Exception):
-            value = eval(text, frame.f_globals, frame.f_locals)
-            if value is array or (
-                isinstance(value, NDArrayBase)
-                and (value.shape, value.ctx) == (array.shape, array.ctx)
-            ):
-                return text
-    return None
-
-
-def described(array: Any) -> str:
-    """Return what to call an array without a name."""
-    return f'an array of shape {array.shape}'
-
-
-def without_mxnet(trace: Optional[types.TracebackType]) -> Any:
-    """Return the frames of a traceback that are not MXNet's or of this
-    module: they end with the line that called an operator."""
-    if trace is None:
-        return None
-    rest = without_mxnet(trace.tb_next)
-    if is_inside(trace.tb_frame):
-        return rest
-    return types.TracebackType(
-        rest, trace.tb_frame, trace.tb_lasti, trace.tb_lineno
-    )

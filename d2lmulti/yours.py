@@ -24,7 +24,7 @@ from typing import Any, Callable, Iterator
 import mxnet as mx
 from mxnet import np
 
-from .strict_devices import DeviceError
+from .device_error import DeviceError
 
 FOLDER = 'yours'  # beside the notebooks; git ignores it
 TARGETS = (1.0, 2.0, 6.0)  # ragged on two devices; their mean is 3

@@ -6,6 +6,7 @@ below 2 ** 24 add without rounding, so the numbers must be equal. The stand-in
 runs each program a second time, while its threads pause at random.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -21,10 +22,9 @@ LIMIT = 300  # seconds: a deadlock ends here
 NUM_PROGRAMS = int(os.environ.get('NUM_PROGRAMS', 100))
 
 
-def run_program(seed, mx, num_steps=40):
+def run_program(seed, mx, num_steps=40):  # noqa: C901, PLR0912, PLR0915
     """Return all values of a program as nested lists."""
-    np, autograd = mx.np, mx.autograd
-    rng = random.Random(seed)
+    np, rng = mx.np, random.Random(seed)
     devices = [mx.cpu(i) for i in range(rng.randint(1, 4))]
     shape = (3, 4)
     arrays = [
@@ -40,7 +40,7 @@ def run_program(seed, mx, num_steps=40):
     for step in range(num_steps):
         i = rng.randrange(len(arrays))
         x = arrays[i]
-        kind = rng.randrange(14)
+        kind = rng.randrange(19)
         row, column = rng.randrange(3), rng.randrange(4)
         if kind == 0:
             x += here(x)
@@ -73,16 +73,28 @@ def run_program(seed, mx, num_steps=40):
         elif kind == 12:
             index = np.array([row, 0], dtype='int32', ctx=x.ctx)
             x[index] = here(x)[rng.randrange(3)] % 89
+        elif kind == 13:  # a view of a view, and copies into it
+            view = x[row:].reshape_view(-1)[column:]
+            (rng.choice(arrays) % 53)[row, column:].copyto(view[: 4 - column])
+            view[-1:] = rng.choice(arrays)[row, :1] % 59
+            view *= 3
+        elif kind == 14:
+            np.add(x, here(x), out=x)
+            x[row, column:].copyto(x[0, column:])
+        elif kind == 15:  # labels
+            labels = (x[:, 0] % 4).astype('int32')
+            x[:, column] = mx.npx.pick(here(x), labels)
+            labels += 1
+            x[row] = labels[row]
+            seen.append(x.astype('float64').sum().item() % 1009)
+        elif kind == 16:  # each device waits for the one before
+            total = x
+            for device in devices:
+                total = total.as_in_ctx(device) + 1
+            arrays[i] = total
         else:
-            W = np.array([[1.0, 2], [3, 4], [5, 6], [7, 8]], ctx=x.ctx)
-            v = (x % 13).copyto(rng.choice(devices))
-            v.attach_grad(rng.choice(['write', 'add']))
-            with autograd.record():
-                y = np.dot(v.as_in_ctx(W.ctx), W).sum() * 2
-                z = (v[row] * v[0]).sum()
-            autograd.backward([y, z])
-            v.grad.copyto(x)
-        if kind in (0, 1, 2, 7):
+            seen.append(gradients(mx, rng, devices, x, row))
+        if kind not in (8, 9, 10, 12, 15):
             x = arrays[i]
             arrays[i][:] = x % 1009
     seen += [array.asnumpy().tolist() for array in arrays]
@@ -90,14 +102,58 @@ def run_program(seed, mx, num_steps=40):
     return seen
 
 
-def run_all(first, count, disturb=False):
+def gradients(mx, rng, devices, x, row):
+    """Write a gradient into `x`; return others, as lists."""
+    np, autograd = mx.np, mx.autograd
+    W = np.array([[1.0, 2], [3, 4], [5, 6], [7, 8]], ctx=x.ctx)
+    v = (x % 13).copyto(rng.choice(devices))
+    if rng.random() < 0.5:
+        v.attach_grad(rng.choice(['write', 'add']))
+    else:  # into a part of another array
+        whole = np.full((5, 4), 7, ctx=v.ctx)
+        autograd.mark_variables(
+            [v], [whole[1:4]], rng.choice(['write', 'add'])
+        )
+    fixed = (x % 11).copyto(v.ctx)
+    fixed.attach_grad('null')
+    with autograd.record():
+        y = np.dot(v.as_in_ctx(W.ctx), W).sum() * 2
+        with autograd.pause():
+            paused = v * 2
+        z = (v[row] * fixed[0] + v[0] * v[1].detach() + paused[2]) * v[row]
+    head = np.arange(4).copyto(z.ctx)
+    retain = rng.random() < 0.5
+    autograd.backward([y, z], [None, head], retain_graph=retain)
+    if retain:
+        v[0] = 1  # what is read now
+        autograd.backward([z, y])
+    v.grad.copyto(x)
+    return [v.grad.asnumpy().tolist(), z.asnumpy().tolist()]
+
+
+def run_all(first, count, engine='stand-in'):
     """Return the values of so many programs on the engine in this process."""
     import mxnet as mx
 
     mx.npx.set_np()
-    if disturb:
+    if engine == 'disturbed':
         disturb_threads(mx, random.Random(first))
+    if engine == 'sleepy':
+        lose_wake_ups(mx)
+    print('ready', flush=True)
     return [run_program(seed, mx) for seed in range(first, first + count)]
+
+
+def lose_wake_ups(mx):
+    """Let the threads of the stand-in sleep on, after a while."""
+    add, calls = mx.engine.Queue.add, itertools.count()
+
+    def forget(queue, operation):
+        if next(calls) < 50:
+            return add(queue, operation)
+        queue.ready.append(operation)
+
+    mx.engine.Queue.add = forget
 
 
 def disturb_threads(mx, rng):
@@ -122,9 +178,9 @@ def disturb_threads(mx, rng):
     mx.engine.Operation.run, mx.engine.finish = slow_run, slow_finish
 
 
-def on_engine(engine, first, count):
+def on_engine(engine, first, count, limit=LIMIT):
     """Return the values of programs, run in another process: on 'mxnet', on
-    the 'stand-in', or 'disturbed', on the stand-in."""
+    the 'stand-in', or on one that is 'disturbed' or 'sleepy'."""
     paths = [str(FOLDER / 'tests')]
     if engine != 'mxnet':
         paths.insert(0, str(FOLDER / 'src'))
@@ -135,12 +191,12 @@ def on_engine(engine, first, count):
         'import mxnet, test_programs\n'
         f'assert hasattr(mxnet, "STAND_IN") == ({engine!r} != "mxnet")\n'
         f'print(json.dumps(test_programs.run_all({first}, {count}, '
-        f'{engine == "disturbed"})))'
+        f'{engine!r})))'
     )
     env = dict(os.environ, PYTHONPATH=os.pathsep.join(
         [*paths, str(FOLDER.parent)]))  # fmt: skip
     done = subprocess.run(
-        [sys.executable, '-c', script], env=env, timeout=LIMIT, text=True,
+        [sys.executable, '-c', script], env=env, timeout=limit, text=True,
         stdout=subprocess.PIPE, check=True,
     )  # fmt: skip
     return json.loads(done.stdout.splitlines()[-1])
@@ -176,3 +232,10 @@ def test_schedules_change_no_number():
     assert on_engine('stand-in', first, 20) == on_engine(
         'disturbed', first, 20
     )
+
+
+def test_a_lost_wake_up_ends_at_the_time_limit():
+    on_engine('stand-in', 0, 1)
+    with pytest.raises(subprocess.TimeoutExpired) as ended:
+        on_engine('sleepy', 0, 1, limit=10)
+    assert b'ready' in ended.value.output  # it hung in a program

@@ -15,9 +15,9 @@ from helpers import (
     small_source,
 )
 
+from d2lmulti.device_error import DeviceError
 from d2lmulti.devices import median_seconds
 from d2lmulti.rounding import to_numpy
-from d2lmulti.strict_devices import DeviceError
 from tools.notebooks import name_of
 from tools.notebooks.cells import code_cells, plain
 from tools.notebooks.exercises import code_before

@@ -6,6 +6,7 @@ operators. Read them in this order.
 """
 
 import os
+import sys
 
 # A device has one thread: a matrix product must not take the others' cores.
 # Apple's BLAS reads this when it is loaded, the others are told below.
@@ -57,5 +58,8 @@ __all__ = [
 ]
 
 threadpool_limits(1, 'blas')
+
+numpy, numpy_extension = np, npx  # the long names
+sys.modules.update({'mxnet.numpy': np, 'mxnet.numpy_extension': npx})
 
 __getattr__ = base.missing('mxnet')

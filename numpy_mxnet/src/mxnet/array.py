@@ -63,6 +63,17 @@ class ndarray(NDArray):
     )  # fmt: skip
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]  # `==` is for elements
+    # `np` sets all of its operators and methods; these are used before.
+    __add__: Any
+    __radd__: Any
+    __mul__: Any
+    __rmul__: Any
+    __sub__: Any
+    __pow__: Any
+    __neg__: Any
+    reshape: Any
+    mean: Any
+    T: Any
 
     def __init__(
         self, memory: Memory, region: Any, shape: Any, dtype: Any, ctx: Any
@@ -364,14 +375,11 @@ def unpickle(value: onp.ndarray) -> ndarray:
     return ndarray._new(engine.done(ctx, value), value.shape, value.dtype, ctx)
 
 
-def check_devices(name: str, first: Any, arrays: Sequence[ndarray]) -> None:
+def check_devices(name: str, arrays: Sequence[ndarray]) -> None:
     """Raise MXNetError unless all arrays are on one device, as on GPUs."""
-    for array in arrays:
-        if array.ctx != first:
-            raise MXNetError(
-                f'{name}: its arrays are on {first} and {array.ctx}; copy one '
-                f'first, for example: x.copyto(mx.{first})'
-            )
+    for array in arrays[1:]:
+        if array.ctx != arrays[0].ctx:
+            raise base.device_error(name, arrays[0], array)
 
 
 def invoke(
@@ -392,7 +400,7 @@ def invoke(
     """
     if ctx is None:
         ctx = inputs[0].ctx
-        check_devices(name, ctx, inputs[1:] if out is None else [*inputs, out])
+        check_devices(name, inputs if out is None else [*inputs, out])
     elif ctx.device_type != 'cpu':
         raise MXNetError(f'{name}: NumPy has no {ctx}; use mx.cpu(...)')
     operations, cut = autograd.read(inputs)
@@ -509,11 +517,14 @@ def as_view(key: Any) -> Any:
 def plain_key(array: ndarray, key: Any) -> Any:
     """Return a key for NumPy, and the arrays that it has to wait for.
 
-    The function that makes the key takes their values.
+    The function that makes the key takes their values. Numbers are copied to
+    the array's device; bools must be there.
     """
     keys = list(key) if isinstance(key, tuple) else [key]
     places = [i for i, k in enumerate(keys) if isinstance(k, ndarray)]
     arrays = [keys[i] for i in places]
+    check_devices('a[b]', [array, *(k for k in arrays if k.dtype == BOOL)])
+    arrays = [k.as_in_ctx(array.ctx) for k in arrays]
     keys = [onp.asarray(k) if isinstance(k, list) else k for k in keys]
 
     def fill(values: Sequence[Any]) -> Any:
@@ -589,7 +600,6 @@ def put(array: ndarray, key: Any, value: Any) -> None:
             return
     fill, arrays = plain_key(array, key)
     array._refuse_recorded(*given)
-    check_devices('a[...] = b', array.ctx, arrays)
     operations, cut = autograd.read([*given, *arrays])
 
     def work(old: Any, *values: Any) -> Any:

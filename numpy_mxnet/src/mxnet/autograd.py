@@ -179,11 +179,10 @@ def grad(
 
 def as_lists(heads: Any, head_grads: Any) -> Any:
     """Return lists of heads and of their gradients; ones for None."""
-    several = isinstance(heads, (list, tuple))
-    heads = list(heads) if several else [heads]
+    heads = list(heads) if isinstance(heads, (list, tuple)) else [heads]
     if head_grads is None:
         head_grads = [None] * len(heads)
-    elif not several:
+    elif not isinstance(head_grads, (list, tuple)):
         head_grads = [head_grads]
     if any(head._node is None for head in heads):
         raise MXNetError(NOT_RECORDED)
@@ -210,6 +209,8 @@ def go_back_from(
 
     for head, given in zip(heads, head_grads):
         given = head._ones() if given is None else given
+        if given.ctx != head.ctx:
+            raise base.device_error('backward', head, given)
         operations, cut = read([given])
         if cut is not None:  # a view: its elements, in a row
             operations = [given.copy()._memory.operation]
@@ -233,6 +234,8 @@ def mark_variables(
     if isinstance(grad_reqs, str):
         grad_reqs = [grad_reqs] * len(variables)
     for array, gradient, request in zip(variables, gradients, grad_reqs):
+        if gradient.ctx != array.ctx:
+            raise base.device_error('mark_variables', array, gradient)
         array._mark(gradient, request)
 
 

@@ -11,6 +11,17 @@ class NotInStandIn(AttributeError, MXNetError):
     """A name of MXNet that the stand-in has not."""
 
 
+def device_error(name: str, array: Any, other: Any) -> MXNetError:
+    """Return the error of an operator whose arrays are on two devices.
+
+    A program may put its own function here, as d2lmulti does.
+    """
+    return MXNetError(
+        f'{name}: its arrays are on {array.ctx} and {other.ctx}; copy one '
+        f'first, for example: x.copyto(mx.{array.ctx})'
+    )
+
+
 def missing(module: str) -> Any:
     """Return the `__getattr__` of a module: it names what is not there."""
 

@@ -17,7 +17,7 @@ import heapq
 import itertools
 import os
 import threading
-from time import perf_counter
+from time import perf_counter  # a test may put another into `time`
 from typing import Any, Callable, Sequence
 
 import numpy as onp

@@ -1,8 +1,5 @@
 """`mxnet.gluon`: not here, but for what chapters compare with their own."""
 
-# The operators of arrays are set when `np` is imported.
-# mypy: ignore-errors
-
 import types
 from typing import Any, List
 

@@ -6,9 +6,6 @@ dtypes are not NumPy's, they are MXNet's: a number takes the dtype of the array
 beside it, lists become float32, and so on.
 """
 
-# The operators of arrays are set when `np` is imported.
-# mypy: ignore-errors
-
 import builtins
 import functools
 import numbers
@@ -231,6 +228,7 @@ def _binary(
 
     def function(a: Any, b: Any, out: Any = None) -> Any:
         if isinstance(a, ndarray) and isinstance(b, ndarray):
+            check_devices(name, (a, b))  # before what else is wrong
             shape = _broadcast(name, a.shape, b.shape)
             return invoke(f'_npi_{name}', casting(kind(a.dtype, b.dtype)),
                           [a, b], shape, kind(a.dtype, b.dtype), None,
@@ -238,13 +236,13 @@ def _binary(
         if isinstance(a, ndarray) and _is_number(b):
             number, result = constant(a, b)
             inner = casting(result)
-            backs = [back_a and (lambda g, x, y: first(g, x, number, y))]
+            backs = [first and (lambda g, x, y: first(g, x, number, y))]
             return invoke(f'_npi_{name}_scalar', lambda x: inner(x, number),
                           [a], a.shape, result, None, backs, out)  # fmt: skip
         if isinstance(b, ndarray) and _is_number(a):
             number, result = constant(b, a)
             inner = casting(result)
-            backs = [back_b and (lambda g, x, y: second(g, number, x, y))]
+            backs = [second and (lambda g, x, y: second(g, number, x, y))]
             return invoke(f'_npi_r{name}_scalar', lambda x: inner(number, x),
                           [b], b.shape, result, None, backs, out)  # fmt: skip
         if _is_number(a) and _is_number(b):
@@ -870,7 +868,7 @@ def take(
     a: ndarray,
     indices: Any,
     axis: Any = None,
-    mode: str = 'raise',
+    mode: Any = 'raise',
     out: Any = None,
 ) -> ndarray:
     """Return elements, or slices along an axis, by their numbers."""
@@ -965,6 +963,16 @@ class _Box:
         self.ctx = ctx
 
 
+def shares_memory(a: ndarray, b: ndarray, max_work: Any = None) -> bool:
+    """Return whether two arrays have an element in common."""
+    if a._memory is not b._memory or not a.size or not b.size:
+        return False
+    one, other = [x._region or (0, onp.inf) for x in (a, b)]
+    return one[0] < other[1] and other[0] < one[1]
+
+
+may_share_memory = shares_memory
+
 nonzero, unique, allclose, array_equal, isclose, median, percentile = map(
     _waits, 'nonzero unique allclose array_equal isclose median '
     'percentile'.split(),
@@ -1030,7 +1038,7 @@ def _in_place(name: str, self: ndarray, other: Any) -> ndarray:
         if _broadcast(name, self.shape, other.shape) != self.shape:
             raise MXNetError(f'{name}: Shape inconsistent, {self.shape} and '
                              f'{other.shape}')  # fmt: skip
-        check_devices(name, self.ctx, [other])
+        check_devices(name, [self, other])
         given = [other]
     else:
         raise TypeError(f'type {type(other)} not supported')
@@ -1087,8 +1095,8 @@ for _name, _function in (
     ('and', 'bitwise_and'), ('or', 'bitwise_or'), ('xor', 'bitwise_xor'),
 ):  # fmt: skip
     setattr(ndarray, f'__{_name}__', _method(_BINARY[_function]))
-for _name, _function in _REDUCTIONS.items():
-    setattr(ndarray, _name, _method(_function))
+for _name in _REDUCTIONS:
+    setattr(ndarray, _name, _method(_REDUCTIONS[_name]))
 for _name in (
     'argmax argmin var std cumsum clip round swapaxes expand_dims squeeze '
     'repeat take argsort broadcast_to dot diagonal nonzero'
@@ -1163,7 +1171,7 @@ _METHODS = {
     '__array_ufunc__': _ufunc,
     '__array_function__': _numpy_function,
 }
-for _name, _function in _METHODS.items():
-    setattr(ndarray, _name, _function)
+for _name in _METHODS:
+    setattr(ndarray, _name, _METHODS[_name])
 
 __getattr__ = missing('mxnet.np')

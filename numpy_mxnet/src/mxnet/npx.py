@@ -1,10 +1,7 @@
 """`mxnet.npx`: what networks need beyond NumPy's functions, and waiting."""
 
-# The operators of arrays are set when `np` is imported.
-# mypy: ignore-errors
-
 import numbers
-from typing import Any, Optional
+from typing import Any, List, Optional
 
 import numpy as onp
 
@@ -391,7 +388,7 @@ def convolution(
     inputs = [data, weight] + ([] if no_bias or bias is None else [bias])
     np._check_floats('convolution', inputs)
     conv = convolutions.Convolution(data.shape, weight.shape, stride, pad)
-    backs = [conv.back_data, conv.back_weight, conv.back_bias]
+    backs: List[Any] = [conv.back_data, conv.back_weight, conv.back_bias]
     return invoke('Convolution', conv.forward, inputs, conv.shape, data.dtype,
                   None, backs[: len(inputs)])  # fmt: skip
 
