@@ -30,7 +30,7 @@ by_hand = $(filter-out d2lmulti/one_file.py, \
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help env train doctor lab lint test test-all test-ci test-long \
-	bench export execute sphinx book pdf slides student \
+	bench export execute sphinx book pdf lite slides student \
 	check-answers grading release instructor figures clean
 
 help:  ## list the targets
@@ -131,6 +131,14 @@ pdf: sphinx  ## print the book and its poster, build/book.pdf; needs Chromium
 	    build/book.pdf
 	$(python) -m tools.site.make_poster build/poster.pdf
 	@echo 'They are build/book.pdf and build/poster.pdf'
+
+build/lite-env: tools/setup/lite.txt | env
+	@rm -rf $@ && $(python) -m venv $@ && $@/bin/python -m pip install -q \
+	    --disable-pip-version-check -r $< && touch $@ || { rm -rf $@; exit 1; }
+
+lite: build/lite-env  ## chapters 1 to 5 for the browser, which need no installation: build/lite
+	@$(python) -m tools.site.make_lite build/lite
+	@echo 'It is in build/lite: serve it with python -m http.server -d build/lite'
 
 slides: sphinx  ## make slides of each chapter in build/slides
 	@$(python) -m tools.site.make_slides build/slides

@@ -3,7 +3,7 @@
 A program makes arrays of whole numbers on several devices, reads, writes,
 takes views, copies and sums, and tells all values at the end. Whole numbers
 below 2 ** 24 add without rounding, so the numbers must be equal. The stand-in
-runs each program a second time, while its threads pause at random.
+runs each program again while its threads pause at random, and without any.
 """
 
 import itertools
@@ -180,21 +180,21 @@ def disturb_threads(mx, rng):
 
 def on_engine(engine, first, count, limit=LIMIT):
     """Return the values of programs, run in another process: on 'mxnet', on
-    the 'stand-in', or on one that is 'disturbed' or 'sleepy'."""
+    the 'stand-in', or on one that is 'disturbed', 'sleepy' or has
+    'no threads'."""
     paths = [str(FOLDER / 'tests')]
     if engine != 'mxnet':
         paths.insert(0, str(FOLDER / 'src'))
     script = (
-        'import json, importlib.util\n'
-        f'if {engine!r} == "mxnet" and importlib.util.find_spec("d2lmulti"):\n'
-        '    import d2lmulti\n'
-        'import mxnet, test_programs\n'
+        'import json\n'
+        'import conftest, mxnet, test_programs\n'
         f'assert hasattr(mxnet, "STAND_IN") == ({engine!r} != "mxnet")\n'
         f'print(json.dumps(test_programs.run_all({first}, {count}, '
         f'{engine!r})))'
     )
     env = dict(os.environ, PYTHONPATH=os.pathsep.join(
         [*paths, str(FOLDER.parent)]))  # fmt: skip
+    env['NO_THREADS'] = str(int(engine == 'no threads'))
     done = subprocess.run(
         [sys.executable, '-c', script], env=env, timeout=limit, text=True,
         stdout=subprocess.PIPE, check=True,
@@ -218,7 +218,7 @@ def test_the_stand_in_gives_what_mxnet_gives():
     for first in range(0, NUM_PROGRAMS, 100):
         count = min(100, NUM_PROGRAMS - first)
         expected = on_engine('mxnet', first, count)
-        for engine in ('stand-in', 'disturbed'):
+        for engine in ('stand-in', 'disturbed', 'no threads'):
             found = on_engine(engine, first, count)
             wrong = [
                 first + i for i in range(count) if found[i] != expected[i]
@@ -229,9 +229,17 @@ def test_the_stand_in_gives_what_mxnet_gives():
 @pytest.mark.slow
 def test_schedules_change_no_number():
     first = 10_000
-    assert on_engine('stand-in', first, 20) == on_engine(
-        'disturbed', first, 20
-    )
+    expected = on_engine('stand-in', first, 20)
+    for engine in ('disturbed', 'no threads'):
+        assert on_engine(engine, first, 20) == expected
+
+
+@pytest.mark.slow
+def test_semantics_hold_without_threads():
+    env = dict(os.environ, PYTHONPATH=str(FOLDER / 'src'), NO_THREADS='1')
+    tests = str(FOLDER / 'tests/test_semantics.py')
+    command = [sys.executable, '-m', 'pytest', '-q', tests]
+    assert subprocess.run(command, env=env, timeout=LIMIT).returncode == 0
 
 
 def test_a_lost_wake_up_ends_at_the_time_limit():

@@ -9,6 +9,7 @@ is a future: later it holds a value, or the error that the work raised.
   that still waits for another device does not keep the others waiting.
 - A value never changes once it is there, so nobody needs a lock to read it.
   An array that is written into gets another operation (see `array.py`).
+- Where no thread can start, as in a browser, `push` itself does the work.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as onp
 
 from .base import MXNetError, error_of
 
+QUIET: Any = {'all': 'ignore'}  # as MXNet: inf and nan, without a warning
 PATIENCE = 1.0  # seconds; Windows hears Ctrl-C only between two waits
 
 
@@ -81,14 +83,18 @@ class Operation:
         except BaseException as error:
             self.error = error
 
-    def wait(self) -> Any:
-        """Return the value when it is there; raise what the work raised."""
+    def wait_until_done(self) -> None:
+        """Return when there is a value or an error."""
         if not self.is_done:
             with state.lock:
                 if not self.is_done and self.event is None:
                     self.event = threading.Event()
             while not self.is_done:
                 self.event.wait(PATIENCE)  # type: ignore[union-attr]
+
+    def wait(self) -> Any:
+        """Return the value when it is there; raise what the work raised."""
+        self.wait_until_done()
         if self.error is None:
             return self.value
         with state.lock:
@@ -104,8 +110,14 @@ class Queue:
         self.device = device
         self.ready: list[Operation] = []  # a heap
         self.changed = threading.Condition(state.lock)
-        name = f'mxnet {device}'
-        threading.Thread(target=self.work, name=name, daemon=True).start()
+        thread = threading.Thread(
+            target=self.work, name=f'mxnet {device}', daemon=True
+        )
+        try:
+            thread.start()
+            self.has_thread = True
+        except RuntimeError:  # "can't start new thread"
+            self.has_thread = False
 
     def add(self, operation: Operation) -> None:
         """Put an operation into the queue; the caller holds the lock."""
@@ -114,16 +126,21 @@ class Queue:
 
     def work(self) -> None:
         """Run what is ready and never return: the thread's function."""
-        onp.seterr(all='ignore')  # as MXNet: inf and nan, without a warning
+        onp.seterr(**QUIET)
         while True:
             with self.changed:
                 while not self.ready:
                     self.changed.wait()
                 operation = heapq.heappop(self.ready)
-            start = perf_counter()
-            operation.run()
-            finish(operation, start)
+            execute(operation)
             del operation  # it may hold the last reference to large values
+
+
+def execute(operation: Operation) -> None:
+    """Run an operation whose inputs are done, and tell who waits for it."""
+    start = perf_counter()
+    operation.run()
+    finish(operation, start)
 
 
 def finish(operation: Operation, start: float) -> None:
@@ -164,12 +181,19 @@ def push(
     with state.lock:
         operation.number = next(state.numbers)
         state.num_pending += 1
-        for given in inputs:
-            if not given.is_done:
-                given.readers.append(operation)
-                operation.num_missing += 1
-        if not operation.num_missing:
-            queue_of(device).add(operation)
+        queue = queue_of(device)
+        if queue.has_thread:
+            for given in inputs:
+                if not given.is_done:
+                    given.readers.append(operation)
+                    operation.num_missing += 1
+            if not operation.num_missing:
+                queue.add(operation)
+    if not queue.has_thread:
+        for given in inputs:  # of a device that has a thread, if any
+            given.wait_until_done()
+        with onp.errstate(**QUIET):
+            execute(operation)
     return operation
 
 
