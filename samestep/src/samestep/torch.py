@@ -9,13 +9,13 @@ import contextlib
 import copy
 import dataclasses
 import functools
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 import numpy as np
 
 from . import Taken
 from . import same_step as compare
-from .causes import cast, distance
+from .causes import cast
 from .comparison import Comparison
 from .measure import Measure, NeedsLow, NothingMoves
 from .torch_modules import Trace, place_of_error, tensors_in
@@ -23,7 +23,6 @@ from .torch_options import (
     CLIPPING,
     changes_between,
     hidden,
-    with_changes,
     words_for,
 )
 from .torch_precision import short_kind
@@ -31,7 +30,6 @@ from .torch_precision import words_for as words_for_low
 from .torch_tensors import (
     buffers_of,
     in_formats,
-    some_of,
     tensors_of,
     to_numpy,
     to_tensor,
@@ -145,16 +143,13 @@ def judge(adapter, step, reference, batches, low, how):
     comparison = comparison.change(adapter.placed)
     if batches:
         adapter.note_options(reference)
-    if comparison and batches:
-        comparison = adapter.with_hidden_options(comparison)
-    elif low is None:
+    if not comparison and low is None:
         adapter.check_precision(reference, how)
+    if batches:
+        comparison = adapter.with_options(comparison, reference)
     comparison = adapter.with_still(comparison)
-    wrong = {d.of for d in comparison.failures()}
-    if 'gradient' in wrong:
+    if 'gradient' in {d.of for d in comparison.failures()}:
         comparison.notes.extend(adapter.places(reference, low, how))
-    if 'update' in wrong:
-        comparison = adapter.with_options(comparison, reference, how)
     if num_processes() > 1:
         comparison.notes.append(
             f'Rank {rank()} of {num_processes()} judges its own replica '
@@ -191,6 +186,16 @@ def arguments_of(batch):
     return tuple(map(to_numpy, batch))
 
 
+class Last(NamedTuple):
+    """The last run of the step: what it was given, and what was seen."""
+
+    arrays: dict
+    batch: tuple
+    trace: Trace
+    options: dict  # of its optimizer
+    gradients: dict
+
+
 class Adapter:
     """Runs functions of a module as functions of arrays."""
 
@@ -206,9 +211,7 @@ class Adapter:
         self.draws = False  # random numbers, the reference
         self.start: dict = {}  # what the first step is given
         self.num_runs = 0  # of the step
-        # What the step was given, its Trace, its options, its gradients, and
-        # some of the numbers that came of them.
-        self.last: tuple = ()
+        self.last: Any = None  # of the step, as Last
         self.options: dict = {}  # of the reference's optimizer
         self.inputs: Any = None  # that the reference gives the network first
 
@@ -310,8 +313,6 @@ class Adapter:
             run = self.run(function, arrays, batch, traced=traced)
             optimizers = run.optimizers
             if traced:
-                start = arrays if self.last else self.start  # held anyway
-                self.last = start, batch, run.trace, optimizers.options
                 times = run.clipping.times.values()
                 self.clips_again |= max(times, default=0) > 1
                 self.clips_early |= run.clipping.changed
@@ -331,10 +332,11 @@ class Adapter:
                     f"{in_few(others)}, which the reference's does not: take "
                     'the same optimizer of the same parameters in both'
                 )
-            due = Taken(gradients, {**arrays, **new, **optimizers.state})
             if traced:
-                self.last += (gradients, some_of(due.params))
-            return due
+                start = arrays if self.last else self.start  # held anyway
+                options = optimizers.options
+                self.last = Last(start, batch, run.trace, options, gradients)
+            return Taken(gradients, {**arrays, **new, **optimizers.state})
 
         return step
 
@@ -347,16 +349,13 @@ class Adapter:
             with contextlib.suppress(Exception):
                 self.run(step, arrays, batch)
 
-    def update(self, reference, options=None):
+    def update(self, reference):
         """Return a function of (arrays, gradients): the reference with the
         minibatch that the step had last, which finds these gradients in place
-        of those it computed; perhaps with other options of its optimizer."""
+        of those it computed."""
 
         def update(arrays, gradients):
-            batch = self.last[1]
-            run = self.run(
-                reference, arrays, batch, gradients, options=options
-            )
+            run = self.run(reference, arrays, self.last.batch, gradients)
             new = self.arrays_of(run.model)
             new.update((n, gradients[n]) for n in buffers_of(run.model))
             return {**arrays, **new, **run.optimizers.state}
@@ -370,32 +369,6 @@ class Adapter:
         of = '' if name in buffers_of(self.model) else of
         return difference._replace(replica=rank(), of=of)
 
-    def with_options(self, comparison, reference, how):
-        """Return the comparison of an update; if the options of the step's
-        optimizer alone make it wrong, they are the cause."""
-        arrays, _, _, options, *taken = self.last
-        measure = measure_of(how)
-        changes = changes_between(options, self.options)
-        tried = [{key: names} for key, names in changes.items()]
-        tried += [changes] if len(changes) > 1 else []
-        for some in tried:
-            with contextlib.suppress(Exception):  # the optimizer may refuse
-                update = self.update(reference, with_changes(some))
-                if not is_same(comparison, update, arrays, taken, measure):
-                    continue
-                axes = self.axes()
-                them = 'it' if len(some) == 1 else 'them'
-                words = (
-                    f'{words_for(some, axes)}: with {them}, the reference '
-                    'makes the same update.'
-                )
-                return comparison.change(
-                    lambda d, words=words: (
-                        d if d.error <= d.bound else d._replace(cause=words)
-                    )
-                )
-        return comparison
-
     def axes(self):
         """Return how many axes each parameter has that is trained."""
         return {
@@ -407,23 +380,32 @@ class Adapter:
     def other_limits(self):
         """Return in words which limits of clipping the step has, if they are
         others: it may clip in a way that is not seen."""
-        changes = changes_between(self.last[3], self.options)
+        changes = changes_between(self.last.options, self.options)
         limits = {own: changes[own] for own in changes if own[0] in CLIPPING}
         return f' {words_for(limits, self.axes())}.' if limits else ''
 
     def note_options(self, reference):
         """Keep the options of the reference's optimizer in the last step."""
-        arrays, batch = self.last[:2]
-        run = self.run(reference, arrays, batch)
+        run = self.run(reference, self.last.arrays, self.last.batch)
         self.options = run.optimizers.options
 
-    def with_hidden_options(self, comparison):
-        """Return the comparison of a right step; if the options of its
-        optimizer are others, with these."""
-        changes = changes_between(self.last[3], self.options)
-        changes = hidden(changes, self.options)
+    def with_options(self, comparison, reference):
+        """Return the comparison with the options of the step's optimizer that
+        the reference's has not: they are a cause of a wrong update, and make
+        steps differ that are equal by chance."""
+        changes = changes_between(self.last.options, self.options)
+        if comparison:
+            changes = hidden(changes, self.options)
         said = f'{words_for(changes, self.axes())}.' if changes else ''
-        return dataclasses.replace(comparison, options=said)
+        if comparison:
+            return dataclasses.replace(comparison, options=said)
+        return comparison.change(
+            lambda d: (
+                d._replace(cause=said)
+                if said and d.of == 'update' and not d.error <= d.bound
+                else d
+            )
+        )
 
     def with_still(self, comparison):
         """Return the comparison with what was not judged: what is frozen, and
@@ -447,8 +429,11 @@ class Adapter:
 
     def check_precision(self, reference, how):
         """Raise NeedsLow if the step rounds more than its reference does."""
-        arrays, batch, trace, _, gradients, _ = self.last
-        step = {**trace.short, **short_gradients(gradients)}
+        arrays, batch = self.last.arrays, self.last.batch
+        step = {
+            **self.last.trace.short,
+            **short_gradients(self.last.gradients),
+        }
         if not step:
             return
         dtype = how.get('dtype', 'float32')
@@ -462,8 +447,8 @@ class Adapter:
 
     def places(self, reference, low, how):
         """Return in a list where the last step went wrong, if it is seen."""
-        arrays, batch, seen = self.last[:3]
-        self.last = ()  # whose arrays may be large
+        arrays, batch, seen, *_ = self.last
+        self.last = None  # whose arrays may be large
         measure = measure_of(how)
 
         def trace(function, dtype, values):
@@ -482,15 +467,7 @@ class Adapter:
         words = place_of_error(seen, right, lows, measure, num_processes())
         return [words] if words else []
 
-    def run(
-        self,
-        function,
-        arrays,
-        batch,
-        gradients=None,
-        traced=False,
-        options=None,
-    ):
+    def run(self, function, arrays, batch, gradients=None, traced=False):
         """Let the function train a copy of the module; return the Run."""
         import torch
 
@@ -505,9 +482,7 @@ class Adapter:
                 tensor.copy_(torch.as_tensor(np.array(arrays[name])))
         like = next(p for p in model.parameters() if p.is_floating_point())
         rows = [to_tensor(part, like) for part in batch]
-        run = Run(
-            model, arrays, gradients, self.kinds, self.norms, options or {}
-        )
+        run = Run(model, arrays, gradients, self.kinds, self.norms)
         if self.inputs is None:
             model.register_forward_pre_hook(self.see_inputs, with_kwargs=True)
         if traced:
@@ -545,12 +520,12 @@ class Adapter:
 class Run:
     """One call: what was seen of it."""
 
-    def __init__(self, model, arrays, given, kinds, norms, options):
+    def __init__(self, model, arrays, given, kinds, norms):
         self.model = model
         self.gradients = Gradients(model, given)
-        self.clipping = Clipping(self.gradients, options, norms)
+        self.clipping = Clipping(self.gradients, norms)
         self.optimizers = Optimizers(
-            self.gradients, self.clipping, arrays, kinds, options
+            self.gradients, self.clipping, arrays, kinds
         )
         self.kernels = Kernels()
         self.trace: Any = None  # of its modules
@@ -573,32 +548,6 @@ class Run:
 def measure_of(how):
     """Return the Measure of these arguments, without orders."""
     return Measure(how.get('dtype', 'float32'), how.get('factor', 4), 0)
-
-
-def is_same(comparison, update, arrays, taken, measure):
-    """Return whether some numbers of what a step has taken are those of this
-    update of its gradients."""
-    gradients, new = taken
-    names = [*arrays, *gradients]
-    values = [*arrays.values(), *gradients.values()]
-
-    def tried(values):
-        own = [*zip(names, values)]
-        found = update(dict(own[: len(arrays)]), dict(own[len(arrays) :]))
-        return [*some_of({name: found[name] for name in arrays}).values()]
-
-    def lows():
-        yield tried(cast(values, measure.dtype))
-        for seed in range(NUM_NEAR):
-            yield tried(measure.nearby(values, seed))
-
-    right = tried(cast(values, 'float64'))
-    spreads = measure.spreads_of(right, lows())
-    known = {d.name: d.bound for d in comparison.differences}
-    return all(
-        distance(new[name], exact) <= max(measure.factor * spread, known[name])
-        for name, exact, spread in zip(arrays, right, spreads)
-    )
 
 
 def short_gradients(gradients):

@@ -76,15 +76,6 @@ def hidden(changes, options):
     }
 
 
-def with_changes(changes):
-    """Return for each name the options that it has in the step."""
-    options: dict = {}
-    for (key, own, _), names in changes.items():
-        for name in names:
-            options.setdefault(name, {})[key] = own
-    return options
-
-
 def in_short(*options):
     """Return options as texts, floats with six digits if that tells them
     apart."""

@@ -5,18 +5,10 @@ import numpy as np
 from .causes import MOST_NUMBERS
 
 
-def some_of(arrays):
-    """Return evenly spaced numbers of each array that has many."""
-    return {
-        name: a.reshape(-1)[:: -(-a.size // MOST_NUMBERS) | 1].copy()
-        for name, a in arrays.items()
-    }
-
-
 def bytes_of(tensor):
     """Return evenly spaced numbers of a tensor, as bytes."""
-    (numbers,) = some_of({'': to_numpy(tensor, copy=False)}).values()
-    return numbers.tobytes()
+    numbers = to_numpy(tensor, copy=False).reshape(-1)
+    return numbers[:: -(-numbers.size // MOST_NUMBERS) | 1].tobytes()
 
 
 def grads_of(params):

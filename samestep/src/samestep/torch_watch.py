@@ -45,14 +45,11 @@ class Gradients:
 
 
 class Clipping:
-    """Which gradients are clipped, to which limits.
+    """Which gradients are clipped, to which limits; `norms`: a list that gets
+    the norms, as parts of their limits."""
 
-    `others`: limits, by parameter, to clip to instead; `norms`: a list that
-    gets the norms, as parts of their limits.
-    """
-
-    def __init__(self, gradients, others, norms):
-        self.gradients, self.others, self.norms = gradients, others, norms
+    def __init__(self, gradients, norms):
+        self.gradients, self.norms = gradients, norms
         self.limits: dict = {}  # by parameter
         self.times: collections.Counter = collections.Counter()
         self.left: dict = {}  # some numbers of what it has left
@@ -93,35 +90,25 @@ class Clipping:
             self.gradients.see(grads_in(tensors))
             if not what:
                 return function(tensors, *more, **others)
-            own = others.pop(what) if what in others else more[0]
-            limits = self.limits_of(tensors, what, float(own))
-            for limit, some in limits.items():
-                norm = function(some, limit, *more[1:], **others)
-                if what == 'max_norm' and 0 < limit < np.inf:
-                    self.norms.append(float(to_numpy(norm)) / limit)
+            limit = float(others[what] if what in others else more[0])
+            self.note(tensors, what, limit)
+            norm = function(tensors, *more, **others)
+            if what == 'max_norm' and 0 < limit < np.inf:
+                self.norms.append(float(to_numpy(norm)) / limit)
             self.keep(tensors)
             return norm
 
         return watch
 
-    def limits_of(self, params, what, own):
-        """Keep the limit of a clipping, and return what takes its place: the
-        parameters by their limits."""
+    def note(self, params, what, limit):
+        """Keep the limit of a clipping."""
         known = self.gradients.names()
         trained = [p for p in params if p.requires_grad]
         names = [known[id(p)] for p in trained if id(p) in known]
         for name in names:
-            self.limits.setdefault(name, {})[what] = own
+            self.limits.setdefault(name, {})[what] = limit
         if what == 'max_norm':
             self.times.update(names)
-        limits = {self.others.get(name, {}).get(what, own) for name in names}
-        if len(limits) < 2:
-            return {limits.pop() if limits else own: params}
-        groups: dict = {}
-        for param in params:
-            others = self.others.get(known.get(id(param)), {})
-            groups.setdefault(others.get(what, own), []).append(param)
-        return groups
 
     def keep(self, params):
         """Keep some numbers of what clipping has left."""
@@ -145,17 +132,16 @@ class Optimizers:
     """The steps of optimizers: what they get, and keep.
 
     `arrays`: what they kept before, by name; `kinds`: of what tensors that
-    was; `others`: options, by parameter, to put in the place of theirs.
+    was.
     """
 
-    def __init__(self, gradients, clipping, arrays, kinds, others):
+    def __init__(self, gradients, clipping, arrays, kinds):
         self.gradients, self.clipping = gradients, clipping
-        self.arrays, self.kinds, self.others = arrays, kinds, others
+        self.arrays, self.kinds = arrays, kinds
         self.steps: collections.Counter = collections.Counter()
         self.options: dict = {}  # with the limits of clipping, by parameter
         self.state: dict = {}  # what they keep afterwards
         self.unused: dict = {}  # gradients that they do not get
-        self.groups: dict = {}  # theirs, while others take their place
         self.depth = 0  # of optimizers whose step calls another's
 
     @contextlib.contextmanager
@@ -187,13 +173,6 @@ class Optimizers:
         for name, own in options_of(optimizer, names).items():
             limits = self.clipping.limits.get(name, {})
             self.options[name] = {**UNLIMITED, **limits, **own}
-        if self.others:
-            self.groups[id(optimizer)] = [*optimizer.param_groups]
-            optimizer.param_groups[:] = [
-                {**g, 'params': [p], **self.others.get(names.get(id(p)), {})}
-                for g in optimizer.param_groups
-                for p in g['params']
-            ]
         closure = named.get('closure') or [*given[1:], None][0]
 
         def watched():
@@ -227,8 +206,6 @@ class Optimizers:
     def after_step(self, optimizer, *_):
         """Read the state of an optimizer."""
         self.depth -= 1
-        groups = self.groups.pop(id(optimizer), optimizer.param_groups)
-        optimizer.param_groups[:] = groups  # which a scheduler knows
         names = self.gradients.names()
         for param, state in optimizer.state.items():
             for key, value in state.items() if id(param) in names else ():
