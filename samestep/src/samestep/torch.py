@@ -9,11 +9,12 @@ import contextlib
 import copy
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 import numpy as np
 
-from . import Taken
+from . import Taken, files
 from . import same_step as compare
 from .causes import cast
 from .comparison import Comparison
@@ -34,14 +35,27 @@ from .torch_tensors import (
     to_numpy,
     to_tensor,
 )
-from .torch_watch import Clipping, Gradients, Kernels, Optimizers
-from .trees import Batch, called, in_few
+from .torch_watch import Clipping, Gradients, Kernels, Optimizers, kept_by
+from .trees import called, in_few, map_arrays, named_arrays
 
+FAILS = '{} fails in float64, which gives the right numbers: {}. {}'
 CAST = (
-    '{} fails in float64, which gives the right numbers: {}. If a cast to '
-    'float32, such as `.float()` after autocast, meets a parameter in float64 '
-    'there, in the module or in the optimizer, cast to the dtype of an input '
-    'or of a parameter: `.to(x.dtype)`, `.to(layer.weight.dtype)`.'
+    'If a cast to float32, such as `.float()` after autocast, meets a '
+    'parameter in float64 there, in the module or in the optimizer, cast to '
+    'the dtype of an input or of a parameter: `.to(x.dtype)`, '
+    '`.to(layer.weight.dtype)`.'
+)
+NO_FLOAT64 = {  # kernels, by a word of the error
+    'flash': 'FlashAttention has no float64: give the reference plain '
+    'attention, in transformers with attn_implementation="eager" or "sdpa".',
+    'mat_a': 'Products of groups, as of experts, have no float64: give the '
+    'reference plain ones, in transformers with experts_implementation='
+    '"eager".',
+}
+HAND_MADE = (
+    'No optimizer is seen in {}, so only new parameters were compared: what '
+    'clipping or the optimizer hides of the gradients is not seen. Give the '
+    'optimizer as `optimizer`, if there is one.'
 )
 UNSEEN = (
     'Trained, but not judged, since their gradients are 0 here: {}. What is '
@@ -57,6 +71,7 @@ def same_step(
     model: Any,
     batches: Sequence,
     low: Optional[Callable] = None,
+    optimizer: Any = None,
     **how: Any,
 ) -> Comparison:
     """Return a Comparison of two functions of (model, X, y) that train it.
@@ -70,32 +85,128 @@ def same_step(
     is `low`. The other arguments are those of `samestep.same_step`, whose
     Comparison it returns.
 
+    `optimizer`: one of the parameters of `model`, of any class that has
+    `step`, perhaps with the state of a checkpoint. Each function gets a copy
+    of it after that of the module, (model, optimizer, X, y), or, if it makes
+    one of its own, that begins with this state. A step whose optimizer is not
+    seen is judged by what it makes of the parameters.
+
     A norm is seen before it clips if torch.nn.utils.clip_grad_norm_ takes it.
-    Call it in every process of a distributed step, and look at all answers:
-    each judges its own replica alone, and says its rank.
+    Call it in every process of a distributed step: each judges its own
+    replica, and all return one Comparison, of all ranks.
 
     `num_devices` is the number of processes, if nothing else is given.
 
     Raises TypeError if the reference cannot compute in float64, ValueError if
-    a function has taken no step of a parameter, or several, NothingMoves if
+    a function has moved no parameter, or taken several steps, NothingMoves if
     the reference moves none, NeedsLow if the step is further off than rounds
     its dtype and computes in a shorter one than the reference, and what
     `samestep.same_step` raises.
     """
     how.setdefault('num_devices', num_processes())
     batches = [arguments_of(batch) for batch in batches]
-    adapter = Adapter(model)
+    adapter = Adapter(model, optimizer)
     due = batches if low else [*batches[:1], *batches]  # the step's runs
     try:
-        comparison = judge(adapter, step, reference, batches, low, how)
-    except Exception:
+        comparison = compared(adapter, step, reference, batches, low, how)
+    except Exception as error:
         adapter.keep_up(step, due)
+        of_all_ranks(error)
         raise
     adapter.keep_up(step, due)
-    return comparison
+    return of_all_ranks(comparison)
 
 
-def judge(adapter, step, reference, batches, low, how):
+def of_all_ranks(found):
+    """Return one Comparison of what all processes found, each its own. Raises
+    RuntimeError if another has raised an error; `found` may be this one's."""
+    from torch import distributed
+
+    if num_processes() == 1:
+        return found
+    ranks: list = [None] * num_processes()
+    own = f'{found!r}' if isinstance(found, Exception) else vars(found)
+    distributed.all_gather_object(ranks, own)
+    errors = {i: a for i, a in enumerate(ranks) if isinstance(a, str)}
+    if isinstance(found, Exception):
+        return found
+    for i, error in errors.items():
+        raise RuntimeError(f'rank {i} cannot judge its step: {error}')
+    notes: dict = {}
+    for i, other in enumerate(ranks):
+        for note in other['notes']:
+            notes.setdefault(note, []).append(i)
+    return Comparison(
+        sum((other['differences'] for other in ranks), []),
+        max(other['growth'] for other in ranks),
+        [
+            note if len(some) == len(ranks) else f'Rank {some[0]}: {note}'
+            for note, some in notes.items()
+        ],
+        found.still,
+        next(filter(None, (other['options'] for other in ranks)), ''),
+    )
+
+
+def record(
+    path: Any,
+    reference: Callable,
+    model: Any,
+    batch: Any,
+    low: Optional[Callable] = None,
+    optimizer: Any = None,
+    **how: Any,
+) -> None:
+    """Write what a step of `model` should make of one minibatch to a file.
+
+    `reference`, `low` and `optimizer` are as for `same_step`; the other
+    arguments are those of `samestep.record`.
+    """
+    adapter, arguments = Adapter(model, optimizer), arguments_of(batch)
+    first = adapter.state_of(reference, arguments)
+    if adapter.by_hand:
+        raise ValueError(HAND_MADE.format('the reference'))
+    adapter.last = Last({}, arguments, Any, {}, {})
+    files.record(
+        path,
+        adapter.taken(reference),
+        {**adapter.arrays_of(model), **first},
+        arguments,
+        adapter.update(reference),
+        low and adapter.taken(low),
+        **how,
+    )
+
+
+def judge(
+    path: Any,
+    step: Callable,
+    model: Any,
+    names: Optional[dict] = None,
+    optimizer: Any = None,
+) -> Comparison:
+    """Return the Comparison of a step with what a file has, of `record`.
+
+    `model` gets the parameters of the file, and `step` its minibatch. `names`
+    are those of `samestep.judge`: what the module calls an array.
+    """
+    file, adapter = files.Recorded(path, names), Adapter(model, optimizer)
+    arrays = adapter.arrays_of(model)
+    start = file.start()
+    shapes = {n: a.shape for n, a in arrays.items()}
+    for name in {*start} & {*arrays}:
+        if start[name].shape != shapes[name]:
+            raise ValueError(
+                f'{name} has the shape {shapes[name]}, and '
+                f'{start[name].shape} in the file: give `names` with axes'
+            )
+    file.check_names(arrays)
+    taken = adapter.taken(step)
+    found = file.judge(taken({**arrays, **start}, *file.batch()))
+    return found.change(adapter.placed)
+
+
+def compared(adapter, step, reference, batches, low, how):
     """Return the Comparison of the functions of the adapter's module."""
     first = adapter.state_of(reference, batches[0]) if batches else {}
     noticed = batches and low is None
@@ -110,9 +221,10 @@ def judge(adapter, step, reference, batches, low, how):
         adapter.start,
         batches,
         low=low and adapter.taken(low),
-        update=adapter.update(reference),
+        update=None if adapter.by_hand else adapter.update(reference),
         **how,
     )
+    comparison = adapter.without_unseen(comparison, batches)
     if not comparison and noticed and low and adapter.turns_off:
         comparison.notes.append(
             'The step uses autocast, which the reference turns off: give as '
@@ -150,11 +262,6 @@ def judge(adapter, step, reference, batches, low, how):
     comparison = adapter.with_still(comparison)
     if 'gradient' in {d.of for d in comparison.failures()}:
         comparison.notes.extend(adapter.places(reference, low, how))
-    if num_processes() > 1:
-        comparison.notes.append(
-            f'Rank {rank()} of {num_processes()} judges its own replica '
-            'alone: look at the answers of all.'
-        )
     return comparison
 
 
@@ -176,14 +283,21 @@ def rank():
 def arguments_of(batch):
     """Return a minibatch as the arguments after the module, as arrays: a dict
     is one. Raises TypeError if it is neither a dict nor a list of them."""
-    if isinstance(batch, dict):
+    if isinstance(batch, Mapping):
         batch = (batch,)
     if not isinstance(batch, (list, tuple)):
         raise TypeError(
             f'a minibatch is a {type(batch).__name__}: give a list of '
             'minibatches, each a tuple or a dict, such as [(X, y)] or [(ids,)]'
         )
-    return tuple(map(to_numpy, batch))
+    arrays = tuple(map(to_numpy, batch))
+    for name, array in named_arrays(arrays).items():
+        if array.dtype.kind not in 'biuf':
+            raise TypeError(
+                f'part {name} of a minibatch has {array.dtype}, no numbers: '
+                'leave it out, and let both functions know it'
+            )
+    return arrays
 
 
 class Last(NamedTuple):
@@ -199,8 +313,10 @@ class Last(NamedTuple):
 class Adapter:
     """Runs functions of a module as functions of arrays."""
 
-    def __init__(self, model):
-        self.model = model
+    def __init__(self, model, optimizer=None):
+        self.model, self.optimizer = model, optimizer
+        self.by_hand = False  # the reference has no optimizer that is seen
+        self.unseen = False  # that of the step
         self.kinds = {}  # of the numbers that an optimizer keeps
         self.norms = []  # that were to be clipped, as parts of their limits
         self.clips_again = False  # the step
@@ -261,6 +377,7 @@ class Adapter:
         arrays, before = self.arrays_of(self.model), random_state()
         run = self.run(reference, arrays, batch)
         self.draws = random_state() != before
+        self.by_hand = not run.optimizers.steps
         kernels, self.options = run.kernels, run.optimizers.options
         self.autocast, self.turns_off = kernels.autocast, kernels.turns_off
         self.formats = kernels.formats
@@ -274,8 +391,10 @@ class Adapter:
                 'begins at 0, begin the schedule some steps later, in both '
                 'functions'
             )
+        known = kept_by(self.optimizer, self.model)
         return {
-            name: np.zeros_like(a) for name, a in run.optimizers.state.items()
+            name: known.get(name, np.zeros_like(a))
+            for name, a in run.optimizers.state.items()
         }
 
     def as_the_step(self, step, reference, state, batch):
@@ -317,6 +436,13 @@ class Adapter:
                 self.clips_again |= max(times, default=0) > 1
                 self.clips_early |= run.clipping.changed
             new = self.arrays_of(run.model)
+            if traced and not optimizers.steps:
+                self.unseen = True
+            if self.by_hand or not optimizers.steps:
+                if traced:
+                    start = arrays if self.last else self.start
+                    self.last = Last(start, batch, run.trace, {}, {})
+                return {**arrays, **new}
             seen = {**optimizers.unused, **run.gradients.seen}
             gradients = {
                 name: seen.get(name, np.zeros_like(new[name]))
@@ -361,6 +487,25 @@ class Adapter:
             return {**arrays, **new, **run.optimizers.state}
 
         return update
+
+    def without_unseen(self, comparison, batches):
+        """Return the comparison without what an optimizer that is not seen
+        keeps, with a note."""
+        if self.by_hand or self.unseen:
+            who = 'the reference' if self.by_hand else 'the step'
+            comparison.notes.append(HAND_MADE.format(who))
+        if not self.unseen:
+            return comparison
+        if len(batches) > 1:
+            raise ValueError(
+                'what the optimizer of the step keeps is not seen, so it '
+                'cannot go on to a second minibatch: give one'
+            )
+        known = tensors_of(self.model)
+        return dataclasses.replace(
+            comparison,
+            differences=[d for d in comparison.differences if d.name in known],
+        )
 
     def placed(self, difference):
         """Return a difference with the rank of this process, and, if it is
@@ -429,6 +574,8 @@ class Adapter:
 
     def check_precision(self, reference, how):
         """Raise NeedsLow if the step rounds more than its reference does."""
+        if not self.last:
+            return
         arrays, batch = self.last.arrays, self.last.batch
         step = {
             **self.last.trace.short,
@@ -438,7 +585,7 @@ class Adapter:
             return
         dtype = how.get('dtype', 'float32')
         own = dict(zip(arrays, cast([*arrays.values()], dtype)))
-        rows = Batch(batch).cast(dtype).parts()
+        rows = as_floats(batch, dtype)
         run = self.run(reference, own, rows, traced=True)
         seen = {**run.trace.short, **short_gradients(run.gradients.seen)}
         words = words_for_low(step, seen)
@@ -453,7 +600,7 @@ class Adapter:
 
         def trace(function, dtype, values):
             own = dict(zip(arrays, cast(values, dtype)))
-            rows = Batch(batch).cast(dtype).parts()
+            rows = as_floats(batch, dtype)
             return self.run(function, own, rows, traced=True).trace
 
         def near(seed):
@@ -471,7 +618,7 @@ class Adapter:
         """Let the function train a copy of the module; return the Run."""
         import torch
 
-        model = copy.deepcopy(self.model)
+        model, optimizer = copy.deepcopy((self.model, self.optimizer))
         known = tensors_of(model)
         floats = [a.dtype for n, a in arrays.items() if n in known]
         in_float64 = bool(floats) and floats[0] == np.float64
@@ -483,26 +630,32 @@ class Adapter:
         like = next(p for p in model.parameters() if p.is_floating_point())
         rows = [to_tensor(part, like) for part in batch]
         run = Run(model, arrays, gradients, self.kinds, self.norms)
+        run.optimizers.originals.update(map(id, self.model.parameters()))
+        if optimizer is not None:
+            run.optimizers.take(optimizer, in_float64)
         if self.inputs is None:
             model.register_forward_pre_hook(self.see_inputs, with_kwargs=True)
         if traced:
             run.trace = Trace(model, rows, self.inputs_of(rows, like))
         with run.watched():
             try:
-                function(model, *rows)
-            except RuntimeError as error:
-                if not in_float64 or 'double' not in f'{error}'.lower():
+                own = [] if optimizer is None else [optimizer]
+                function(model, *own, *rows)
+            except (RuntimeError, ValueError, TypeError) as error:
+                words = why_not_float64(error) if in_float64 else ''
+                if not words:
                     raise
-                words = CAST.format(called(function), error)
+                words = FAILS.format(called(function), error, words)
                 raise TypeError(words) from error
         self.check_parameters(function, model)
         steps = max(run.optimizers.steps.values(), default=0)
-        if steps != 1:
+        if steps > 1 or not (steps or has_moved(model, arrays)):
             raise ValueError(
                 f'{called(function)} has taken {steps} steps with an '
-                'optimizer of torch.optim: it must take one. Make the '
-                'optimizer of the module that the function gets, and call '
-                'its step() once'
+                'optimizer, and must take one. Make the optimizer of the '
+                'module that the function gets, or give it as `optimizer` '
+                'and take the copy that the function gets then; call its '
+                'step() once'
             )
         return run
 
@@ -543,6 +696,31 @@ class Run:
                 if part:
                     stack.enter_context(part.watched())
             yield
+
+
+def why_not_float64(error):
+    """Return in words what to change so that a function can compute in
+    float64, or '' if that is not what the error is of."""
+    said = f'{error}'.lower()
+    for word, advice in NO_FLOAT64.items():
+        if word in said:
+            return advice
+    is_cast = isinstance(error, RuntimeError) and 'double' in said
+    return CAST if is_cast else ''
+
+
+def has_moved(model, arrays):
+    """Return whether a parameter has other numbers than its array."""
+    return any(
+        not np.array_equal(to_numpy(param, copy=False), arrays[name])
+        for name, param in model.named_parameters()
+        if name in arrays
+    )
+
+
+def as_floats(batch, dtype):
+    """Return a minibatch with floats of this dtype."""
+    return map_arrays(lambda a: cast([a], dtype)[0], batch)
 
 
 def measure_of(how):

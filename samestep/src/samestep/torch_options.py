@@ -22,9 +22,9 @@ def options_of(optimizer, names):
         names[id(param)]: {
             key: comparable(value)
             for key, value in group.items()
-            if key in optimizer.defaults and key not in OTHERS
+            if key in getattr(optimizer, 'defaults', ()) and key not in OTHERS
         }
-        for group in optimizer.param_groups
+        for group in getattr(optimizer, 'param_groups', ())
         for param in group['params']
         if id(param) in names and param.requires_grad
     }
