@@ -32,8 +32,9 @@ def run_recipe(folder, name, changes=(), python=(sys.executable,)):
     return run_script(folder, name, python)
 
 
-def run_script(folder, name, python=(sys.executable,)):
-    """Run a script of a folder with `samestep`; return what it prints."""
+def run_script(folder, name, python=(sys.executable,), status=0):
+    """Run a script of a folder with `samestep`, which ends with this status;
+    return what it prints."""
     done = subprocess.run(
         [*python, name],
         cwd=folder,
@@ -48,5 +49,5 @@ def run_script(folder, name, python=(sys.executable,)):
         capture_output=True,
         timeout=300,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == status, done.stderr
     return done.stdout

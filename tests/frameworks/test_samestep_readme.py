@@ -62,6 +62,5 @@ def test_two_processes_say_what_the_text_says(loss, said, tmp_path):
         assert times == 1
     assert f'`{loss or said}`' in README and f'`{said}`' in README
     (tmp_path / 'ddp.py').write_text(source)
-    printed = run_script(tmp_path, 'ddp.py', TORCHRUN)
-    assert printed.count(said) == 2, printed
-    assert {*re.findall(r'rank (\d):', printed)} == {'0', '1'}
+    printed = run_script(tmp_path, 'ddp.py', TORCHRUN, int(bool(loss)))
+    assert printed.count(said) == 1 + bool(loss), printed

@@ -541,45 +541,45 @@ OTHER_OPTIONS = {
     'nesterov': (
         lambda p: SGD(p, 0.1, 0.9),
         lambda p: SGD(p, 0.1, 0.9, nesterov=True),
-        'nesterov=True where the reference has False:',
+        'nesterov=True where the reference has False.',
     ),
     'rate': (
         lambda p: ADAMW(p, 0.01),
         lambda p: ADAMW(p, 0.02),
-        'lr=0.02 where the reference has 0.01:',
+        'lr=0.02 where the reference has 0.01.',
     ),
     'betas': (
         lambda p: ADAMW(p, 0.01),
         lambda p: ADAMW(p, 0.01, (0.9, 0.95)),
-        'betas=(0.9, 0.95) where the reference has (0.9, 0.999):',
+        'betas=(0.9, 0.95) where the reference has (0.9, 0.999).',
     ),
     'eps': (
         lambda p: ADAMW(p, 0.01),
         lambda p: ADAMW(p, 0.01, eps=1e-6),
-        'eps=1e-06 where the reference has 1e-08:',
+        'eps=1e-06 where the reference has 1e-08.',
     ),
     'amsgrad': (
         lambda p: ADAMW(p, 0.01, amsgrad=True),
         lambda p: ADAMW(p, 0.01),
-        'amsgrad=False where the reference has True:',
+        'amsgrad=False where the reference has True.',
     ),
     'decay of norms': (
         lambda p: ADAMW(decayed(p, 0.1, 0), 0.01),
         lambda p: ADAMW(p, 0.01, weight_decay=0.1),
         'weight_decay=0.1 where the reference has 0 for all arrays with one '
-        'axis:',
+        'axis.',
     ),
     'decay of gradients': (
         lambda p: ADAM(decayed(p, 0, 0.1), 0.01),
         lambda p: ADAM(decayed(p, 0.1, 0.1), 0.01),
         'weight_decay=0.1 where the reference has 0 for all arrays with '
-        'several axes:',
+        'several axes.',
     ),
     'two': (
         lambda p: ADAMW(p, 0.01),
         lambda p: ADAMW(p, 0.02, (0.9, 0.95)),
         'lr=0.02 where the reference has 0.01, and betas=(0.9, 0.95) where '
-        'the reference has (0.9, 0.999): with them,',
+        'the reference has (0.9, 0.999).',
     ),
 }
 
@@ -621,8 +621,7 @@ def test_other_options_of_the_optimizer_are_named(name, schedule):
             *case(seed),
         )
         assert {d.cause for d in found.failures()} == {
-            f'The step has {said}{" with it," if said[-1] == ":" else ""} '
-            'the reference makes the same update.'
+            f'The step has {said}'
         }
 
 
@@ -645,8 +644,7 @@ def test_another_limit_of_clipping_is_named(build, most, said):
             batches,
         )
         assert {d.cause for d in found.failures()} == {
-            f'The step has {said} where the reference has 0.1: with it, the '
-            'reference makes the same update.'
+            f'The step has {said} where the reference has 0.1.'
         }
 
 
@@ -661,7 +659,7 @@ def test_parameters_that_are_not_clipped_are_named(build):
         found = same_step(some, with_optimizer(build), *case(seed))
         assert {d.cause for d in found.failures()} == {
             'The step has max_norm=inf where the reference has 0.1 for all 2 '
-            '3.*: with it, the reference makes the same update.'
+            '3.*.'
         }
 
 
@@ -690,20 +688,12 @@ def test_clipping_is_seen_however_it_is_called(clip, limits, said, named):
     found = same_step(wrong, right, *case(7340))
     assert {d.of for d in found.failures()} == {'update'}
     assert {d.cause for d in found.failures()} == {
-        f'The step has {said} where the reference has {limits[0]}: with it, '
-        'the reference makes the same update.'
+        f'The step has {said} where the reference has {limits[0]}.'
     }
 
 
-def test_options_that_do_not_explain_the_update_are_not_named():
-    def lost(model):
-        model[0].bias += 1e-3
-
-    faster = with_optimizer(lambda p: ADAMW(p, 0.02), after=lost)
+def test_how_an_optimizer_computes_is_no_option():
     right = with_optimizer(lambda p: ADAMW(p, 0.01))
-    found = same_step(faster, right, *case(7310))
-    assert not found and 'The step has' not in str(found)
-    # How an optimizer computes is none of what it makes.
     fused = with_optimizer(lambda p: ADAMW(p, 0.01, fused=True))
     assert same_step(fused, right, *case(7311))
 

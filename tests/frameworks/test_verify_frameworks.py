@@ -136,13 +136,13 @@ def test_no_factor_of_one_rank_before_the_mean_is_blamed(tmp_path):
     assert found.count('the right one times 3.') == 2
 
 
-def test_each_rank_says_that_it_judges_its_own_replica_alone(tmp_path):
+def test_all_ranks_say_what_each_has_found(tmp_path):
     bug = '    ddp.module[2].bias.grad *= 1 + 2 * rank\n    update(ddp)'
     changes = [('    update(ddp)', bug), ('batches)', 'batches[:1])')]
     found = run_recipe(tmp_path, 'ddp.py', changes, TORCHRUN)
-    said = 'of 2 judges its own replica alone: look at the answers of all.'
-    assert f'rank 0: {FINE}\nRank 0 {said}' in found
-    assert f'Rank 1 {said}' in found and 'the right one times 3.' in found
+    assert FINE not in found
+    said = 'replica 1, gradient of 2.bias: off by'
+    assert found.count(said) == found.count('right one times 3.') == 2
 
 
 def test_a_rank_with_a_difference_takes_the_steps_for_which_others_wait(
@@ -154,13 +154,13 @@ def test_a_rank_with_a_difference_takes_the_steps_for_which_others_wait(
     found = run_recipe(
         tmp_path, 'ddp.py', [('    update(ddp)\n', drift)], TORCHRUN
     )
-    assert 'step 0, replica 1' in found and f'rank 0: {FINE}' in found
+    assert found.count('step 0, replica 1') == 2
 
 
 def test_a_rank_that_fails_takes_the_steps_for_which_others_wait(tmp_path):
     """Rank 1 forgets the update, of which rank 0 knows nothing."""
     call = 'comparison = same_step(ddp_step, train, model, batches[:1])\n'
-    guarded = f'try:\n    {call}except ValueError as error:\n'
+    guarded = f'try:\n    {call}except Exception as error:\n'
     changes = [
         ('    update(ddp)', '    if rank == 0:\n        update(ddp)'),
         (
@@ -169,4 +169,5 @@ def test_a_rank_that_fails_takes_the_steps_for_which_others_wait(tmp_path):
         ),
     ]
     found = run_recipe(tmp_path, 'ddp.py', changes, TORCHRUN)
-    assert f'rank 0: {FINE}' in found and 'has taken 0 steps' in found
+    assert 'rank 1 cannot judge its step: ' in found
+    assert found.count('has taken 0 steps') == 2

@@ -7,6 +7,7 @@ It needs NumPy alone.
 from typing import Any, Callable, Optional, Sequence
 
 from .comparison import Comparison, Difference
+from .files import judge, record
 from .functions import Functions, Taken
 from .measure import Measure, NeedsLow, NothingMoves
 from .questions import Asked, ask_both, compare_results
@@ -18,6 +19,8 @@ __all__ = [
     'NeedsLow',
     'NothingMoves',
     'Taken',
+    'judge',
+    'record',
     'same_step',
 ]
 
@@ -34,6 +37,7 @@ def same_step(
     factor: float = 4,
     num_orders: int = 8,
     update: Optional[Callable] = None,
+    packed: bool = False,
 ) -> Comparison:
     """Return a Comparison of `step` with `reference`.
 
@@ -60,7 +64,9 @@ def same_step(
     that rounds in another way, as in bfloat16, `low` is that step on one
     device, which takes the place of the reference in `dtype`; its gradients
     are also those of parts of a minibatch, if parts add up to the whole.
-    `num_devices` helps to name a cause.
+    `num_devices` helps to name a cause. `packed`: a minibatch is one whole,
+    such as texts one after the other, without rows that could be reordered;
+    what rounding does is then seen from nearby parameters alone.
 
     Raises ValueError if there is no minibatch, if the reference diverges, or
     if the step returns arrays of other names or shapes; NothingMoves, which
@@ -69,7 +75,7 @@ def same_step(
     if not batches:
         raise ValueError('batches is empty: give at least one (X, y)')
     given = Functions(step, reference, low, update, params)
-    batches = [Batch(batch) for batch in batches]
+    batches = [Batch(batch, packed=packed) for batch in batches]
     how = Measure(dtype, factor, num_orders)
     asked = Asked(given, batches, how, num_devices)
     if update is not None:

@@ -40,7 +40,7 @@ def low_gradients(given, how, arrays, batch, right, n):
         else:
             orders = orders[:NEAR]  # the whole is rounded alike in any
     for i, own in enumerate(shown(orders, 'orders of the minibatch')):
-        start = cast(how.start(low_arrays, i), how.dtype, copy=False)
+        start = cast(how.start(low_arrays, i, batch), how.dtype, copy=False)
         found = cast(given.low(start, own.cast(how.dtype)), how.dtype)
         yield check_reference(found, n)
         del found

@@ -9,13 +9,14 @@ import contextlib
 import copy
 import dataclasses
 import functools
-from typing import Any, Callable, Optional, Sequence
+from collections.abc import Mapping
+from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 import numpy as np
 
-from . import Taken
+from . import Taken, files
 from . import same_step as compare
-from .causes import cast, distance
+from .causes import cast
 from .comparison import Comparison
 from .measure import Measure, NeedsLow, NothingMoves
 from .torch_modules import Trace, place_of_error, tensors_in
@@ -23,7 +24,6 @@ from .torch_options import (
     CLIPPING,
     changes_between,
     hidden,
-    with_changes,
     words_for,
 )
 from .torch_precision import short_kind
@@ -31,19 +31,31 @@ from .torch_precision import words_for as words_for_low
 from .torch_tensors import (
     buffers_of,
     in_formats,
-    some_of,
     tensors_of,
     to_numpy,
     to_tensor,
 )
-from .torch_watch import Clipping, Gradients, Kernels, Optimizers
-from .trees import Batch, called, in_few
+from .torch_watch import Clipping, Gradients, Kernels, Optimizers, kept_by
+from .trees import called, in_few, map_arrays, named_arrays
 
+FAILS = '{} fails in float64, which gives the right numbers: {}. {}'
 CAST = (
-    '{} fails in float64, which gives the right numbers: {}. If a cast to '
-    'float32, such as `.float()` after autocast, meets a parameter in float64 '
-    'there, in the module or in the optimizer, cast to the dtype of an input '
-    'or of a parameter: `.to(x.dtype)`, `.to(layer.weight.dtype)`.'
+    'If a cast to float32, such as `.float()` after autocast, meets a '
+    'parameter in float64 there, in the module or in the optimizer, cast to '
+    'the dtype of an input or of a parameter: `.to(x.dtype)`, '
+    '`.to(layer.weight.dtype)`.'
+)
+NO_FLOAT64 = {  # kernels, by a word of the error
+    'flash': 'FlashAttention has no float64: give the reference plain '
+    'attention, in transformers with attn_implementation="eager" or "sdpa".',
+    'mat_a': 'Products of groups, as of experts, have no float64: give the '
+    'reference plain ones, in transformers with experts_implementation='
+    '"eager".',
+}
+HAND_MADE = (
+    'No optimizer is seen in {}, so only new parameters were compared: what '
+    'clipping or the optimizer hides of the gradients is not seen. Give the '
+    'optimizer as `optimizer`, if there is one.'
 )
 UNSEEN = (
     'Trained, but not judged, since their gradients are 0 here: {}. What is '
@@ -59,6 +71,7 @@ def same_step(
     model: Any,
     batches: Sequence,
     low: Optional[Callable] = None,
+    optimizer: Any = None,
     **how: Any,
 ) -> Comparison:
     """Return a Comparison of two functions of (model, X, y) that train it.
@@ -72,32 +85,128 @@ def same_step(
     is `low`. The other arguments are those of `samestep.same_step`, whose
     Comparison it returns.
 
+    `optimizer`: one of the parameters of `model`, of any class that has
+    `step`, perhaps with the state of a checkpoint. Each function gets a copy
+    of it after that of the module, (model, optimizer, X, y), or, if it makes
+    one of its own, that begins with this state. A step whose optimizer is not
+    seen is judged by what it makes of the parameters.
+
     A norm is seen before it clips if torch.nn.utils.clip_grad_norm_ takes it.
-    Call it in every process of a distributed step, and look at all answers:
-    each judges its own replica alone, and says its rank.
+    Call it in every process of a distributed step: each judges its own
+    replica, and all return one Comparison, of all ranks.
 
     `num_devices` is the number of processes, if nothing else is given.
 
     Raises TypeError if the reference cannot compute in float64, ValueError if
-    a function has taken no step of a parameter, or several, NothingMoves if
+    a function has moved no parameter, or taken several steps, NothingMoves if
     the reference moves none, NeedsLow if the step is further off than rounds
     its dtype and computes in a shorter one than the reference, and what
     `samestep.same_step` raises.
     """
     how.setdefault('num_devices', num_processes())
     batches = [arguments_of(batch) for batch in batches]
-    adapter = Adapter(model)
+    adapter = Adapter(model, optimizer)
     due = batches if low else [*batches[:1], *batches]  # the step's runs
     try:
-        comparison = judge(adapter, step, reference, batches, low, how)
-    except Exception:
+        comparison = compared(adapter, step, reference, batches, low, how)
+    except Exception as error:
         adapter.keep_up(step, due)
+        of_all_ranks(error)
         raise
     adapter.keep_up(step, due)
-    return comparison
+    return of_all_ranks(comparison)
 
 
-def judge(adapter, step, reference, batches, low, how):
+def of_all_ranks(found):
+    """Return one Comparison of what all processes found, each its own. Raises
+    RuntimeError if another has raised an error; `found` may be this one's."""
+    from torch import distributed
+
+    if num_processes() == 1:
+        return found
+    ranks: list = [None] * num_processes()
+    own = f'{found!r}' if isinstance(found, Exception) else vars(found)
+    distributed.all_gather_object(ranks, own)
+    errors = {i: a for i, a in enumerate(ranks) if isinstance(a, str)}
+    if isinstance(found, Exception):
+        return found
+    for i, error in errors.items():
+        raise RuntimeError(f'rank {i} cannot judge its step: {error}')
+    notes: dict = {}
+    for i, other in enumerate(ranks):
+        for note in other['notes']:
+            notes.setdefault(note, []).append(i)
+    return Comparison(
+        sum((other['differences'] for other in ranks), []),
+        max(other['growth'] for other in ranks),
+        [
+            note if len(some) == len(ranks) else f'Rank {some[0]}: {note}'
+            for note, some in notes.items()
+        ],
+        found.still,
+        next(filter(None, (other['options'] for other in ranks)), ''),
+    )
+
+
+def record(
+    path: Any,
+    reference: Callable,
+    model: Any,
+    batch: Any,
+    low: Optional[Callable] = None,
+    optimizer: Any = None,
+    **how: Any,
+) -> None:
+    """Write what a step of `model` should make of one minibatch to a file.
+
+    `reference`, `low` and `optimizer` are as for `same_step`; the other
+    arguments are those of `samestep.record`.
+    """
+    adapter, arguments = Adapter(model, optimizer), arguments_of(batch)
+    first = adapter.state_of(reference, arguments)
+    if adapter.by_hand:
+        raise ValueError(HAND_MADE.format('the reference'))
+    adapter.last = Last({}, arguments, Any, {}, {})
+    files.record(
+        path,
+        adapter.taken(reference),
+        {**adapter.arrays_of(model), **first},
+        arguments,
+        adapter.update(reference),
+        low and adapter.taken(low),
+        **how,
+    )
+
+
+def judge(
+    path: Any,
+    step: Callable,
+    model: Any,
+    names: Optional[dict] = None,
+    optimizer: Any = None,
+) -> Comparison:
+    """Return the Comparison of a step with what a file has, of `record`.
+
+    `model` gets the parameters of the file, and `step` its minibatch. `names`
+    are those of `samestep.judge`: what the module calls an array.
+    """
+    file, adapter = files.Recorded(path, names), Adapter(model, optimizer)
+    arrays = adapter.arrays_of(model)
+    start = file.start()
+    shapes = {n: a.shape for n, a in arrays.items()}
+    for name in {*start} & {*arrays}:
+        if start[name].shape != shapes[name]:
+            raise ValueError(
+                f'{name} has the shape {shapes[name]}, and '
+                f'{start[name].shape} in the file: give `names` with axes'
+            )
+    file.check_names(arrays)
+    taken = adapter.taken(step)
+    found = file.judge(taken({**arrays, **start}, *file.batch()))
+    return found.change(adapter.placed)
+
+
+def compared(adapter, step, reference, batches, low, how):
     """Return the Comparison of the functions of the adapter's module."""
     first = adapter.state_of(reference, batches[0]) if batches else {}
     noticed = batches and low is None
@@ -112,9 +221,10 @@ def judge(adapter, step, reference, batches, low, how):
         adapter.start,
         batches,
         low=low and adapter.taken(low),
-        update=adapter.update(reference),
+        update=None if adapter.by_hand else adapter.update(reference),
         **how,
     )
+    comparison = adapter.without_unseen(comparison, batches)
     if not comparison and noticed and low and adapter.turns_off:
         comparison.notes.append(
             'The step uses autocast, which the reference turns off: give as '
@@ -145,21 +255,13 @@ def judge(adapter, step, reference, batches, low, how):
     comparison = comparison.change(adapter.placed)
     if batches:
         adapter.note_options(reference)
-    if comparison and batches:
-        comparison = adapter.with_hidden_options(comparison)
-    elif low is None:
+    if not comparison and low is None:
         adapter.check_precision(reference, how)
+    if batches:
+        comparison = adapter.with_options(comparison, reference)
     comparison = adapter.with_still(comparison)
-    wrong = {d.of for d in comparison.failures()}
-    if 'gradient' in wrong:
+    if 'gradient' in {d.of for d in comparison.failures()}:
         comparison.notes.extend(adapter.places(reference, low, how))
-    if 'update' in wrong:
-        comparison = adapter.with_options(comparison, reference, how)
-    if num_processes() > 1:
-        comparison.notes.append(
-            f'Rank {rank()} of {num_processes()} judges its own replica '
-            'alone: look at the answers of all.'
-        )
     return comparison
 
 
@@ -181,21 +283,40 @@ def rank():
 def arguments_of(batch):
     """Return a minibatch as the arguments after the module, as arrays: a dict
     is one. Raises TypeError if it is neither a dict nor a list of them."""
-    if isinstance(batch, dict):
+    if isinstance(batch, Mapping):
         batch = (batch,)
     if not isinstance(batch, (list, tuple)):
         raise TypeError(
             f'a minibatch is a {type(batch).__name__}: give a list of '
             'minibatches, each a tuple or a dict, such as [(X, y)] or [(ids,)]'
         )
-    return tuple(map(to_numpy, batch))
+    arrays = tuple(map(to_numpy, batch))
+    for name, array in named_arrays(arrays).items():
+        if array.dtype.kind not in 'biuf':
+            raise TypeError(
+                f'part {name} of a minibatch has {array.dtype}, no numbers: '
+                'leave it out, and let both functions know it'
+            )
+    return arrays
+
+
+class Last(NamedTuple):
+    """The last run of the step: what it was given, and what was seen."""
+
+    arrays: dict
+    batch: tuple
+    trace: Trace
+    options: dict  # of its optimizer
+    gradients: dict
 
 
 class Adapter:
     """Runs functions of a module as functions of arrays."""
 
-    def __init__(self, model):
-        self.model = model
+    def __init__(self, model, optimizer=None):
+        self.model, self.optimizer = model, optimizer
+        self.by_hand = False  # the reference has no optimizer that is seen
+        self.unseen = False  # that of the step
         self.kinds = {}  # of the numbers that an optimizer keeps
         self.norms = []  # that were to be clipped, as parts of their limits
         self.clips_again = False  # the step
@@ -206,9 +327,7 @@ class Adapter:
         self.draws = False  # random numbers, the reference
         self.start: dict = {}  # what the first step is given
         self.num_runs = 0  # of the step
-        # What the step was given, its Trace, its options, its gradients, and
-        # some of the numbers that came of them.
-        self.last: tuple = ()
+        self.last: Any = None  # of the step, as Last
         self.options: dict = {}  # of the reference's optimizer
         self.inputs: Any = None  # that the reference gives the network first
 
@@ -258,6 +377,7 @@ class Adapter:
         arrays, before = self.arrays_of(self.model), random_state()
         run = self.run(reference, arrays, batch)
         self.draws = random_state() != before
+        self.by_hand = not run.optimizers.steps
         kernels, self.options = run.kernels, run.optimizers.options
         self.autocast, self.turns_off = kernels.autocast, kernels.turns_off
         self.formats = kernels.formats
@@ -271,8 +391,10 @@ class Adapter:
                 'begins at 0, begin the schedule some steps later, in both '
                 'functions'
             )
+        known = kept_by(self.optimizer, self.model)
         return {
-            name: np.zeros_like(a) for name, a in run.optimizers.state.items()
+            name: known.get(name, np.zeros_like(a))
+            for name, a in run.optimizers.state.items()
         }
 
     def as_the_step(self, step, reference, state, batch):
@@ -310,12 +432,17 @@ class Adapter:
             run = self.run(function, arrays, batch, traced=traced)
             optimizers = run.optimizers
             if traced:
-                start = arrays if self.last else self.start  # held anyway
-                self.last = start, batch, run.trace, optimizers.options
                 times = run.clipping.times.values()
                 self.clips_again |= max(times, default=0) > 1
                 self.clips_early |= run.clipping.changed
             new = self.arrays_of(run.model)
+            if traced and not optimizers.steps:
+                self.unseen = True
+            if self.by_hand or not optimizers.steps:
+                if traced:
+                    start = arrays if self.last else self.start
+                    self.last = Last(start, batch, run.trace, {}, {})
+                return {**arrays, **new}
             seen = {**optimizers.unused, **run.gradients.seen}
             gradients = {
                 name: seen.get(name, np.zeros_like(new[name]))
@@ -331,10 +458,11 @@ class Adapter:
                     f"{in_few(others)}, which the reference's does not: take "
                     'the same optimizer of the same parameters in both'
                 )
-            due = Taken(gradients, {**arrays, **new, **optimizers.state})
             if traced:
-                self.last += (gradients, some_of(due.params))
-            return due
+                start = arrays if self.last else self.start  # held anyway
+                options = optimizers.options
+                self.last = Last(start, batch, run.trace, options, gradients)
+            return Taken(gradients, {**arrays, **new, **optimizers.state})
 
         return step
 
@@ -347,21 +475,37 @@ class Adapter:
             with contextlib.suppress(Exception):
                 self.run(step, arrays, batch)
 
-    def update(self, reference, options=None):
+    def update(self, reference):
         """Return a function of (arrays, gradients): the reference with the
         minibatch that the step had last, which finds these gradients in place
-        of those it computed; perhaps with other options of its optimizer."""
+        of those it computed."""
 
         def update(arrays, gradients):
-            batch = self.last[1]
-            run = self.run(
-                reference, arrays, batch, gradients, options=options
-            )
+            run = self.run(reference, arrays, self.last.batch, gradients)
             new = self.arrays_of(run.model)
             new.update((n, gradients[n]) for n in buffers_of(run.model))
             return {**arrays, **new, **run.optimizers.state}
 
         return update
+
+    def without_unseen(self, comparison, batches):
+        """Return the comparison without what an optimizer that is not seen
+        keeps, with a note."""
+        if self.by_hand or self.unseen:
+            who = 'the reference' if self.by_hand else 'the step'
+            comparison.notes.append(HAND_MADE.format(who))
+        if not self.unseen:
+            return comparison
+        if len(batches) > 1:
+            raise ValueError(
+                'what the optimizer of the step keeps is not seen, so it '
+                'cannot go on to a second minibatch: give one'
+            )
+        known = tensors_of(self.model)
+        return dataclasses.replace(
+            comparison,
+            differences=[d for d in comparison.differences if d.name in known],
+        )
 
     def placed(self, difference):
         """Return a difference with the rank of this process, and, if it is
@@ -369,32 +513,6 @@ class Adapter:
         name, of = difference.name, difference.of
         of = '' if name in buffers_of(self.model) else of
         return difference._replace(replica=rank(), of=of)
-
-    def with_options(self, comparison, reference, how):
-        """Return the comparison of an update; if the options of the step's
-        optimizer alone make it wrong, they are the cause."""
-        arrays, _, _, options, *taken = self.last
-        measure = measure_of(how)
-        changes = changes_between(options, self.options)
-        tried = [{key: names} for key, names in changes.items()]
-        tried += [changes] if len(changes) > 1 else []
-        for some in tried:
-            with contextlib.suppress(Exception):  # the optimizer may refuse
-                update = self.update(reference, with_changes(some))
-                if not is_same(comparison, update, arrays, taken, measure):
-                    continue
-                axes = self.axes()
-                them = 'it' if len(some) == 1 else 'them'
-                words = (
-                    f'{words_for(some, axes)}: with {them}, the reference '
-                    'makes the same update.'
-                )
-                return comparison.change(
-                    lambda d, words=words: (
-                        d if d.error <= d.bound else d._replace(cause=words)
-                    )
-                )
-        return comparison
 
     def axes(self):
         """Return how many axes each parameter has that is trained."""
@@ -407,23 +525,32 @@ class Adapter:
     def other_limits(self):
         """Return in words which limits of clipping the step has, if they are
         others: it may clip in a way that is not seen."""
-        changes = changes_between(self.last[3], self.options)
+        changes = changes_between(self.last.options, self.options)
         limits = {own: changes[own] for own in changes if own[0] in CLIPPING}
         return f' {words_for(limits, self.axes())}.' if limits else ''
 
     def note_options(self, reference):
         """Keep the options of the reference's optimizer in the last step."""
-        arrays, batch = self.last[:2]
-        run = self.run(reference, arrays, batch)
+        run = self.run(reference, self.last.arrays, self.last.batch)
         self.options = run.optimizers.options
 
-    def with_hidden_options(self, comparison):
-        """Return the comparison of a right step; if the options of its
-        optimizer are others, with these."""
-        changes = changes_between(self.last[3], self.options)
-        changes = hidden(changes, self.options)
+    def with_options(self, comparison, reference):
+        """Return the comparison with the options of the step's optimizer that
+        the reference's has not: they are a cause of a wrong update, and make
+        steps differ that are equal by chance."""
+        changes = changes_between(self.last.options, self.options)
+        if comparison:
+            changes = hidden(changes, self.options)
         said = f'{words_for(changes, self.axes())}.' if changes else ''
-        return dataclasses.replace(comparison, options=said)
+        if comparison:
+            return dataclasses.replace(comparison, options=said)
+        return comparison.change(
+            lambda d: (
+                d._replace(cause=said)
+                if said and d.of == 'update' and not d.error <= d.bound
+                else d
+            )
+        )
 
     def with_still(self, comparison):
         """Return the comparison with what was not judged: what is frozen, and
@@ -447,13 +574,18 @@ class Adapter:
 
     def check_precision(self, reference, how):
         """Raise NeedsLow if the step rounds more than its reference does."""
-        arrays, batch, trace, _, gradients, _ = self.last
-        step = {**trace.short, **short_gradients(gradients)}
+        if not self.last:
+            return
+        arrays, batch = self.last.arrays, self.last.batch
+        step = {
+            **self.last.trace.short,
+            **short_gradients(self.last.gradients),
+        }
         if not step:
             return
         dtype = how.get('dtype', 'float32')
         own = dict(zip(arrays, cast([*arrays.values()], dtype)))
-        rows = Batch(batch).cast(dtype).parts()
+        rows = as_floats(batch, dtype)
         run = self.run(reference, own, rows, traced=True)
         seen = {**run.trace.short, **short_gradients(run.gradients.seen)}
         words = words_for_low(step, seen)
@@ -462,13 +594,13 @@ class Adapter:
 
     def places(self, reference, low, how):
         """Return in a list where the last step went wrong, if it is seen."""
-        arrays, batch, seen = self.last[:3]
-        self.last = ()  # whose arrays may be large
+        arrays, batch, seen, *_ = self.last
+        self.last = None  # whose arrays may be large
         measure = measure_of(how)
 
         def trace(function, dtype, values):
             own = dict(zip(arrays, cast(values, dtype)))
-            rows = Batch(batch).cast(dtype).parts()
+            rows = as_floats(batch, dtype)
             return self.run(function, own, rows, traced=True).trace
 
         def near(seed):
@@ -482,19 +614,11 @@ class Adapter:
         words = place_of_error(seen, right, lows, measure, num_processes())
         return [words] if words else []
 
-    def run(
-        self,
-        function,
-        arrays,
-        batch,
-        gradients=None,
-        traced=False,
-        options=None,
-    ):
+    def run(self, function, arrays, batch, gradients=None, traced=False):
         """Let the function train a copy of the module; return the Run."""
         import torch
 
-        model = copy.deepcopy(self.model)
+        model, optimizer = copy.deepcopy((self.model, self.optimizer))
         known = tensors_of(model)
         floats = [a.dtype for n, a in arrays.items() if n in known]
         in_float64 = bool(floats) and floats[0] == np.float64
@@ -505,29 +629,33 @@ class Adapter:
                 tensor.copy_(torch.as_tensor(np.array(arrays[name])))
         like = next(p for p in model.parameters() if p.is_floating_point())
         rows = [to_tensor(part, like) for part in batch]
-        run = Run(
-            model, arrays, gradients, self.kinds, self.norms, options or {}
-        )
+        run = Run(model, arrays, gradients, self.kinds, self.norms)
+        run.optimizers.originals.update(map(id, self.model.parameters()))
+        if optimizer is not None:
+            run.optimizers.take(optimizer, in_float64)
         if self.inputs is None:
             model.register_forward_pre_hook(self.see_inputs, with_kwargs=True)
         if traced:
             run.trace = Trace(model, rows, self.inputs_of(rows, like))
         with run.watched():
             try:
-                function(model, *rows)
-            except RuntimeError as error:
-                if not in_float64 or 'double' not in f'{error}'.lower():
+                own = [] if optimizer is None else [optimizer]
+                function(model, *own, *rows)
+            except (RuntimeError, ValueError, TypeError) as error:
+                words = why_not_float64(error) if in_float64 else ''
+                if not words:
                     raise
-                words = CAST.format(called(function), error)
+                words = FAILS.format(called(function), error, words)
                 raise TypeError(words) from error
         self.check_parameters(function, model)
         steps = max(run.optimizers.steps.values(), default=0)
-        if steps != 1:
+        if steps > 1 or not (steps or has_moved(model, arrays)):
             raise ValueError(
                 f'{called(function)} has taken {steps} steps with an '
-                'optimizer of torch.optim: it must take one. Make the '
-                'optimizer of the module that the function gets, and call '
-                'its step() once'
+                'optimizer, and must take one. Make the optimizer of the '
+                'module that the function gets, or give it as `optimizer` '
+                'and take the copy that the function gets then; call its '
+                'step() once'
             )
         return run
 
@@ -545,12 +673,12 @@ class Adapter:
 class Run:
     """One call: what was seen of it."""
 
-    def __init__(self, model, arrays, given, kinds, norms, options):
+    def __init__(self, model, arrays, given, kinds, norms):
         self.model = model
         self.gradients = Gradients(model, given)
-        self.clipping = Clipping(self.gradients, options, norms)
+        self.clipping = Clipping(self.gradients, norms)
         self.optimizers = Optimizers(
-            self.gradients, self.clipping, arrays, kinds, options
+            self.gradients, self.clipping, arrays, kinds
         )
         self.kernels = Kernels()
         self.trace: Any = None  # of its modules
@@ -570,35 +698,34 @@ class Run:
             yield
 
 
+def why_not_float64(error):
+    """Return in words what to change so that a function can compute in
+    float64, or '' if that is not what the error is of."""
+    said = f'{error}'.lower()
+    for word, advice in NO_FLOAT64.items():
+        if word in said:
+            return advice
+    is_cast = isinstance(error, RuntimeError) and 'double' in said
+    return CAST if is_cast else ''
+
+
+def has_moved(model, arrays):
+    """Return whether a parameter has other numbers than its array."""
+    return any(
+        not np.array_equal(to_numpy(param, copy=False), arrays[name])
+        for name, param in model.named_parameters()
+        if name in arrays
+    )
+
+
+def as_floats(batch, dtype):
+    """Return a minibatch with floats of this dtype."""
+    return map_arrays(lambda a: cast([a], dtype)[0], batch)
+
+
 def measure_of(how):
     """Return the Measure of these arguments, without orders."""
     return Measure(how.get('dtype', 'float32'), how.get('factor', 4), 0)
-
-
-def is_same(comparison, update, arrays, taken, measure):
-    """Return whether some numbers of what a step has taken are those of this
-    update of its gradients."""
-    gradients, new = taken
-    names = [*arrays, *gradients]
-    values = [*arrays.values(), *gradients.values()]
-
-    def tried(values):
-        own = [*zip(names, values)]
-        found = update(dict(own[: len(arrays)]), dict(own[len(arrays) :]))
-        return [*some_of({name: found[name] for name in arrays}).values()]
-
-    def lows():
-        yield tried(cast(values, measure.dtype))
-        for seed in range(NUM_NEAR):
-            yield tried(measure.nearby(values, seed))
-
-    right = tried(cast(values, 'float64'))
-    spreads = measure.spreads_of(right, lows())
-    known = {d.name: d.bound for d in comparison.differences}
-    return all(
-        distance(new[name], exact) <= max(measure.factor * spread, known[name])
-        for name, exact, spread in zip(arrays, right, spreads)
-    )
 
 
 def short_gradients(gradients):

@@ -22,9 +22,9 @@ def options_of(optimizer, names):
         names[id(param)]: {
             key: comparable(value)
             for key, value in group.items()
-            if key in optimizer.defaults and key not in OTHERS
+            if key in getattr(optimizer, 'defaults', ()) and key not in OTHERS
         }
-        for group in optimizer.param_groups
+        for group in getattr(optimizer, 'param_groups', ())
         for param in group['params']
         if id(param) in names and param.requires_grad
     }
@@ -74,15 +74,6 @@ def hidden(changes, options):
         for change, names in changes.items()
         if change[0] not in CLIPPING and is_used(change[0], names)
     }
-
-
-def with_changes(changes):
-    """Return for each name the options that it has in the step."""
-    options: dict = {}
-    for (key, own, _), names in changes.items():
-        for name in names:
-            options.setdefault(name, {})[key] = own
-    return options
 
 
 def in_short(*options):

@@ -1,22 +1,16 @@
 """Tensors and arrays, for `samestep.torch`."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from .causes import MOST_NUMBERS
 
 
-def some_of(arrays):
-    """Return evenly spaced numbers of each array that has many."""
-    return {
-        name: a.reshape(-1)[:: -(-a.size // MOST_NUMBERS) | 1].copy()
-        for name, a in arrays.items()
-    }
-
-
 def bytes_of(tensor):
     """Return evenly spaced numbers of a tensor, as bytes."""
-    (numbers,) = some_of({'': to_numpy(tensor, copy=False)}).values()
-    return numbers.tobytes()
+    numbers = to_numpy(tensor, copy=False).reshape(-1)
+    return numbers[:: -(-numbers.size // MOST_NUMBERS) | 1].tobytes()
 
 
 def grads_of(params):
@@ -43,7 +37,9 @@ def to_numpy(value, copy=True):
     `copy`, those of the tensors themselves where they can be."""
     import torch
 
-    if isinstance(value, dict):
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
         return {key: to_numpy(part, copy) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [to_numpy(part, copy) for part in value]
@@ -66,6 +62,8 @@ def to_tensor(part, like):
         return {key: to_tensor(value, like) for key, value in part.items()}
     if isinstance(part, (list, tuple)):
         return [to_tensor(value, like) for value in part]
+    if part is None:
+        return None
     tensor = torch.as_tensor(np.array(part)).to(like.device)
     return tensor.to(like.dtype) if tensor.is_floating_point() else tensor
 
@@ -79,6 +77,8 @@ def in_formats(part, formats):
         return {key: in_formats(own, formats) for key, own in part.items()}
     if isinstance(part, (list, tuple)):
         return [in_formats(own, formats) for own in part]
+    if part is None:
+        return None
     axes = {4: torch.channels_last, 5: torch.channels_last_3d}
     if axes.get(part.ndim) in formats:
         part = part.contiguous(memory_format=axes[part.ndim])

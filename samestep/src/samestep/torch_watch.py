@@ -3,6 +3,7 @@ and kernels, as it is seen from outside; for `samestep.torch`."""
 
 import collections
 import contextlib
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,11 @@ from .torch_tensors import (
     to_numpy,
 )
 
+MADE_OUTSIDE = (
+    'the optimizer has the parameters of the module that same_step got, and '
+    'functions get copies: give it as `optimizer`, and let both functions be '
+    'of (model, optimizer, X, y)'
+)
 UNLIMITED = {'max_norm': np.inf, 'clip_value': np.inf}  # without clipping
 
 
@@ -25,15 +31,20 @@ class Gradients:
         self.model = model
         self.given = given  # those to put in their place, or None
         self.seen: dict = {}
+        self.masters: list = []  # copies that an optimizer has, with names
 
     def names(self):
         """Return the names of the parameters by what they are."""
-        return {id(p): name for name, p in self.model.named_parameters()}
+        return {id(p): name for name, p in self.params()}
+
+    def params(self):
+        """Return the parameters, and copies of them that an optimizer has."""
+        return [*self.model.named_parameters(), *self.masters]
 
     def see(self, tensors):
         """See gradients for the first time, or put others in their place."""
         own = {id(t) for t in tensors}
-        for name, param in self.model.named_parameters():
+        for name, param in self.params():
             if param.grad is None or name in self.seen:
                 continue
             if id(param.grad) in own:
@@ -45,14 +56,11 @@ class Gradients:
 
 
 class Clipping:
-    """Which gradients are clipped, to which limits.
+    """Which gradients are clipped, to which limits; `norms`: a list that gets
+    the norms, as parts of their limits."""
 
-    `others`: limits, by parameter, to clip to instead; `norms`: a list that
-    gets the norms, as parts of their limits.
-    """
-
-    def __init__(self, gradients, others, norms):
-        self.gradients, self.others, self.norms = gradients, others, norms
+    def __init__(self, gradients, norms):
+        self.gradients, self.norms = gradients, norms
         self.limits: dict = {}  # by parameter
         self.times: collections.Counter = collections.Counter()
         self.left: dict = {}  # some numbers of what it has left
@@ -93,35 +101,25 @@ class Clipping:
             self.gradients.see(grads_in(tensors))
             if not what:
                 return function(tensors, *more, **others)
-            own = others.pop(what) if what in others else more[0]
-            limits = self.limits_of(tensors, what, float(own))
-            for limit, some in limits.items():
-                norm = function(some, limit, *more[1:], **others)
-                if what == 'max_norm' and 0 < limit < np.inf:
-                    self.norms.append(float(to_numpy(norm)) / limit)
+            limit = float(others[what] if what in others else more[0])
+            self.note(tensors, what, limit)
+            norm = function(tensors, *more, **others)
+            if what == 'max_norm' and 0 < limit < np.inf:
+                self.norms.append(float(to_numpy(norm)) / limit)
             self.keep(tensors)
             return norm
 
         return watch
 
-    def limits_of(self, params, what, own):
-        """Keep the limit of a clipping, and return what takes its place: the
-        parameters by their limits."""
+    def note(self, params, what, limit):
+        """Keep the limit of a clipping."""
         known = self.gradients.names()
         trained = [p for p in params if p.requires_grad]
         names = [known[id(p)] for p in trained if id(p) in known]
         for name in names:
-            self.limits.setdefault(name, {})[what] = own
+            self.limits.setdefault(name, {})[what] = limit
         if what == 'max_norm':
             self.times.update(names)
-        limits = {self.others.get(name, {}).get(what, own) for name in names}
-        if len(limits) < 2:
-            return {limits.pop() if limits else own: params}
-        groups: dict = {}
-        for param in params:
-            others = self.others.get(known.get(id(param)), {})
-            groups.setdefault(others.get(what, own), []).append(param)
-        return groups
 
     def keep(self, params):
         """Keep some numbers of what clipping has left."""
@@ -145,18 +143,21 @@ class Optimizers:
     """The steps of optimizers: what they get, and keep.
 
     `arrays`: what they kept before, by name; `kinds`: of what tensors that
-    was; `others`: options, by parameter, to put in the place of theirs.
+    was.
     """
 
-    def __init__(self, gradients, clipping, arrays, kinds, others):
+    def __init__(self, gradients, clipping, arrays, kinds):
         self.gradients, self.clipping = gradients, clipping
-        self.arrays, self.kinds, self.others = arrays, kinds, others
+        self.arrays, self.kinds = arrays, kinds
         self.steps: collections.Counter = collections.Counter()
         self.options: dict = {}  # with the limits of clipping, by parameter
         self.state: dict = {}  # what they keep afterwards
+        self.times = 0  # that a closure was called
         self.unused: dict = {}  # gradients that they do not get
-        self.groups: dict = {}  # theirs, while others take their place
         self.depth = 0  # of optimizers whose step calls another's
+        self.given: Any = None  # one that began with the state of the arrays
+        self.other: Any = None  # one that is none of torch.optim
+        self.originals: set = set()  # parameters that are none of this call
 
     @contextlib.contextmanager
     def watched(self):
@@ -170,46 +171,31 @@ class Optimizers:
             ):
                 name = f'register_optimizer_step_{register}_hook'
                 stack.callback(getattr(optimizer, name)(hook).remove)
+            if self.other is not None:
+                own = self.watching(self.other)
+                stack.enter_context(replaced(self.other, 'step', own))
             yield
 
-    def before_step(self, optimizer, given, named):
-        """See what an optimizer gets; give it the state of the arrays. Return
-        what it is called with: a closure, as Lightning has, computes the
-        gradients in the step."""
-        self.depth += 1
-        params = [p for g in optimizer.param_groups for p in g['params']]
+    def take(self, optimizer, in_float64):
+        """Take an optimizer that is given: one of another class is watched,
+        too, and copies of parameters that it has begin as these."""
+        from torch.optim import Optimizer
+
+        if not isinstance(optimizer, Optimizer):
+            self.other = optimizer
+        own = dict(self.gradients.model.named_parameters())
+        for name, master in copies_in(optimizer, own):
+            if in_float64:
+                master.data = master.data.double()
+            master.data.copy_(own[name].data)
+            self.gradients.masters.append((name, master))
+        self.given = optimizer
+        self.restore(optimizer)
+
+    def restore(self, optimizer):
+        """Give an optimizer the state of the arrays."""
         names = self.gradients.names()
-        trained = [names[id(p)] for p in params if id(p) in names]
-        if not trained:
-            return None
-        if self.depth == 1:
-            self.steps.update(trained)
-        for name, own in options_of(optimizer, names).items():
-            limits = self.clipping.limits.get(name, {})
-            self.options[name] = {**UNLIMITED, **limits, **own}
-        if self.others:
-            self.groups[id(optimizer)] = [*optimizer.param_groups]
-            optimizer.param_groups[:] = [
-                {**g, 'params': [p], **self.others.get(names.get(id(p)), {})}
-                for g in optimizer.param_groups
-                for p in g['params']
-            ]
-        closure = named.get('closure') or [*given[1:], None][0]
-
-        def watched():
-            loss = closure()
-            self.gradients.see(grads_of(params))
-            return loss
-
-        if closure is None:
-            self.clipping.compare()
-            self.gradients.see(grads_of(params))
-            self.unused.update(
-                (name, to_numpy(param.grad))
-                for name, param in self.gradients.model.named_parameters()
-                if param.grad is not None and name not in self.gradients.seen
-            )
-        for param in params:
+        for param in params_in(optimizer):
             name = names.get(id(param))
             kinds = self.kinds.get((type(optimizer), name), {})
             kept = {
@@ -222,17 +208,76 @@ class Optimizers:
             for key in kept if any(a.any() for a in kept.values()) else ():
                 new = from_array(kept[key], kinds[key], param)
                 optimizer.state[param][key] = new
+
+    def watching(self, optimizer):
+        """Return the step of an optimizer of another class, seen."""
+        function = optimizer.step
+
+        def step(*given, **named):
+            changed = self.before_step(optimizer, (optimizer, *given), named)
+            if changed:
+                given, named = changed[0][1:], changed[1]
+            result = function(*given, **named)
+            self.after_step(optimizer)
+            return result
+
+        return step
+
+    def before_step(self, optimizer, given, named):
+        """See what an optimizer gets; give it the state of the arrays. Return
+        what it is called with: a closure, as Lightning has, computes the
+        gradients in the step."""
+        self.depth += 1
+        params = params_in(optimizer)
+        if self.originals & {id(p) for p in params}:
+            raise ValueError(MADE_OUTSIDE)
+        own = dict(self.gradients.model.named_parameters())
+        if not self.gradients.masters:
+            self.gradients.masters.extend(copies_in(optimizer, own))
+        if optimizer is self.other and not params:
+            params = [p for p in own.values() if p.requires_grad]
+        names = self.gradients.names()
+        trained = [names[id(p)] for p in params if id(p) in names]
+        if not trained:
+            return None
+        if self.depth == 1:
+            self.steps.update(trained)
+        for name, own in options_of(optimizer, names).items():
+            limits = self.clipping.limits.get(name, {})
+            self.options[name] = {**UNLIMITED, **limits, **own}
+        closure = named.get('closure') or [*given[1:], None][0]
+
+        def watched():
+            self.times += 1
+            if self.times > 1:
+                raise ValueError(
+                    f'{type(optimizer).__name__} computes gradients several '
+                    'times in a step: take another optimizer in both '
+                    'functions, such as SGD, and judge the gradients'
+                )
+            loss = closure()
+            self.gradients.see(grads_of(params))
+            return loss
+
+        if closure is None:
+            self.clipping.compare()
+            self.gradients.see(grads_of(params))
+            self.unused.update(
+                (name, to_numpy(param.grad))
+                for name, param in self.gradients.model.named_parameters()
+                if param.grad is not None and name not in self.gradients.seen
+            )
+        if optimizer is not self.given:  # which may have lost it since
+            self.restore(optimizer)
         return closure and ((optimizer, watched), {})
 
     def after_step(self, optimizer, *_):
         """Read the state of an optimizer."""
         self.depth -= 1
-        groups = self.groups.pop(id(optimizer), optimizer.param_groups)
-        optimizer.param_groups[:] = groups  # which a scheduler knows
         names = self.gradients.names()
-        for param, state in optimizer.state.items():
+        for param, state in getattr(optimizer, 'state', {}).items():
             for key, value in state.items() if id(param) in names else ():
-                if value is None:
+                if value is None or isinstance(value, (list, dict)):
                     continue
                 name = names[id(param)]
                 self.state[f'{name}.{key}'] = to_numpy(value, copy=False)
@@ -291,6 +336,37 @@ class Kernels:
             return function(*given, **named)
 
         return watch
+
+
+def params_in(optimizer):
+    """Return the parameters of an optimizer, as far as it says them."""
+    groups = getattr(optimizer, 'param_groups', ())
+    return [p for group in groups for p in group['params']]
+
+
+def copies_in(optimizer, own):
+    """Return the copies of parameters that an optimizer has in their place,
+    such as those in float32, with their names: it has as many, of the same
+    shapes, in the same order."""
+    params = params_in(optimizer)
+    trained = {n: p for n, p in own.items() if p.requires_grad}
+    if {id(p) for p in params} & {id(p) for p in own.values()}:
+        return []
+    alike = [p.shape for p in params] == [p.shape for p in trained.values()]
+    return [*zip(trained, params)] if alike else []
+
+
+def kept_by(optimizer, model):
+    """Return what an optimizer that is given keeps, by name."""
+    own = dict(model.named_parameters())
+    names = {id(p): name for name, p in own.items()}
+    names.update((id(p), name) for name, p in copies_in(optimizer, own))
+    return {
+        f'{names[id(param)]}.{key}': to_numpy(value)
+        for param, state in getattr(optimizer, 'state', {}).items()
+        for key, value in (state.items() if id(param) in names else ())
+        if value is not None and not isinstance(value, (list, dict))
+    }
 
 
 @contextlib.contextmanager

@@ -18,6 +18,12 @@ def named_arrays(tree, name=''):
     return arrays
 
 
+def map_arrays(function, tree):
+    """Return the tree with a function of each of its arrays."""
+    arrays = named_arrays(tree).values()
+    return rebuild(tree, map(function, arrays))
+
+
 def rebuild(tree, arrays):
     """Return a tree of this form with the next of an iterator of arrays."""
     if isinstance(tree, dict):
@@ -123,28 +129,42 @@ def called(function):
 
 
 class Batch:
-    """A minibatch as a list of arrays with a row for each example."""
+    """A minibatch as a list of arrays with a row for each example; those of
+    one row, such as a mask, are for all if the first has several.
+    `packed`: it is one whole, whatever its shapes, and never cut."""
 
-    def __init__(self, tree, arrays=None):
-        self.tree = tree
+    def __init__(self, tree, arrays=None, packed=False):
+        self.tree, self.packed, self.rows = tree, packed, 1
         found = named_arrays(tree)
         self.arrays = [*found.values()] if arrays is None else arrays
         lengths = {len(array) for array in self.arrays if array.ndim}
+        if packed:
+            return
+        rows = [len(array) for array in self.arrays if array.ndim]
+        if rows and rows[0] > 1:  # else it may be packed, beside its lengths
+            lengths -= {1}
         if len(lengths) != 1:
             shapes = {name: array.shape for name, array in found.items()}
             raise ValueError(
                 'a minibatch needs arrays with a row for each example, all '
-                f'of as many rows: these have the shapes {shapes}'
+                f'of as many rows: these have the shapes {shapes}. If it has '
+                'no such rows, as packed texts have none, give packed=True'
             )
         (self.rows,) = lengths
 
     def change(self, function):
         """Return it with a function of each array."""
-        return Batch(self.tree, [function(array) for array in self.arrays])
+        arrays = [function(array) for array in self.arrays]
+        return Batch(self.tree, arrays, self.packed)
 
     def take(self, rows):
         """Return some of the examples."""
-        return self.change(lambda a: a[rows] if a.ndim else a)
+        if self.packed:
+            return self
+        shared = self.rows != 1
+        return self.change(
+            lambda a: a if not a.ndim or shared and len(a) == 1 else a[rows]
+        )
 
     def cast(self, dtype):
         """Return it with floats of this dtype."""

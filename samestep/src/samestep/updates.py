@@ -91,13 +91,6 @@ def update_causes(update, replica, right, bounds):
         return moves_to(given.update(*arguments))
 
     def tried():
-        others = {
-            'that of gradients that are 0': 0,
-            f'that of {k} times the gradients': k,
-            f'that of one {k}-th of the gradients': 1 / k,
-        }
-        for words, factor in others.items() if k > 1 else ():
-            yield words, to_update(start, [factor * g for g in grads])
         counts = [
             is_count(a) and distance(new - a, 1) == 0
             for a, new in zip(start, right)
