@@ -191,6 +191,7 @@ def test_all_arithmetic_in_place():
     x **= 2
     x += np.ones(2)  # repeated
     x %= 1
+    x *= x < 1
     assert values(x) == [[0.25, 0.25]] * 2
 
 

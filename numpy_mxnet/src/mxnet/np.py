@@ -1034,7 +1034,7 @@ def _in_place(name: str, self: ndarray, other: Any) -> ndarray:
             number = number.astype(kind)
         work = functools.partial(_with_number, work, number)
     elif isinstance(other, ndarray):
-        _same(kind, other.dtype)
+        _same(kind, _mixed(kind, other.dtype))  # float32 *= bool is right
         if _broadcast(name, self.shape, other.shape) != self.shape:
             raise MXNetError(f'{name}: Shape inconsistent, {self.shape} and '
                              f'{other.shape}')  # fmt: skip
