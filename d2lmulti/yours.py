@@ -24,7 +24,12 @@ from typing import Any, Callable, Iterator
 import mxnet as mx
 from mxnet import np
 
-from .strict_devices import DeviceError
+from .prepare.machine import is_stand_in
+
+if is_stand_in():  # which is strict by itself
+    DeviceError: Any = mx.MXNetError
+else:
+    from .strict_devices import DeviceError
 
 FOLDER = 'yours'  # beside the notebooks; git ignores it
 TARGETS = (1.0, 2.0, 6.0)  # ragged on two devices; their mean is 3

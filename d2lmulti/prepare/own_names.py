@@ -7,8 +7,8 @@ import re
 from typing import Any, Dict, Iterator
 
 MODULES = {
-    'np': 'mxnet.numpy',
-    'npx': 'mxnet.numpy_extension',
+    'np': 'mxnet.np',
+    'npx': 'mxnet.npx',
     'onp': 'numpy',
     'mx': 'mxnet',
     'autograd': 'mxnet.autograd',
@@ -49,7 +49,9 @@ def names_needed(source: str, ours: Dict[str, Any]) -> Dict[str, Any]:
         ):
             name = node.value.id
             if name in MODULES:
-                found[name] = importlib.import_module(MODULES[name])
+                package, _, inside = MODULES[name].partition('.')
+                module = importlib.import_module(package)
+                found[name] = getattr(module, inside) if inside else module
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id in ours:
                 found[node.func.id] = ours[node.func.id]
