@@ -38,7 +38,6 @@ exclude_patterns = [
     'notebooks/.ipynb_checkpoints',
     'notebooks/README.md',  # JupyterLab's list of the chapters
     'containers',
-    'figures.ipynb',  # the page's figures as cells
     'plot',  # a bundle's sources
     'slides',
     'tests',
