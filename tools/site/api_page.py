@@ -11,7 +11,22 @@ import samestep
 
 PACKAGES = d2lmulti, samestep
 
-PUBLIC = [(package, name) for package in PACKAGES for name in package.__all__]
+# What people call, before all else; numbers come last.
+FIRST = (
+    *('train', 'train_batch', 'allreduce', 'get_params', 'split_and_load'),
+    *('try_devices', 'init_params', 'find_causes'),
+)
+
+
+def rank(name):
+    """Return what to sort the names of d2lmulti by."""
+    if name in FIRST:
+        return FIRST.index(name)
+    return len(FIRST) + (not callable(getattr(d2lmulti, name)))
+
+
+PUBLIC = [(d2lmulti, name) for name in sorted(d2lmulti.__all__, key=rank)]
+PUBLIC += [(samestep, name) for name in samestep.__all__]
 
 
 def add_public_names(app, docname, source):

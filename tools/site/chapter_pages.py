@@ -2,7 +2,9 @@
 
 Chapters and sources that a page names become links. In a chapter, pictures
 become numbered figures, solutions and supporting code are folded, and nbdev's
-marks disappear.
+marks disappear. The comment <!-- figure: NAME --> around a text, which Jupyter
+does not show, becomes that text with the figure of _static/figures that can be
+asked; not in the PDF.
 """
 
 import ast
@@ -46,13 +48,15 @@ CODE = r'```.*?```|`[^`\n]*`|^#[^\n]*|!?\[[^\]]*\]\([^)]*\)'
 
 def adapt_page(app, docname, source):
     """Replace the source of a page by what the site shows of it."""
+    answers = app.builder.name != 'singlehtml'
     if docname.startswith('notebooks/'):
-        adapt_notebook(source)
+        adapt_notebook(source, answers)
     else:
-        source[0] = link_sources(link_chapters(source[0], '/notebooks/'))
+        text = show_figures(source[0], answers)
+        source[0] = link_sources(link_chapters(text, '/notebooks/'))
 
 
-def adapt_notebook(source):
+def adapt_notebook(source, answers=True):
     """Replace the source of a chapter by what the site shows of it."""
     notebook = json.loads(source[0])
     notebook['metadata'] = {
@@ -62,6 +66,7 @@ def adapt_notebook(source):
     for cell in notebook['cells']:
         text = ''.join(cell['source'])
         if cell['cell_type'] == 'markdown':
+            text = show_figures(text, answers)
             text = keep_together(number_figures(text))
             text = re.sub(
                 r'\[([^\]]+)\]\((\w+)\.ipynb\)', r'{doc}`\1 <\2>`', text
@@ -194,6 +199,29 @@ def keep_together(text):
     )
 
 
+def show_figures(text, answers):
+    """Put the figures that answer where comments name them, or nothing."""
+
+    def show(found):
+        return (
+            f'````{{container}} asked\n:name: figure-{found[1]}\n\n{found[2]}'
+            f'\n\n```{{raw}} html\n<div class="answering" '
+            f'data-figure="{found[1]}"></div>\n```\n````'
+        )
+
+    comment = r'^<!-- figure: (\w+)\n(.*?)\n-->$'
+    return re.sub(
+        comment, show if answers else '', text, flags=re.M | re.DOTALL
+    )
+
+
+def add_scripts(app, pagename, templatename, context, doctree):
+    """Load what draws the figures on the pages that have one."""
+    if 'data-figure=' in context.get('body', ''):
+        for name in ('plot.min', 'data', 'model', 'figures'):
+            app.add_js_file(f'figures/{name}.js', loading_method='defer')
+
+
 def number_figures(text):
     """Make a numbered figure of each picture with a caption below it."""
     return re.sub(
@@ -209,4 +237,5 @@ def number_figures(text):
 def setup(app):
     """Be an extension of Sphinx."""
     app.connect('source-read', adapt_page)
+    app.connect('html-page-context', add_scripts)
     return {'parallel_read_safe': True}

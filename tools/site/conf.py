@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 
+import yaml
 from sphinxcontrib.bibtex.plugin import register_plugin
 from sphinxcontrib.bibtex.style.referencing import BracketStyle
 from sphinxcontrib.bibtex.style.referencing.author_year import (
@@ -38,7 +39,6 @@ exclude_patterns = [
     'notebooks/.ipynb_checkpoints',
     'notebooks/README.md',  # JupyterLab's list of the chapters
     'containers',
-    'figures.ipynb',  # the page's figures as cells
     'plot',  # a bundle's sources
     'slides',
     'tests',
@@ -100,11 +100,15 @@ register_plugin(
 def find_repository():
     """Return the address of the project's repository, or ''.
 
-    It is D2LMULTI_REPOSITORY, or git's origin if that is public.
+    It is D2LMULTI_REPOSITORY, that of CITATION.cff, or git's origin if that
+    is public.
     """
     named = os.environ.get('D2LMULTI_REPOSITORY')
     if named is not None:
         return named
+    cited = yaml.safe_load((HERE.parents[1] / 'CITATION.cff').read_text())
+    if 'repository-code' in cited:
+        return cited['repository-code'].removesuffix('.git')
     try:
         origin = subprocess.run(
             ['git', 'remote', 'get-url', 'origin'],

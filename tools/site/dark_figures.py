@@ -1,8 +1,10 @@
-"""Show the drawings of img/ in dark colors where a page of the site is dark.
+"""Show drawings and plots in dark colors where a page of the site is dark.
 
 A dark drawing is made with the site: lines and words of the one in img/, in
 the dark palette. A page has both, and the theme shows one. Neither an inverted
 picture nor a filter would do: they turn orange brown, and dim what is bright.
+A plot that a chapter stores has pixels alone: each is a mixture of white and
+of a color of the palette, and becomes the same of the ground and its dark one.
 """
 
 import io
@@ -10,6 +12,8 @@ import json
 import pathlib
 import re
 
+import numpy as np
+from PIL import Image, ImageColor
 from sphinx.errors import ExtensionError
 
 from tools.speed.readme import FIGURE, STORED, figure_of
@@ -38,6 +42,12 @@ DARK = {
     '#e69f00': '#e69f00',
     '#cccccc': '#555555',
 }
+# Of which plots are made; matplotlib's own, too, and its grays.
+INKS = [
+    *('#000000', '#0072b2', '#d55e00', '#009e73', '#cc79a7'),
+    *('#56b4e9', '#e69f00', '#f0e442', '#1f77b4', '#ff7f0e', '#2ca02c'),
+    *('#d62728', '#9467bd'),
+]
 
 
 def darken(svg):
@@ -77,13 +87,47 @@ def draw_front():
     return drawn.getvalue()
 
 
+def darken_plot(image):
+    """Return a plot on white in the dark palette."""
+    paper = Image.new('RGBA', image.size, 'white')
+    paper.alpha_composite(image.convert('RGBA'))
+    pixels = np.asarray(paper.convert('RGB'), 'uint32')
+    codes, which = np.unique(
+        pixels @ np.array([1 << 16, 1 << 8, 1], 'uint32'), return_inverse=True
+    )
+    colors = (codes[:, None] >> [16, 8, 0] & 255) / 255
+    light, dark = (
+        np.array([ImageColor.getrgb(color) for color in palette]) / 255
+        for palette in (INKS, [DARK.get(ink, ink) for ink in INKS])
+    )
+    ground = np.array(ImageColor.getrgb(DARK['#ffffff'])) / 255
+    # How much of each ink makes each color, and how far it is from that.
+    missing = 1 - light
+    amount = colors - 1
+    amount = -(amount @ missing.T) / (missing**2).sum(1)
+    amount = amount.clip(0, 1)
+    rest = colors[:, None] - (1 - amount[..., None] * missing)
+    best = (rest**2).sum(-1).argmin(1)
+    rows = np.arange(len(colors))
+    amount = amount[rows, best][:, None]
+    found = ground + amount * (dark[best] - ground) + 0.5 * rest[rows, best]
+    drawn = (255 * found.clip(0, 1)).round().astype('uint8')
+    return Image.fromarray(drawn[which.ravel()].reshape(pixels.shape))
+
+
+def is_plot(path):
+    """Return whether a picture is a plot that a chapter stores."""
+    return re.fullmatch(r'[0-9a-f]{64}\.png', path.name) is not None
+
+
 def dark_name(name):
-    """Return the name of the dark variant of a file in img/."""
-    return f'{pathlib.Path(name).stem}-dark.svg'
+    """Return the name of the dark variant of a picture."""
+    path = pathlib.Path(name)
+    return f'{path.stem}-dark{".png" if is_plot(path) else ".svg"}'
 
 
 def show_both(app, pagename, templatename, context, doctree):
-    """Put a dark image beside each light one of img/.
+    """Put a dark image beside each light one of img/, and beside each plot.
 
     They are in a box, since the theme hides what follows a hidden one: the
     caption.
@@ -92,13 +136,14 @@ def show_both(app, pagename, templatename, context, doctree):
         return
 
     def add(image):
-        if not (DRAWN / image[2]).exists():
+        is_drawn = (DRAWN / image[2]).exists()
+        if not (is_drawn or is_plot(pathlib.Path(image[2]))):
             return image[0]
         light, dark = (
             f'<img class="only-{theme}"{image[1]}{name}"{image[3]}'
             for theme, name in (
                 ('light', image[2]),
-                ('dark', dark_name(image[2])),
+                ('dark" loading="lazy', dark_name(image[2])),
             )
         )
         return f'<span class="light-and-dark">{light}{dark}</span>'
@@ -114,8 +159,13 @@ def write_dark(app, error):
     """Write the dark variants of the images that the site has."""
     if error or app.builder.name != 'html':
         return
-    for path in pathlib.Path(app.outdir, '_images').iterdir():
+    for path in [*pathlib.Path(app.outdir, '_images').iterdir()]:
         drawn = DRAWN / path.name
+        if is_plot(path):
+            with Image.open(path) as image:
+                darken_plot(image).save(
+                    path.with_name(dark_name(path.name)), optimize=True
+                )
         if drawn.exists():
             is_front = path.name == FIGURE.name
             svg = draw_front() if is_front else darken(drawn.read_text())

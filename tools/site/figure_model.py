@@ -1,8 +1,9 @@
-"""What the figures of tools/site/figures.md compute, in Python.
+"""What the interactive figures of chapters 8, 15, 16, 23 and 24, and of
+rounding.md, compute, in Python.
 
-The page computes the same in the reader's browser, with _static/figures/
+A page computes the same in the reader's browser, with _static/figures/
 model.js; the tests compare the two. `python -m tools.site.figure_model` writes
-what the page needs of the chapters' own code, _static/figures/data.js.
+what they need of the chapters' own code, _static/figures/data.js.
 """
 
 import contextlib

@@ -47,6 +47,28 @@ document.addEventListener('DOMContentLoaded', () => {
   }
 });
 
+/* A phone breaks lines of code, and indents what is left of them. */
+document.addEventListener('DOMContentLoaded', () => {
+  if (!matchMedia('(max-width: 576px)').matches) return;
+  for (const code of document.querySelectorAll('article .highlight > pre')) {
+    if (code.closest('.cell_output')) continue;
+    const lines = [document.createElement('span')];
+    for (const part of [...code.childNodes]) {
+      for (const text of part.textContent.split(/(?<=\n)/)) {
+        const piece = part.cloneNode();
+        piece.textContent = text;
+        lines.at(-1).append(piece);
+        if (text.endsWith('\n')) lines.push(document.createElement('span'));
+      }
+    }
+    for (const line of lines) {
+      line.className = 'code-line';
+      line.style.setProperty('--indent', line.textContent.search(/\S|$/));
+    }
+    code.replaceChildren(...lines.filter((line) => line.textContent));
+  }
+});
+
 /* What a cell prints in columns, a phone scrolls. Of other lines, those that
    are too long go on indented. */
 document.addEventListener('DOMContentLoaded', () => {

@@ -12,9 +12,16 @@ if sys.version_info < (3, 11):
         'the book needs Python 3.11, as Sphinx 9 does', allow_module_level=True
     )
 
+from PIL import Image, ImageColor
 from sphinx.errors import ExtensionError
 
-from tools.site.dark_figures import DARK, INK, darken, draw_front
+from tools.site.dark_figures import (
+    DARK,
+    INK,
+    darken,
+    darken_plot,
+    draw_front,
+)
 
 ROOT = pathlib.Path(__file__).parents[3]
 DRAWINGS = {
@@ -110,3 +117,18 @@ def test_devices_and_methods_stay_apart():
 def test_a_color_that_has_no_dark_one_stops_the_build():
     with pytest.raises(ExtensionError, match='no dark color for #123456'):
         darken(DRAWINGS['data_parallel'].replace('#0072b2', '#123456'))
+
+
+def test_a_plot_keeps_its_hues_and_its_words_stand_out():
+    """Its ground is the page's, black is the ink, a line stays its color."""
+    image = Image.new('RGB', (4, 1), 'white')
+    for x, color in enumerate(('#ffffff', '#000000', '#d55e00', '#f5d7bf')):
+        image.putpixel((x, 0), ImageColor.getrgb(color))
+    ground, ink, orange, pale = (
+        darken_plot(image).getpixel((x, 0)) for x in range(4)
+    )
+    assert ground == ImageColor.getrgb(GROUND)
+    assert ink == ImageColor.getrgb(INK)
+    assert orange == ImageColor.getrgb(DARK['#d55e00'])
+    assert pale[0] > pale[1] > pale[2] and sum(ground) < sum(pale)
+    assert sum(pale) < sum(orange)

@@ -10,7 +10,6 @@ from unittest import mock
 import nbformat
 import numpy as onp
 import pytest
-from matplotlib import pyplot
 from mxnet import np, npx
 
 import d2lmulti
@@ -516,102 +515,36 @@ def test_a_minibatch_has_an_example_for_each_machine(page):
     assert place.locator('[name=power]').get_attribute('max') == '10'
 
 
-def test_the_cells_for_jupyterlab_draw_and_print(monkeypatch, capsys):
-    """For each control, its first, its second and its last value."""
-    asked = []
-
-    def ask(draw, **controls):
-        options = {
-            name: list(values_of(control))
-            for name, control in controls.items()
-        }
-        for i in (0, 1, -1):
-            draw(**{name: values[i] for name, values in options.items()})
-        asked.append(draw.__name__)
-
-    monkeypatch.setattr('ipywidgets.interact', ask)
-    monkeypatch.setattr('matplotlib.pyplot.show', lambda: pyplot.close('all'))
-    names = {}
-    for cell in nbformat.read(ROOT / 'tools/site/figures.ipynb', 4).cells:
-        if cell.cell_type == 'code':
-            exec(cell.source, names)
-    assert asked == [f'draw_{name}' for name in NAMES]
-    assert 'bubble 100%' not in capsys.readouterr().out
+@pytest.mark.parametrize(
+    'name, query, shown',
+    [
+        ('allreduce', 'algorithm=ring&k=8&now=14', 'Round 14 of 14'),
+        ('allreduce', 'algorithm=tree&k=8&now=99', 'Round 6 of 6'),
+        ('allreduce', 'algorithm=x&k=-1&now=2.5', 'Round 1 of 6'),
+        ('pipeline', 'schedule=1F1B&m=16', 'activations of 4 micro-batches'),
+    ],
+)
+def test_an_address_asks(page, name, query, shown):
+    address = page.url.partition('?')[0].partition('#')[0]
+    page.goto(f'{address}?{query}#figure-{name}')
+    answer = page.locator(f'[data-figure={name}] .figure-answer')
+    assert shown in answer.inner_text()
+    others = page.locator('[data-figure=rounding] .figure-answer')
+    assert others.inner_text().startswith('A bug')  # as it begins
+    page.goto(address)
 
 
-@pytest.fixture
-def cells(monkeypatch):
-    """The names of the notebook for JupyterLab; its figures stay open."""
-    monkeypatch.setattr('ipywidgets.interact', lambda draw, **controls: None)
-    monkeypatch.setattr('matplotlib.pyplot.show', lambda: None)
-    names = {}
-    for cell in nbformat.read(ROOT / 'tools/site/figures.ipynb', 4).cells:
-        if cell.cell_type == 'code':
-            exec(cell.source, names)
-    yield names
-    pyplot.close('all')
-
-
-def test_in_jupyterlab_an_allreduce_goes_round_by_round(cells, capsys):
-    for now in range(1, 7):
-        pyplot.close('all')
-        cells['draw_allreduce']('ring', 4, now)
-        current = [m for m in model.messages('ring', 4) if m[0] == now]
-        lines = capsys.readouterr().out.splitlines()
-        assert lines[0] == f'Round {now} of 6:'
-        assert sorted(lines[1:5]) == sorted(
-            f'  device {i} sends 0.25 of the array to device {j}'
-            for _, i, j, _ in current
-        )
-        strong = [
-            (arrow.xy[0], arrow.xyann[1], arrow.xy[1])
-            for arrow in pyplot.gca().texts
-            if arrow.arrow_patch.get_alpha() == 1
-        ]
-        assert sorted(strong) == sorted(m[:3] for m in current)
-    cells['draw_allreduce']('tree', 4, 14)  # it has four
-    assert 'Round 4 of 4' in capsys.readouterr().out
-
-
-@pytest.mark.parametrize('scaling', ['weak', 'strong'])
-def test_in_jupyterlab_a_step_is_the_model_s(cells, capsys, scaling):
-    run = 'ResNet-101, 512 GPUs'
-    seconds, machines, size, bits, algorithm, _ = model.published()[run]
-    cells['draw_step'](run, scaling, 16, 1 / 4, 2, 40, 10)
-    shown = capsys.readouterr().out
-    batch = 64 * (16 if scaling == 'weak' else machines)
-    compute, late, exchange, waits, total = model.step(
-        batch, 16, seconds / 256, size, 2 * bits, algorithm, 0.4, 0.1
-    )
-    found = [float(n) for n in re.findall(r'\d+(?:\.\d+)?', shown)]
-    wanted = [1e3 * part for part in (compute, exchange, late, waits)]
-    assert found == pytest.approx(
-        [16, batch, *wanted, 16 * compute / total], rel=0.006, abs=0.06
-    )
-
-
-def test_in_jupyterlab_nobody_waits_less_than_nothing(cells, capsys):
-    run = 'ResNet-50, 256 GPUs'
-    for spread in (0, 10):
-        cells['draw_step'](run, 'weak', 32, 1, 1, 100, spread)
-    shown = capsys.readouterr().out
-    assert shown.count('and 0.0 ms for the sum') == 2 and '-0' not in shown
-
-
-def test_in_jupyterlab_a_plan_is_a_line_to_read(cells, capsys):
-    cells['draw_planner']('Llama 3, 8 billion', 64, 256, 80)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 6 and max(map(len, lines)) < 75
-
-
-def values_of(control):
-    """Return what a control can be, as `interact` understands it."""
-    if isinstance(control, dict):
-        return control.values()
-    if hasattr(control, 'options'):
-        return control.options
-    return (
-        control
-        if isinstance(control, list)
-        else range(control.min, control.max + 1)
-    )
+@pytest.mark.parametrize('name', NAMES)
+def test_what_was_chosen_is_in_the_address(page, name):
+    place = page.locator(f'[data-figure={name}]')
+    controls = place.locator('select, input')
+    for i in range(controls.count()):
+        controls.nth(i).focus()
+        page.keyboard.press('ArrowDown')
+    chosen = controls.evaluate_all('all => all.map(e => e.value)')
+    picture = place.locator('.figure-picture').inner_html()
+    assert page.url.endswith(f'#figure-{name}') and '?' in page.url
+    page.reload()
+    assert controls.evaluate_all('all => all.map(e => e.value)') == chosen
+    assert place.locator('.figure-picture').inner_html() == picture
+    page.goto(page.url.partition('?')[0])

@@ -53,7 +53,6 @@ def single_page(printed, tmp_path_factory):
     left_out = {*CHAPTERS.values()} - {*printed.values()}
     excluded = [
         'containers',
-        'figures.ipynb',
         'plot',
         'slides',
         'student',

@@ -1,4 +1,5 @@
-/* The interactive figures: tools/site/figures.md has a place for each. */
+/* The interactive figures: a comment in a chapter, or on a page, has the place
+   of each. Its settings, as far as they were changed, are in the address. */
 (() => {
 const DEVICES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00',
                  '#56b4e9', '#999999', '#b8a800'];
@@ -26,11 +27,12 @@ function make(tag, properties = {}, ...children) {
 }
 
 /* One row of the form; `changed` is called with every new value. */
-function control({name, label, options, least, largest, start, show}, changed) {
+function control({name, label, options, least, show}, value, largest, changed) {
   const input = options
     ? make('select', {}, ...options.map(
       option => make('option', {value: option}, option)))
-    : make('input', {type: 'range', min: least, max: largest, value: start});
+    : make('input', {type: 'range', min: least, max: largest});
+  input.value = value;
   const shown = make('output');
   const read = () => options ? input.value : Number(input.value);
   const update = () => changed(name, read());
@@ -83,12 +85,35 @@ function drawn(options, width, label, hidden) {
   return svg;
 }
 
+/* Values of an address that names the figure, as '?k=8#figure-allreduce';
+   those that are none are left out. */
+function asked(name, controls) {
+  const query = new URLSearchParams(
+    location.hash == `#figure-${name}` ? location.search : '');
+  return Object.fromEntries(controls.map(({name, options, least, start}) => {
+    const value = query.get(name), number = Number(value);
+    const valid = value != null && (options ? options.includes(value)
+      : Number.isInteger(number) && number >= least);
+    const first = options ? options[0] : start;
+    return [name, valid ? (options ? value : number) : first];
+  }));
+}
+
+function writeAddress(name, controls, values) {
+  const query = new URLSearchParams();
+  for (const {name: key, options, start} of controls)
+    if (values[key] != (options ? options[0] : start))
+      query.set(key, values[key]);
+  const address = String(query) ? `?${query}` : location.pathname;
+  history.replaceState(null, '', `${address}#figure-${name}`);
+}
+
 /* Put a figure into its place: controls, an answer in words, the picture,
    and the same numbers as a table. */
 function figure(name, {controls, draw, limits}) {
   const place = document.querySelector(`[data-figure="${name}"]`);
   if (!place) return;
-  const values = {}, form = make('form'), rows = {};
+  const values = asked(name, controls), form = make('form'), rows = {};
   const answer = make('p', {className: 'figure-answer'});
   const picture = make('div', {className: 'figure-picture'});
   const numbers = make('details', {},
@@ -111,11 +136,14 @@ function figure(name, {controls, draw, limits}) {
     numbers.querySelector('.figure-table')?.remove();
     numbers.append(table(name, head, body));
   };
+  const most = limits?.(values) ?? {};
   for (const one of controls)
-    form.append(rows[one.name] = control(one, (key, value) => {
-      values[key] = value;
-      redraw();
-    }));
+    form.append(rows[one.name] = control(
+      one, values[one.name], most[one.name] ?? one.largest, (key, value) => {
+        values[key] = value;
+        redraw();
+        if (begun) writeAddress(name, controls, values);
+      }));
   place.replaceChildren(form, answer, picture, numbers);
   begun = true;
   redraw();
