@@ -23,6 +23,7 @@ from tools.notebooks.minutes import minutes_of
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
+BROWSER = 'Run in the browser'
 
 
 def fill_in(app, docname, source):
@@ -143,7 +144,9 @@ def buttons(app):
         if host == 'gh':
             links += github_links(name)
     if app.builder.format == 'html' and app.builder.name != 'singlehtml':
-        links += [(label, name) for label, (_, name) in printed(app).items()]
+        made = {label: name for label, (_, name) in printed(app).items()}
+        links[:0] = [item for item in made.items() if item[0] == BROWSER]
+        links += [item for item in made.items() if item[0] != BROWSER]
     return '\n'.join(
         [
             '<p class="front-buttons">',
@@ -172,6 +175,10 @@ def printed(app):
     if not folder:
         return {}
     made = {
+        BROWSER: (
+            pathlib.Path(folder, 'lite'),
+            'lite/lab/index.html?path=notebooks/01_devices.ipynb',
+        ),
         'PDF': (pathlib.Path(folder, 'book.pdf'), 'book.pdf'),
         'Slides': (pathlib.Path(folder, 'slides'), 'slides/index.html'),
         'Poster': (pathlib.Path(folder, 'poster.pdf'), 'poster.pdf'),
@@ -197,7 +204,8 @@ def copy_printed(app, error):
     for path, name in printed(app).values():
         target = pathlib.Path(app.outdir, name)
         if path.is_dir():
-            shutil.copytree(path, target.parent, dirs_exist_ok=True)
+            folder = pathlib.Path(app.outdir, path.name)
+            shutil.copytree(path, folder, dirs_exist_ok=True)
         else:
             shutil.copy(path, target)
 
