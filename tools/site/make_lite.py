@@ -77,10 +77,14 @@ def make_wheels(folder):
     return sorted(folder.glob('*.whl'))
 
 
-def run(command):
-    """Run a command; what it says is shown only if it fails."""
+def run(command, folder=None):
+    """Run a command in a folder; what it says is shown only if it fails."""
     done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     if done.returncode:
         sys.exit(done.stdout)
@@ -108,7 +112,8 @@ def make_lite(target):
             [JUPYTER_LITE, 'build', '--lite-dir', lite, '--apps', 'lab']
             + ['--contents', lite / 'contents', '--no-sourcemaps']
             + ['--output-dir', pathlib.Path(target).resolve()]
-            + wheels
+            + wheels,
+            lite,  # where it leaves a database
         )
 
 

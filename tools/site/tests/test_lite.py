@@ -1,4 +1,4 @@
-"""The chapters for the browser install what they need, and have their files."""
+"""The chapters for the browser have the packages and files that they need."""
 
 import re
 
