@@ -63,7 +63,8 @@ document.addEventListener('DOMContentLoaded', () => {
     }
     for (const line of lines) {
       line.className = 'code-line';
-      line.style.setProperty('--indent', line.textContent.search(/\S|$/));
+      const indent = line.textContent.search(/\S|$/);
+      line.style.setProperty('--indent', Math.min(12, indent));
     }
     code.replaceChildren(...lines.filter((line) => line.textContent));
   }

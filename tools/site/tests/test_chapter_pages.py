@@ -1,6 +1,7 @@
 """What the site makes of a chapter's text and cells."""
 
 import json
+from unittest import mock
 
 import pytest
 
@@ -59,7 +60,7 @@ def test_a_chapter_that_the_text_names_becomes_a_link(text, linked):
 
 def test_a_page_outside_the_chapters_finds_them_and_the_sources():
     source = [f'| **ring** | chapter {LAST} | (Goyal et al. 2017) |']
-    adapt_page(None, 'glossary', source)
+    adapt_page(mock.Mock(), 'glossary', source)
     assert source == [
         f'| **ring** | {{doc}}`chapter {LAST} </notebooks/{CHAPTERS[LAST]}>` '
         '| ({cite:alp}`goyal2017`) |'
