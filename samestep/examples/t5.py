@@ -19,12 +19,14 @@ ids = torch.randint(50, (16, 12))
 
 
 def on_one_device(model, ids):
+    """Take a step with the whole minibatch."""
     model(input_ids=ids, labels=ids).loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     torch.optim.AdamW(model.parameters(), lr=5e-5, weight_decay=0).step()
 
 
 def accumulate(model, ids):
+    """Let Trainer take it in four parts."""
     options = {'use_cpu': True, 'save_strategy': 'no', 'report_to': 'none'}
     args = TrainingArguments(
         'out',

@@ -2,7 +2,6 @@
 names and axes. The seeds begin at 13200.
 """
 
-import numpy as np
 import pytest
 from test_questions import adamw, case, each, mean_gradients, on_devices
 
@@ -32,7 +31,9 @@ def nested(flat):
 
 def step(factor=1, late=1, changed=lambda tree: tree):
     def run(params, X, y):
-        params = {n: a.astype('float32') if a.ndim else a for n, a in params.items()}
+        params = {
+            n: a.astype('float32') if a.ndim else a for n, a in params.items()
+        }
         params = nested(params)
         grads = on_devices(4)(params, X.astype('float32'), y)
         grads = each(lambda g: g * g.dtype.type(factor), grads)

@@ -78,7 +78,9 @@ def test_an_optimizer_that_a_function_makes_begins_with_that_state():
     model, batches = case()
     how = {'optimizer': after_some_steps(model, batches)}
     assert same_step(makes(3), given(), model, batches * 2, **how)
-    found = str(same_step(makes(3, (0.9, 0.9)), given(), model, batches, **how))
+    found = str(
+        same_step(makes(3, (0.9, 0.9)), given(), model, batches, **how)
+    )
     assert 'betas=(0.9, 0.9) where' in found
 
 

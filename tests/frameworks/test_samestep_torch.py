@@ -620,9 +620,7 @@ def test_other_options_of_the_optimizer_are_named(name, schedule):
             with_optimizer(right, schedule=schedule),
             *case(seed),
         )
-        assert {d.cause for d in found.failures()} == {
-            f'The step has {said}'
-        }
+        assert {d.cause for d in found.failures()} == {f'The step has {said}'}
 
 
 @pytest.mark.parametrize('build', [lambda p: SGD(p, 0.1), ADAMW])

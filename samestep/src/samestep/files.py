@@ -79,8 +79,7 @@ class Recorded:
         unknown = [name for name in self.names if name not in known]
         if unknown:
             raise ValueError(
-                f'the file has no {in_few(unknown)}: it has '
-                f'{in_few([*known])}'
+                f'the file has no {in_few(unknown)}: it has {in_few([*known])}'
             )
 
     def called(self, name):
@@ -92,7 +91,7 @@ class Recorded:
             if name == known:
                 return own, axes
             if name.startswith(f'{known}.'):
-                return f'{own}{name[len(known):]}', axes
+                return f'{own}{name[len(known) :]}', axes
         return name, None
 
     def start(self):
@@ -147,7 +146,8 @@ class Recorded:
     def differences(self, kind, bound, of, found):
         """Return the Difference of each array that the step has, and the
         names of those that it has not."""
-        differences, unseen = [], []
+        differences: list = []
+        unseen: list = []
         if of:
             self.check_names(found)
         for name, right in self.kept[kind].items():

@@ -160,7 +160,12 @@ def low_results(asked):
     orders = [*zip(*(how.orders_of(batch) for batch in batches))]
     return [
         results_of(
-            low, asked, False, how.dtype, own, how.start(given.start, i, own[0])
+            low,
+            asked,
+            False,
+            how.dtype,
+            own,
+            how.start(given.start, i, own[0]),
         )
         for i, own in enumerate(shown(orders, 'orders of the minibatches'))
     ]

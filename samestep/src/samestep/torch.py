@@ -87,8 +87,8 @@ def same_step(
 
     `optimizer`: one of the parameters of `model`, of any class that has
     `step`, perhaps with the state of a checkpoint. Each function gets a copy
-    of it after that of the module, (model, optimizer, X, y), or, if it makes
-    one of its own, that begins with this state. A step whose optimizer is not
+    of it after that of the module, (model, optimizer, X, y); one that it makes
+    itself begins with this state. A step whose optimizer is not
     seen is judged by what it makes of the parameters.
 
     A norm is seen before it clips if torch.nn.utils.clip_grad_norm_ takes it.
@@ -166,7 +166,7 @@ def record(
     first = adapter.state_of(reference, arguments)
     if adapter.by_hand:
         raise ValueError(HAND_MADE.format('the reference'))
-    adapter.last = Last({}, arguments, Any, {}, {})
+    adapter.last = Last({}, arguments, None, {}, {})
     files.record(
         path,
         adapter.taken(reference),
@@ -305,7 +305,7 @@ class Last(NamedTuple):
 
     arrays: dict
     batch: tuple
-    trace: Trace
+    trace: Any  # its Trace
     options: dict  # of its optimizer
     gradients: dict
 
