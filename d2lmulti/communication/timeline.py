@@ -9,7 +9,7 @@ import mxnet as mx
 import numpy as onp
 from .checks import check_operators
 from ..plots import DEVICE_COLORS, SHADES, WAITING, shade
-from ..profiler import busy_time, operator_kind
+from ..profiler import Operator, busy_time, operator_kind
 
 # %% ../../notebooks/09_timeline.ipynb #lanes
 def busy_devices(operators):
@@ -65,6 +65,28 @@ def idle_fraction(operators, devices=None):
     busy = sum(busy_time([o for o in operators if o.device == name])
                for name in names)
     return 1 - busy / end / len(names)
+
+# %% ../../notebooks/09_timeline.ipynb #play
+def play(lanes):
+    """Return what lanes do on a simulated clock: a list of `Operator`.
+
+    `lanes`: {name: its tasks in order, (name, duration, names of the tasks
+    that it needs)}. Raises ValueError if tasks wait for each other.
+    """
+    todo = {lane: [*tasks][::-1] for lane, tasks in lanes.items()}
+    free, ends, operators = dict.fromkeys(lanes, 0), {}, []
+    while any(todo.values()):
+        num_ended = len(operators)
+        for lane, tasks in todo.items():
+            while tasks and all(need in ends for need in tasks[-1][2]):
+                name, duration, needs = tasks.pop()
+                start = max([free[lane], *[ends[need] for need in needs]])
+                free[lane] = ends[name] = start + duration
+                operators.append(Operator(lane, name, start, free[lane]))
+        if len(operators) == num_ended:
+            waiting = [tasks[-1][0] for tasks in todo.values() if tasks]
+            raise ValueError(f'these tasks wait for each other: {waiting}')
+    return operators
 
 # %% ../../notebooks/09_timeline.ipynb #clock
 class Clock(mx.operator.CustomOp):

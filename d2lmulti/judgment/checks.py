@@ -87,7 +87,7 @@ def check_plan(plan, network, batch_size, most_chunks):
     `most_chunks`: over which the network can be spread."""
     depth, (p, v) = len(network.layers), (plan.pp, plan.chunks)
     check_positive_int(batch_size=batch_size, pp=p, chunks=v)
-    if p > depth or v > 1 and not 1 < p <= most_chunks // v:
+    if p * v > most_chunks or p == 1 < v:
         raise ValueError(
             f'{depth} layers do not fill {v} chunks on each of pp = {p} '
             'devices: take fewer'

@@ -93,7 +93,7 @@ def gpt_layer(num_params, width, heads, length, kv_heads=None,
 # %% ../../notebooks/24_planner.ipynb #gpt-network
 def gpt_network(num_params, num_layers, width, heads, length, vocab_size,
                 tied=True, kv_heads=None, num_experts=1, choices=1,
-                flash=True, min_words=8_192, dtype='bf16'):
+                flash=True, min_words=4_096, dtype='bf16'):
     """Return a GPT. `num_params`: of all layers and the embedding, with one
     expert; `tied`: the embedding also makes the scores (chapter 14);
     `flash`: with FlashAttention; `min_words`: the fewest words of a sequence
@@ -286,20 +286,27 @@ def bytes_sent(chunk, plan, network, batch_size):
             'ep': (routed, (1 + full) * routed),
             'pp': (share * chunk.output_bytes, share * chunk.input_bytes)}
 
+def shared_bytes(layer, plan, network):
+    """Return [((bytes in a forward pass, in a backward pass, once per step),
+    axes)] that a device sends to sum gradients and to gather parameters."""
+    (param, grad, _), zero = network.param_bytes, plan.zero
+    each = [param * (zero == 3), param * (zero == 3) + grad * (zero >= 2),
+            grad * (2 * (zero == 0) + (zero == 1)) + param * (
+                (zero == 1) | (zero == 2))]
+    return [([num_params * (1 - 1 / extent(plan, axes)) * size
+              for size in each], axes)
+            for num_params, axes in model_parts(layer, plan, network)]
+
 def update_bytes(stage, is_end, plan, network):
     """Return [(bytes, axes)] that a device of a stage, as one layer, sends
-    for its gradients and parameters; `is_end`: of the first or last one."""
-    (param, grad, _), t = network.param_bytes, plan.tp
-    m, copies = plan.micro_batches, key_copies(plan, network)
-    sums = onp.where(plan.zero >= 2, m, 1) * grad
-    gathers = onp.where(plan.zero == 0, grad,
-                        onp.where(plan.zero == 3, 2 * m, 1) * param)
+    once per step; `is_end`: of the first or last one."""
+    grad, t = network.param_bytes[1], plan.tp
+    copies = key_copies(plan, network)
     twice = network.tied.split_params / t + network.tied.whole_params
     reduced = (stage.whole_params * (t - 1)
                + stage.key_params * (copies - 1)) / t
-    return [*[(num_params * (1 - 1 / extent(plan, axes)) * (sums + gathers),
-               axes) for num_params, axes in model_parts(
-                   stage, plan, network)],
+    return [*[(sizes[2], axes)
+              for sizes, axes in shared_bytes(stage, plan, network)],
             (2 * reduced * grad, ('tp',)),
             (twice * grad * (is_end and plan.pp > 1), ('pp',))]
 
@@ -330,10 +337,13 @@ def chunk_seconds(chunk, within, plan, network, cluster, batch_size):
     again = (onp.array(chunk.again_flops)[plan.recompute]
              + keys * (plan.recompute == 2))
     share = examples_of(plan, batch_size) / plan.tp / cluster.flops
-    sent = bytes_sent(chunk, plan, network, batch_size)
+    sent = [*[(sizes, (axis,)) for axis, sizes in bytes_sent(
+        chunk, plan, network, batch_size).items()],
+            *shared_bytes(chunk, plan, network)]
     return [share * own + sum(
-        sent[axis][i] / link_rate((axis,), within, plan, cluster)
-        for axis in sent) for i, own in enumerate((flops, 2 * flops + again))]
+        sizes[i] / link_rate(axes, within, plan, cluster)
+        for sizes, axes in sent) for i, own in enumerate((
+            flops, 2 * flops + again))]
 
 # %% ../../notebooks/24_planner.ipynb #plan-costs
 def schedule_seconds(chunks, within, plan, network, cluster, batch_size):
@@ -390,6 +400,8 @@ def most_bytes(chunks, plan, network, batch_size):
             for axis, both in bytes_sent(chunk, plan, network,
                                          batch_size).items():
                 sent[axis] = sent[axis] + m * sum(both)
+            for sizes, axes in shared_bytes(chunk, plan, network):
+                sent[axes[0]] = sent[axes[0]] + m * sum(sizes[:2])
         for size, axes in update_bytes(sum_layers(own), is_end, plan, network):
             sent[axes[0]] = sent[axes[0]] + size
         most = {axis: onp.maximum(sent[axis], most[axis]) for axis in AXES}
@@ -440,18 +452,17 @@ def write_as_products(n, num_factors):
 
 def list_plans(network, num_devices, batch_size, recompute, chunks):
     """Return {(stages, chunks): array of plans}, a row for each one."""
-    depth, rows = len(network.layers), {}
-    kept = network.layers[0].kept_bytes
+    rows, kept = {}, network.layers[0].kept_bytes
     kinds = sorted({*recompute})
     if 0 in kinds and kept[0] == kept[1]:  # FlashAttention keeps no scores
         kinds = [kind for kind in kinds if kind != 1]
     for dp, tp, pp, cp, ep in write_as_products(num_devices, 5):
         own, rest = divmod(batch_size, dp * ep)
-        if rest or pp > depth or refused_degrees(network, tp, cp, ep):
+        if rest or refused_degrees(network, tp, cp, ep):
             continue
         stages = range(4) if dp * cp * ep > 1 else [0]  # of ZeRO
         for v in sorted({*chunks}):
-            if v > 1 and not 1 < pp <= most_chunks(network) // v:
+            if pp == 1 < v or pp * v > most_chunks(network):
                 continue
             rows.setdefault((pp, v), []).extend(
                 (dp, tp, pp, cp, ep, zero, m, kind, v)

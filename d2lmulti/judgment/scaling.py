@@ -11,6 +11,7 @@ import numpy as onp
 from .checks import (check_algorithm, check_exchange,
                                       check_failures, check_simulated)
 from ..checks import check_num_rows
+from ..communication.timeline import play
 from ..check_values import (check_positive_int,
                                    check_positive_number)
 
@@ -116,11 +117,11 @@ def simulate_allreduce(algorithm, ready, num_bytes, alpha, beta,
     check_simulated(algorithm, k)
     if k == 1 and algorithm != 'servers':
         return ready
-    if algorithm in ('direct', 'ring'):
-        return simulate_ring(ready, alpha + beta * num_bytes / k,
-                             algorithm == 'direct')
-    if algorithm in ('tree', 'halving-doubling'):
-        return simulate_rounds(algorithm, ready, num_bytes, alpha, beta)
+    if algorithm in ('direct', 'ring', 'halving-doubling'):  # all wait
+        return onp.full(k, ready.max() + allreduce_seconds(
+            algorithm, k, num_bytes, alpha, beta))
+    if algorithm == 'tree':
+        return play_tree(ready, alpha + beta * num_bytes)
     if algorithm == 'servers':  # all alike; the last to push decides
         seconds = alpha + beta * num_bytes / num_servers
         own = num_servers * seconds  # over the link of a worker
@@ -131,34 +132,20 @@ def simulate_allreduce(algorithm, ready, num_bytes, alpha, beta,
     return summed + seconds * onp.arange(k)  # device 0 has it first
 
 # %% ../../notebooks/23_scaling.ipynb #simulate-rounds
-def simulate_ring(ready, seconds, direct=False):
-    """Return when each device has received in all 2 (k - 1) rounds, from
-    its neighbor, or (`direct`) from another device in each round."""
-    rounds = len(ready) - 1
-    for i in range(2 * rounds):
-        gap = 1 + i % rounds if direct else 1
-        ready = onp.maximum(ready, onp.roll(ready, gap)) + seconds
-    return ready
-
-def simulate_rounds(algorithm, ready, num_bytes, alpha, beta):
-    """Return when each device has finished its rounds with its partners."""
-    k, devices = len(ready), onp.arange(len(ready))
+def play_tree(ready, seconds):
+    """Return when each device has the sum, with messages of `seconds`."""
+    k = len(ready)
     gaps = [2 ** i for i in range(math.ceil(math.log2(k)))]
-    if algorithm == 'halving-doubling':  # n/2, n/4, ..., and back
-        for gap in gaps + gaps[::-1]:
-            seconds = alpha + beta * num_bytes / (2 * gap)
-            ready = onp.maximum(ready, ready[devices ^ gap]) + seconds
-        return ready
-    ready = ready.copy()
+    lanes = {i: [((i, 0), ready[i], [])] for i in range(k)}
     for gap in gaps:  # sum in pairs
-        parents = devices[:k - gap:2 * gap]
-        ready[parents] = alpha + beta * num_bytes + onp.maximum(
-            ready[parents], ready[parents + gap])
+        for i in range(0, k - gap, 2 * gap):
+            lanes[i].append(((i, gap), seconds, [lanes[i + gap][-1][0]]))
     for gap in gaps[::-1]:  # the sum returns
-        parents = devices[:k - gap:2 * gap]
-        ready[parents] += alpha + beta * num_bytes
-        ready[parents + gap] = ready[parents]
-    return ready
+        for i in range(0, k - gap, 2 * gap):
+            lanes[i].append(((i, -gap), seconds, []))
+            lanes[i + gap].append(((i + gap, -gap), 0, [(i, -gap)]))
+    ends = {operator.device: operator.end for operator in play(lanes)}
+    return onp.array([ends[i] for i in range(k)])
 
 # %% ../../notebooks/23_scaling.ipynb #checkpoint-interval
 def checkpoint_interval(mtbf, checkpoint_seconds):

@@ -165,7 +165,7 @@ def of_the_model(net, plan, s, own, rates):
     """Return the seconds that stage s, with `own` layers, takes for its
     gradients and parameters, and the bytes of those and of the optimizer."""
     t, _, _, p, everyone, peers = rates
-    dp, tp, pp, cp, ep, zero, m, *_ = plan
+    dp, tp, pp, cp, ep, zero, *_ = plan
     more_keys, param_size = copied_keys(net, tp), 1 if net.fp8 else 2
     is_first, is_last = s == 0, s == pp - 1
     tables = is_first + (is_last and (pp > 1 or not net.tied))
@@ -177,9 +177,8 @@ def of_the_model(net, plan, s, own, rates):
         (experts, 0, dp * cp, peers),
     ):
         numbers = (own * layer + tables * at_ends) / tp
-        scatters, gathers = [(1, 1), (1, 1), (m, 1), (m, 2 * m)][zero]
-        sent = 2 * scatters + gathers * (param_size if zero else 2)
-        end += sent * (k - 1) * numbers / k / link
+        gather = 2 if zero == 0 else param_size * (zero < 3)
+        end += (2 * (zero < 2) + gather) * (k - 1) * numbers / k / link
         for size, first in ((param_size, 3), (2, 2), (12, 1)):
             state += size * numbers / (k if zero >= first else 1)
         if k > 1:  # a layer is whole for a moment
@@ -188,6 +187,20 @@ def of_the_model(net, plan, s, own, rates):
     if net.tied and pp > 1 and (is_first or is_last):
         end += 2 * table / tp / p
     return end, state + max(whole) * [0, 0, 2, 2 + param_size][zero]
+
+
+def of_each_pass(net, plan, layers, tables, rates):
+    """Return the seconds that ZeRO 2 and 3 take in the forward and the
+    backward pass of a chunk."""
+    *_, everyone, peers = rates
+    dp, tp, _, cp, ep, zero, *_ = plan
+    plain = layers * (net.split + copied_keys(net, tp))
+    plain += tables * net.vocab * net.width
+    experts = layers * net.num_experts * net.expert / ep
+    k, rows = dp * cp * ep, dp * cp
+    once = (k - 1) / k * plain / everyone + (rows - 1) / rows * experts / peers
+    once, gather = once / tp, (1 if net.fp8 else 2) * (zero == 3)
+    return gather * once, (gather + 2 * (zero >= 2)) * once
 
 
 def copied_keys(net, tp):
@@ -248,10 +261,14 @@ def account(net, cluster, plan, batch_size, rates):
         working = everything - kept if layers else 0
         if is_last:
             working = max(working, 4 * words * net.vocab)
+        tables = (i == 0) + (is_last and (i > 0 or not net.tied))
+        shared = of_each_pass(net, plan, layers, tables, rates)
+        first = layers * seconds[0] + passed / p * (not is_last) + scores
+        second = layers * seconds[1] + passed / p * (i > 0) + 2 * scores
         chunks.append(
             (
-                layers * seconds[0] + passed / p * (not is_last) + scores,
-                layers * seconds[1] + passed / p * (i > 0) + 2 * scores,
+                first + shared[0],
+                second + shared[1],
                 layers * kept / tp,
                 working / tp,
             )
@@ -339,7 +356,7 @@ def legal_plans(net, k, batch_size, chunks):
     for dp, tp, pp, cp, ep in itertools.product(range(1, k + 1), repeat=5):
         if dp * tp * pp * cp * ep != k or batch_size % (dp * ep):
             continue
-        if net.heads % tp or net.num_experts % ep or pp > net.depth:
+        if net.heads % tp or net.num_experts % ep or pp > net.depth + 2:
             continue
         if net.kv_heads % tp and tp % net.kv_heads:
             continue
@@ -594,8 +611,8 @@ def test_degrees_are_refused_for_what_the_text_says():
     long = gpt_network(8e9, 32, 4096, 32, 98_304, 32_000, kv_heads=8)
     legal = {one.plan[:4] for one in find_plans(long, BIG, 8, 8, most=None)}
     assert (1, 1, 1, 8) in legal  # 12,288 words on each
-    with pytest.raises(ValueError, match='16 leaves 6144'):
-        plan_costs(long, BIG, Degrees(cp=16), 8)
+    with pytest.raises(ValueError, match='32 leaves 3072'):
+        plan_costs(long, BIG, Degrees(cp=32), 8)
     few = gpt_network(8e9, 32, 4096, 32, 8_192, 32_000, kv_heads=1)
     whole = gpt_network(8e9, 32, 4096, 32, 8_192, 32_000)
     some = [
@@ -867,8 +884,8 @@ def test_shards_take_the_bytes_of_chapter_16():
     for stage, factor in enumerate([2, 2, 2, 3]):  # times (k - 1)/k
         plan = Degrees(dp=4, zero=stage)
         layer = Layer(split_params=100)
-        sent = planner.update_bytes(layer, True, plan, network)
-        assert sum(size for size, _ in sent) == factor * 3 / 4 * 400
+        sent = planner.shared_bytes(layer, plan, network)
+        assert sum(sum(sizes) for sizes, _ in sent) == factor * 3 / 4 * 400
 
 
 def test_a_gpt_computes_the_flops_of_its_paper():

@@ -2,9 +2,11 @@
 
 import contextlib
 import ctypes
+import functools
 import json
 import math
 import pathlib
+import random
 import threading
 import time
 
@@ -293,3 +295,44 @@ def test_a_lane_has_the_color_of_its_device_in_several_shades():
     assert backward == plots.shade(plots.DEVICE_COLORS[0], 1)
     assert tuple(second[0][:3]) == plots.shade(plots.DEVICE_COLORS[1], 1)
     assert forward == plots.shade(plots.DEVICE_COLORS[0], 0.4)
+
+
+# The simulated clock
+
+
+def longest_path(lanes):
+    """Return when each task ends: the longest chain of tasks before it."""
+    seconds, before = {}, {}
+    for tasks in lanes.values():
+        names = [name for name, *_ in tasks]
+        for last, (name, duration, needs) in zip([None, *names], tasks):
+            seconds[name] = duration
+            before[name] = [*needs, *([] if last is None else [last])]
+
+    @functools.lru_cache(maxsize=None)
+    def end(name):
+        return seconds[name] + max([0, *map(end, before[name])])
+
+    return {name: end(name) for name in seconds}
+
+
+@pytest.mark.parametrize('seed', range(50))
+def test_tasks_end_after_the_longest_chain_before_them(seed):
+    rng = random.Random(seed)
+    lanes = {i: [] for i in range(rng.randint(1, 4))}
+    for name in range(rng.randint(1, 30)):
+        needs = rng.sample(range(name), min(name, rng.randint(0, 3)))
+        lanes[rng.choice([*lanes])].append((name, rng.randint(0, 9), needs))
+    ran = timeline.play(lanes)
+    assert {o.name: o.end for o in ran} == longest_path(lanes)
+    for lane, tasks in lanes.items():
+        own = [o for o in ran if o.device == lane]
+        assert [(o.name, o.end - o.start) for o in own] == [
+            task[:2] for task in tasks
+        ]
+
+
+def test_tasks_that_wait_for_each_other_are_named():
+    lanes = {0: [('a', 1, ['b'])], 1: [('b', 1, ['a'])]}
+    with pytest.raises(ValueError, match="wait for each other: .'a', 'b'"):
+        timeline.play(lanes)

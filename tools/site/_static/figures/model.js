@@ -86,7 +86,7 @@ MODEL.memory = (network, k, stage, batch, precision, recomputation) => {
 MODEL.refuses = (network, tp, cp) => {
   const [, , , heads, length, , , keys] = NETWORKS[network];
   return heads % tp || keys % tp && tp % keys || length % cp
-    || cp > 1 && length / cp < 8192;
+    || cp > 1 && length / cp < 4096;
 };
 
 /* When 1F1B's last stage is done: see run_orders of chapter 24. */
@@ -133,22 +133,25 @@ MODEL.planCosts = (network, batch, [dp, tp, pp, cp, zero, m, kind],
     && axes.every(axis => degrees[axis] > 1 || inside.includes(axis)));
   const most = Array(5).fill(0);
   const stages = Array.from({length: pp}, (_, s) => {
-    const own = Math.floor(depth / pp) + (s < depth % pp);
-    const last = s == pp - 1, twice = tied && pp > 1 && (last || s == 0);
+    const last = s == pp - 1, spare = pp == depth + 2;
+    const own = spare ? +(s > 0 && !last)
+      : Math.floor(depth / pp) + (s < depth % pp);
+    const twice = tied && pp > 1 && (last || s == 0);
     const ends = table * ((s == 0) + (last && (pp > 1 || !tied)));
     const held = (own * (layer + extra) + ends) / tp;
-    const whole = k > 1 && Math.max(layer + extra, ends && table) / tp;
-    const end = [held * (k - 1) / k * 2 * [2, 2, m + 1, 3 * m][zero],
+    const whole = k > 1 && Math.max(own && layer + extra, ends && table) / tp;
+    const shared = held * (k - 1) / k * 2;
+    const end = [shared * [2, 2, 1, 0][zero],
                  4 * own * extra / tp, twice * 2 * table / tp];
     const reduced = share * own * 8 * inputs * (tp - 1);
     const ring = share * own * 4 * inputs * keys / heads * (copies + 1);
     const passes = [[
       share * (own * forward + last * 2 * length * table), reduced,
-      ring * (cp - 1), share * 2 * inputs * !last,
+      ring * (cp - 1), share * 2 * inputs * !last, shared * (zero == 3),
     ], [
       share * (own * (2 * forward + again) + last * 4 * length * table),
       reduced * (1 + full), ring * ((2 + full) * (cp - 1) + (cp > 1)),
-      share * 2 * inputs * (s > 0),
+      share * 2 * inputs * (s > 0), shared * [0, 0, 1, 2][zero],
     ]];
     const working = Math.max(own && all_kept - kept,
                              last && 4 * length * words);
@@ -157,7 +160,7 @@ MODEL.planCosts = (network, batch, [dp, tp, pp, cp, zero, m, kind],
         (sum, bytes, j) => sum + bytes / (zero >= 3 - j ? k : 1), 0)
       + whole * [0, 0, 2, 4][zero];
     const sum = j => m * (passes[0][j] + passes[1][j]);
-    [memory, end[0], sum(1) + end[1], sum(3) + end[2], sum(2)].forEach(
+    [memory, sum(4) + end[0], sum(1) + end[1], sum(3) + end[2], sum(2)].forEach(
       (x, j) => most[j] = Math.max(most[j], x));
     return [passes, end];
   });
@@ -166,9 +169,9 @@ MODEL.planCosts = (network, batch, [dp, tp, pp, cp, zero, m, kind],
     const rate = (...names) => extent(names.filter(
       name => !inside.includes(name))) > 1 ? 50e9 : 450e9;
     const [forward, backward] = [0, 1].map(i => stages.map(([passes]) => {
-      const [flops, reduced, ring, passed] = passes[i];
+      const [flops, reduced, ring, passed, shared] = passes[i];
       return flops / (0.554 * 989e12) + reduced / rate('tp')
-        + ring / rate('cp') + passed / rate('pp');
+        + ring / rate('cp') + passed / rate('pp') + shared / rate('dp', 'cp');
     }));
     const end = Math.max(...stages.map(([, end]) => end[0] / rate('dp', 'cp')
       + end[1] / rate('tp') + end[2] / rate('pp')));
@@ -191,7 +194,7 @@ MODEL.plans = (network, k, batch, gigabytes) => {
   for (const dp of factors(k)) for (const tp of factors(k / dp))
     for (const pp of factors(k / dp / tp)) {
       const cp = k / dp / tp / pp;
-      if (batch % dp || pp > depth || MODEL.refuses(network, tp, cp)) continue;
+      if (batch % dp || pp > depth + 2 || MODEL.refuses(network, tp, cp)) continue;
       for (const m of factors(batch / dp))
         for (const zero of dp * cp > 1 ? [0, 1, 2, 3] : [0])
           for (const kind of [0, 2]) {
