@@ -23,6 +23,7 @@ from mxnet import autograd, np, npx
 import d2lmulti
 from d2lmulti.cluster import cluster
 from d2lmulti.prepare import newer_python, runtime
+from d2lmulti.prepare.machine import is_stand_in
 
 # Chapters 21 and 22 need PyTorch and TensorFlow, so `make test` leaves them
 # out; `make test BUILD=frameworks` runs them, in an environment that has both.
@@ -32,6 +33,10 @@ HAS_FRAMEWORKS = importlib.util.find_spec('torch') is not None
 # Python 3.12 and later.
 SUPPORT_NEWER_PYTHON = (
     f'import runpy; runpy.run_path({newer_python.__file__!r})["install"]()\n'
+)
+
+needs_mxnet = pytest.mark.skipif(
+    is_stand_in(), reason='it is about MXNet itself, and numpy_mxnet is here'
 )
 
 ANSWERS = Path(__file__).parent / 'notebooks' / 'answers'

@@ -13,6 +13,7 @@ from helpers import (
     descend,
     minibatch,
     minibatches,
+    needs_mxnet,
     reference_steps,
     replicas_on,
     roundings,
@@ -99,6 +100,7 @@ def assert_as_gluon(num_warmup, num_steps):
         ) == pytest.approx(gluon(step + (step < num_warmup)))
 
 
+@needs_mxnet
 @given(st.integers(1, 50), st.integers(51, 200))
 def test_schedules_equal_those_of_gluon(num_warmup, num_steps):
     assert_as_gluon(num_warmup, num_steps)
@@ -373,6 +375,7 @@ def assert_is_mxnets(name):
     assert roundings(arrays, params) <= 8  # its rates are float32 numbers
 
 
+@needs_mxnet
 @pytest.mark.parametrize('name', RULES)
 def test_an_update_rule_is_that_of_mxnet(name):
     assert_is_mxnets(name)

@@ -3,7 +3,7 @@
 import mxnet as mx
 import numpy as onp
 import pytest
-from helpers import as_type, minibatch
+from helpers import as_type, minibatch, needs_mxnet
 from mxnet import gluon, np
 
 import d2lmulti
@@ -146,6 +146,7 @@ def lenet_in_gluon(params):
     return net
 
 
+@needs_mxnet
 def test_the_scores_are_those_of_gluon():
     X, _ = minibatch(5)
     params = d2lmulti.init_params(seed=4)

@@ -10,7 +10,12 @@ import threading
 
 import mxnet as mx
 import pytest
-from helpers import SUPPORT_NEWER_PYTHON, assert_ctrl_c_waits, run
+from helpers import (
+    SUPPORT_NEWER_PYTHON,
+    assert_ctrl_c_waits,
+    needs_mxnet,
+    run,
+)
 from jupyter_client.manager import start_new_kernel
 from mxnet import np
 
@@ -125,6 +130,7 @@ print(set(counts))
 """
 
 
+@needs_mxnet
 @pytest.mark.parametrize(
     'first, workers',
     [('', '3'), (SUPPORT_NEWER_PYTHON + 'import mxnet\n', '1')],
@@ -140,6 +146,7 @@ def test_a_device_uses_one_thread_whatever_the_user_has_set(first, workers):
     assert 'OMP_NUM_THREADS=4' in result.stderr
 
 
+@needs_mxnet
 def test_a_device_uses_one_thread_when_openmp_was_loaded_before():
     result = run(
         'import ctypes; ctypes.CDLL("libgomp.so.1").'
@@ -148,12 +155,14 @@ def test_a_device_uses_one_thread_when_openmp_was_loaded_before():
     assert result.stdout == '{1}\n'
 
 
+@needs_mxnet
 def test_without_the_limit_a_device_would_use_more():
     code = SUPPORT_NEWER_PYTHON + 'import mxnet' + COUNT_THREADS
     result = run(code, OMP_NUM_THREADS='4')
     assert result.stdout == '{4}\n'
 
 
+@needs_mxnet
 def test_where_threads_cannot_be_limited_a_warning_says_so(monkeypatch):
     monkeypatch.setattr(machine, 'load_openmp', lambda: None)
     assert machine.openmp_threads() is None
