@@ -436,7 +436,7 @@ def test_gradients_are_those_of_finite_differences(name):
         assert abs(found[place] - slope) < 1e-6, (place, found[place], slope)
 
 
-@pytest.mark.parametrize('kind', ['avg', 'max'])
+@pytest.mark.parametrize('kind', ['avg', 'sum', 'max'])
 @pytest.mark.parametrize(('stride', 'pad'), [((1, 1), (0, 0)),
                                              ((2, 1), (1, 2))])  # fmt: skip
 def test_convolution_and_pooling(kind, stride, pad):
@@ -465,7 +465,7 @@ def test_convolution_and_pooling(kind, stride, pad):
     direct = (window * W.asnumpy()[3]).sum() + b.asnumpy()[3]
     assert abs(h[1, 3, 1, 0].item() - direct) < 1e-12
     part = h.asnumpy()[0, 2, 2:4, 0:3]
-    pooled = part.mean() if kind == 'avg' else part.max()
+    pooled = {'avg': onp.mean, 'sum': onp.sum, 'max': onp.max}[kind](part)
     assert abs(y[0, 2, 1, 0].item() - pooled**2) < 1e-12
     for array in (X, W, b):
         for _ in range(5):
@@ -478,6 +478,16 @@ def test_convolution_and_pooling(kind, stride, pad):
             array[place] = old
             slope = (sums[0] - sums[1]) / 2e-6
             assert abs(array.grad[place].item() - slope) < 1e-5
+
+
+@pytest.mark.parametrize('shape', [(4,), (3, 2, 2), (2, 4)])
+def test_a_value_of_another_shape_is_refused_at_the_call(shape):
+    a = np.zeros((2, 2))
+    with pytest.raises(mx.base.MXNetError, match='broadcast'):
+        a[:] = np.ones(shape)
+    with pytest.raises(ValueError):
+        a[:] = onp.ones(shape)
+    assert a.sum() == 0
 
 
 # Dtypes

@@ -593,7 +593,13 @@ def put(array: ndarray, key: Any, value: Any) -> None:
                 view = array
             array._refuse_recorded(*given)
             other = given[0].shape if given else fixed.shape
-            onp.broadcast(empty(shape), empty(other))
+            fits = len(other) <= len(shape) and all(
+                a in (1, b) for a, b in zip(other[::-1], shape[::-1])
+            )
+            if not fits:
+                raise (MXNetError if given else ValueError)(
+                    f'shape {other} is not broadcastable to {shape}'
+                )
             operations, cut = autograd.read(given)
             view._store('_npi_assign', lambda *v: (cut(v) if cut else v)[0]
                         if v else fixed, operations)  # fmt: skip

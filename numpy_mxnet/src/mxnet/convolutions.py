@@ -119,7 +119,8 @@ class Pooling:
     def __init__(
         self, shape: Any, kernel: Any, stride: Any, kind: str
     ) -> None:
-        self.kind, self.size = kind, kernel[0] * kernel[1]
+        self.kind = kind
+        self.size = kernel[0] * kernel[1] if kind == 'avg' else 1
         self.apart = all(s >= k for s, k in zip(stride, kernel))
         height, width = [
             (length - k) // s + 1
@@ -133,11 +134,11 @@ class Pooling:
         ]
 
     def forward(self, x: Any) -> Any:
-        """Return the mean or the largest of each window."""
-        join = onp.add if self.kind == 'avg' else onp.maximum
+        """Return the mean, the sum or the largest of each window."""
+        join = onp.maximum if self.kind == 'max' else onp.add
         y = functools.reduce(join, [x[..., column] for column in self.columns])
         y = functools.reduce(join, [y[:, :, row] for row in self.rows])
-        return y / onp.asarray(self.size, y.dtype) if join is onp.add else y
+        return y / onp.asarray(self.size, y.dtype) if self.size > 1 else y
 
     def back(self, g: Any, x: Any, y: Any) -> Any:
         """Return the gradient: spread over the window, or to its largest."""

@@ -393,6 +393,11 @@ def convolution(
                   None, backs[: len(inputs)])  # fmt: skip
 
 
+def batch_flatten(data: ndarray) -> ndarray:
+    """Return the array with a row for each example."""
+    return data.reshape(len(data), -1)
+
+
 def pooling(
     data: ndarray,
     kernel: Any = None,
@@ -402,11 +407,11 @@ def pooling(
     global_pool: bool = False,
     **options: Any,
 ) -> ndarray:
-    """Return the mean ('avg') or largest ('max') of windows of images."""
+    """Return the mean ('avg'), sum or largest ('max') of windows of images."""
     _check_images('pooling', data, kernel)
-    if pool_type not in ('avg', 'max') or _pair(pad, 0) != (0, 0):
+    if pool_type not in ('avg', 'sum', 'max') or _pair(pad, 0) != (0, 0):
         raise MXNetError(f'pooling: pool_type {pool_type!r} with pad {pad} is '
-                         "not in numpy_mxnet, only 'avg' and 'max' "
+                         "not in numpy_mxnet, only 'avg', 'sum' and 'max' "
                          'without')  # fmt: skip
     kernel = data.shape[2:] if global_pool else _pair(kernel, 1)
     stride = kernel if global_pool else _pair(stride, 1)
