@@ -44,7 +44,7 @@ def rms_norm(H, gain, epsilon=1e-6):
 
 def rope(H, places, base=10_000.0):
     """Return H, (n, heads, length, size), with numbers i and i + size / 2
-    turned by the angle place / base^(2i / size). `places`: NumPy, (length,)."""
+    turned by the angle place / base^(2i / size); `places`: NumPy."""
     half = H.shape[3] // 2
     angles = places[:, None] * base ** (-onp.arange(half) / half)
     cos, sin = [np.array(wave(angles), dtype=H.dtype, ctx=H.ctx)
@@ -78,21 +78,28 @@ def attention_weights(Q, K, is_hidden):
     # not np.where: with a number as a branch, its gradient is wrong
     return npx.softmax(scores - 1e9 * is_hidden, axis=-1)
 
-def attention(H, W_q, W_k, W_v, W_out, size=16):
-    """Return what the heads make of H, (n, length, width); of some heads,
-    their part of the sum, if the weights are theirs."""
+def head_means(H, W_q, W_k, W_v, size=16):
+    """Return each head's weighted means of values, side by side."""
     n, length, width = H.shape
     places = onp.arange(length)
     Q, K, V = queries_keys_values(H, W_q, W_k, W_v, places, size)
     is_later = np.array(places > places[:, None], dtype=H.dtype, ctx=H.ctx)
     A = attention_weights(Q, K, is_later).reshape(n, K.shape[1], -1, length)
     means = np.matmul(A, V).reshape(Q.shape).transpose(0, 2, 1, 3)
-    return np.dot(means.reshape(n, length, -1), W_out)
+    return means.reshape(n, length, -1)
+
+def attention(H, W_q, W_k, W_v, W_out, size=16):
+    """Return what the heads make of H, (n, length, width)."""
+    return np.dot(head_means(H, W_q, W_k, W_v, size), W_out)
+
+def gated_units(H, W_gate, W_up):
+    """Return SwiGLU's hidden units."""
+    gate = np.dot(H, W_gate)
+    return gate * npx.sigmoid(gate) * np.dot(H, W_up)
 
 def swiglu(H, W_gate, W_up, W_down):
-    """Return what the hidden units make of H; of some, their part."""
-    gate = np.dot(H, W_gate)
-    return np.dot(gate * npx.sigmoid(gate) * np.dot(H, W_up), W_down)
+    """Return what the hidden units make of H, (n, length, width)."""
+    return np.dot(gated_units(H, W_gate, W_up), W_down)
 
 # %% ../../notebooks/14_transformer.ipynb #init-transformer
 def init_decoder(seed, vocab_size, width=64, num_layers=1, num_heads=4,
