@@ -124,15 +124,18 @@ def as_capacities(capacities, batch_size, num_devices) -> List[float]:
 # Chapter 14: tokens
 
 
-def check_mask_words(tokens, vocab_size, fraction):
-    """Raise TypeError or ValueError unless words can be hidden in `tokens`."""
-    if not (tokens != 0).any(axis=1).all():
-        raise ValueError(
-            'tokens must have a word, a number above 0, in every row: leave '
-            'out empty ones'
-        )
-    check_tokens(vocab_size, f'vocab_size is {vocab_size}', tokens=tokens)
-    check_fraction(fraction=fraction)
+def check_decoder(X, params, size):
+    """Raise TypeError or ValueError unless `params` have heads of `size`."""
+    check_positive_int(size=size)
+    if X.ndim != 2:
+        raise ValueError(f'X must have the shape (n, length), not {X.shape}')
+    for W_q, W_k in zip(params[2:-2:9], params[3:-2:9]):
+        wide, narrow = W_q.shape[1], W_k.shape[1]
+        if size % 2 or wide % size or narrow % size or wide % narrow:
+            raise ValueError(
+                f'size must be even and fit the weights, not {size} where '
+                f'queries have {wide} columns and keys {narrow}'
+            )
 
 
 def check_transformer(X, params, num_heads):

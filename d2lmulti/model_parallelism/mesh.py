@@ -24,8 +24,8 @@ from ..prepare.interrupts import uninterrupted
 from .sequences_experts import (
     embed, moved, record, split_plain, word_losses)
 from .sharding import update_parts
-from ..learning.transformer import (PADDING, attention, count_tokens,
-                                           linear)
+from ..learning.transformer import (PADDING, count_tokens,
+                                           encoder_attention, linear)
 
 # %% ../../notebooks/18_mesh.ipynb #arrange
 def arrange(mesh):
@@ -71,7 +71,7 @@ def own_heads(H, is_hidden, params, num_heads):
     b_qkv, W_out = params[3:5]
     own = num_heads * len(b_qkv) // 3 // len(W_out)
     zero = np.zeros(len(W_out), dtype=H.dtype, ctx=H.ctx)
-    return attention(H, is_hidden, *params[2:5], zero, own)
+    return encoder_attention(H, is_hidden, *params[2:5], zero, own)
 
 def own_units(H, params):
     """Return these hidden units' part of the feed-forward part."""

@@ -2,10 +2,11 @@
 
 # %% auto #0
 __all__ = ['split_layers', 'gpipe_schedule', 'pipeline_gradients', 'one_f_one_b_schedule', 'shard_params',
-           'tensor_parallel_gradients']
+           'tensor_parallel_gradients', 'shard_decoder', 'decoder_shard', 'decoder_gradients']
 
 # %% ../../notebooks/15_model_parallel.ipynb #2
 import functools
+import numpy as onp
 from mxnet import autograd, np, npx
 from ..checks import check_batch, check_devices
 from ..check_values import (check_divides, check_enough,
@@ -14,7 +15,10 @@ from .checks import (check_layers,
                                                check_micro_batches,
                                                check_schedule)
 from ..devices import split_slices
+from ..learning.transformer import (PADDING, gated_units, head_means,
+                                           rms_norm)
 from ..network import loss
+from ..replicas import allreduce
 
 # %% ../../notebooks/15_model_parallel.ipynb #4
 def convolution_layer(h, W, b):
@@ -354,3 +358,131 @@ def backward_from_scores(partial_scores, y):
     total.backward()
     for part in partial_scores:
         part.backward(scores.grad.as_in_ctx(part.ctx))
+
+# %% ../../notebooks/15_model_parallel.ipynb #shard-decoder
+def shard_decoder(params, devices, size=16):
+    """Return for each device its shards of all of `init_decoder`'s `params`;
+    gains are whole. Gradients accumulate. `size`: numbers per head. Raises
+    ValueError if there are fewer key heads than devices."""
+    check_devices(devices)
+    k, num_keys = len(devices), params[3].shape[1] // size
+    check_enough(num_keys, 'key head', k, 'device')
+    return [copy_with_gradient(
+        [decoder_shard(param, j, len(params), num_keys, i, k)
+         for j, param in enumerate(params)], device)
+        for i, device in enumerate(devices)]
+
+def decoder_shard(param, j, num_params, num_keys, i, k):
+    """Return the shard of parameter `j` for device `i` of `k`."""
+    if param.ndim == 1:
+        return param
+    place = (j - 1) % 9  # in a block; E and W_vocab are outside
+    by_rows = j == 0 or j < num_params - 1 and place in (4, 8)
+    param = param if by_rows else param.T
+    blocks = num_keys if 0 < j < num_params - 1 and place < 5 else len(param)
+    part, each = split_slices(blocks, k)[i], len(param) // blocks
+    shard = param[part.start * each:part.stop * each]
+    return shard if by_rows else shard.T
+
+# %% ../../notebooks/15_model_parallel.ipynb #record
+def leaves(arrays):
+    """Return the arrays as leaves, from which new graphs begin."""
+    found = [array.detach() for array in arrays]
+    for array in found:
+        array.attach_grad('add')  # even two graphs
+    return found
+
+def record(tape, work, *inputs):
+    """Return the outputs of `work` on each device, as leaves; put the
+    backward pass of its graphs on the tape."""
+    with autograd.record():
+        outputs = [work(*each) for each in zip(*inputs)]
+    found = leaves(outputs)
+    tape.append(lambda: autograd.backward(
+        outputs, [array.grad for array in found]))
+    return found
+
+def summed(arrays):
+    """Return the sum of the arrays on each device."""
+    sums = [array.copy() for array in arrays]
+    allreduce(sums)
+    return sums
+
+def f(tape, arrays):
+    """Return the arrays; backward, their gradients are summed."""
+    outputs = leaves(arrays)
+    tape.append(lambda: add_to(arrays, summed([a.grad for a in outputs])))
+    return outputs
+
+def g(tape, arrays):
+    """Return the sum on each device; backward, nothing is summed."""
+    outputs = leaves(summed(arrays))
+    tape.append(lambda: add_to(arrays, [a.grad for a in outputs]))
+    return outputs
+
+def add_to(arrays, grads):
+    for array, grad in zip(arrays, grads):
+        array.grad[:] += grad
+
+# %% ../../notebooks/15_model_parallel.ipynb #vocabulary
+def own_rows(X, E, tokens):
+    """Return the rows of E for the tokens of a device, others 0."""
+    is_own = (X >= tokens.start) * (X < tokens.stop)
+    rows = E[np.clip(X - tokens.start, 0, len(E) - 1)]
+    return rows * is_own.astype(E.dtype)[:, :, None]
+
+def largest(arrays):
+    """Return the maximum of the arrays on each device."""
+    top = arrays[0]
+    for array in arrays[1:]:
+        top = np.maximum(top, array.as_in_ctx(top.ctx))
+    return [top.as_in_ctx(array.ctx) for array in arrays]
+
+def score_gradients(scores, ys, tokens, largest=largest, summed=summed):
+    """Return on each device the gradients of its scores: softmax minus 1 at
+    the token to predict; 0 where there is none. `scores`: of the device's
+    own `tokens`, (n, length, tokens); `ys`: the same on each device."""
+    tops = largest([s.max(axis=2, keepdims=True) for s in scores])
+    powers = [np.exp(s - top) for s, top in zip(scores, tops)]
+    totals = summed([p.sum(axis=2, keepdims=True) for p in powers])
+    grads = []
+    for p, total, y, own in zip(powers, totals, ys, tokens):
+        y = y[:, :, None]
+        place = np.arange(own.start, own.stop, dtype=y.dtype, ctx=y.ctx)
+        grads.append((p / total - (place == y).astype(p.dtype))
+                     * (y != PADDING).astype(p.dtype))
+    return grads
+
+# %% ../../notebooks/15_model_parallel.ipynb #decoder-gradients
+def decoder_gradients(X, y, device_parts, size=16, **exchange):
+    """Return for each device the gradients of its shards, of the summed loss
+    of chapter 14. `X`, `y`: tokens, (n, length); `device_parts`: from
+    `shard_decoder`; `exchange`: how the softmax does (Shoeybi et al. 2019,
+    arXiv:1909.08053)."""
+    check_batch(X, y)
+    devices = [parts[0].ctx for parts in device_parts]
+    Xs, ys = [[array.as_in_ctx(device) for device in devices]
+              for array in (X, y)]
+    ends = onp.cumsum([len(parts[0]) for parts in device_parts]).tolist()
+    tokens = [slice(a, b) for a, b in zip([0] + ends, ends)]
+    E, *layers, gains, Ws = zip(*device_parts)
+    tape = []
+
+    def pair(hs, gains, columns, rows, work):
+        normed = f(tape, record(tape, rms_norm, hs, gains))
+        parts = record(tape, lambda h, own, W: np.dot(work(h, *own), W),
+                       normed, zip(*columns), rows)
+        return record(tape, np.add, hs, g(tape, parts))
+
+    hs = g(tape, record(tape, own_rows, Xs, E, tokens))
+    for i in range(0, len(layers), 9):
+        gain1, *qkv, W_out, gain2, W_gate, W_up, W_down = layers[i:i + 9]
+        hs = pair(hs, gain1, qkv, W_out,
+                  functools.partial(head_means, size=size))
+        hs = pair(hs, gain2, [W_gate, W_up], W_down, gated_units)
+    normed = f(tape, record(tape, rms_norm, hs, gains))
+    scores = record(tape, np.dot, normed, Ws)
+    add_to(scores, score_gradients(scores, ys, tokens, **exchange))
+    for backward in reversed(tape):
+        backward()
+    return [take_gradients(parts) for parts in device_parts]

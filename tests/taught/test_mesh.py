@@ -13,8 +13,8 @@ from test_update_rules import RULES, forgets_to_move
 from d2lmulti.devices import split_slices
 from d2lmulti.learning.large_batch import lars, sgd_momentum
 from d2lmulti.learning.transformer import (
-    attention,
     count_tokens,
+    encoder_attention,
     init_transformer,
     token_loss,
     transformer_scores,
@@ -130,7 +130,7 @@ def whole_layer(H, output_grad, later):
     params = get_params(start()[2:14], mx.cpu(0))
     H.attach_grad()
     with autograd.record():
-        means = attention(
+        means = encoder_attention(
             npx.layer_norm(H, *params[:2]), later, *params[2:6], HEADS
         )
         h = H + means

@@ -651,3 +651,145 @@ def test_a_group_without_an_image_is_refused():
     X, y, groups = np.ones((1, 1, 28, 28)), np.zeros(1), [None, None]
     with pytest.raises(ValueError, match='1 example cannot be split over 2 g'):
         names['data_tensor_gradients'](X, y, groups, [])
+
+
+# The decoder, its heads, units and vocabulary
+
+
+def make_decoder(num_key_heads=4, num_layers=2):
+    """Return a decoder's parameters, gains other than 1, and its tokens."""
+    rng = onp.random.RandomState(0)
+    params = as_type(
+        d2lmulti.init_decoder(
+            0,
+            17,
+            width=12,
+            num_layers=num_layers,
+            num_heads=2 * num_key_heads,
+            num_key_heads=num_key_heads,
+            size=4,
+            num_units=19,
+        )
+    )
+    params = [
+        np.array(rng.uniform(0.5, 1.5, param.shape), dtype='float64')
+        if param.ndim == 1
+        else param
+        for param in params
+    ]
+    words = rng.randint(1, 17, (9, 7))
+    words *= onp.arange(7) < rng.randint(1, 8, (9, 1))
+    X, y = [
+        np.array(part, dtype='int32') for part in (words[:, :-1], words[:, 1:])
+    ]
+    return params, X, y
+
+
+def decoder_reference(params, X, y):
+    params = d2lmulti.get_params(params, mx.cpu(0))
+    with autograd.record():
+        scores = d2lmulti.decoder_scores(X, params, 4)
+        total = d2lmulti.token_loss(scores, y).sum()
+    total.backward()
+    return [param.grad.asnumpy() for param in params]
+
+
+def assert_decoder(k, num_key_heads=4, num_layers=2):
+    """Every device has the gains' gradients of one device, and together
+    they have those of all other parameters."""
+    params, X, y = make_decoder(num_key_heads, num_layers)
+    expected = decoder_reference(params, X, y)
+    shards = d2lmulti.shard_decoder(params, [mx.cpu(i) for i in range(k)], 4)
+    for _ in range(2):  # the second time nothing is left of the first
+        found = d2lmulti.decoder_gradients(X, y, shards, 4)
+    for parts in zip(*found):
+        right, parts = expected.pop(0), [part.asnumpy() for part in parts]
+        if right.ndim == 1:
+            assert_equal(parts, [right] * k)
+            continue
+        assert parts[0].shape != right.shape or k == 1
+        axis = [a != b for a, b in zip(parts[0].shape, right.shape)]
+        joined = onp.concatenate(parts, axis.index(True) if k > 1 else 0)
+        assert_equal([joined], [right])
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+@pytest.mark.parametrize('num_key_heads, num_layers', [(4, 2), (5, 1)])
+def test_a_tensor_parallel_decoder_is_that_of_one_device(
+    k, num_key_heads, num_layers
+):
+    assert_decoder(k, num_key_heads, num_layers)
+
+
+def keys_of_the_first_device(right):
+    def shard(param, j, num_params, num_keys, i, k):
+        return right(param, j, num_params, num_keys, i * (j != 3), k)
+
+    return shard
+
+
+def a_part_of_the_width(right):
+    def norm(H, gain):
+        half = H.shape[2] // 2
+        return np.concatenate(
+            [
+                right(H[:, :, :half], gain[:half]),
+                right(H[:, :, half:], gain[half:]),
+            ],
+            axis=2,
+        )
+
+    return norm
+
+
+@pytest.mark.parametrize(
+    'name, wrong',
+    [
+        ('largest', lambda right: list),
+        ('summed', lambda right: list),
+        ('decoder_shard', keys_of_the_first_device),
+        ('rms_norm', a_part_of_the_width),
+        ('f', lambda right: lambda tape, arrays: arrays),
+    ],
+)
+def test_a_wrong_exchange_in_a_decoder_is_noticed(monkeypatch, name, wrong):
+    right = getattr(model_parallel, name)
+    monkeypatch.setattr(model_parallel, name, wrong(right))
+    if name in ('largest', 'summed'):  # in the softmax only
+        exact = model_parallel.score_gradients
+        monkeypatch.setattr(model_parallel, name, right)
+        monkeypatch.setattr(
+            model_parallel,
+            'score_gradients',
+            functools.partial(exact, **{name: wrong(right)}),
+        )
+    with pytest.raises(AssertionError):
+        assert_decoder(2)
+
+
+def test_scores_of_any_size_do_not_overflow():
+    """exp(900) is infinite: only the maximum of all keeps it away."""
+    scores = onp.array([[[900.0, 898, 1, 0], [0, 0, -900, 3]]])
+    y = np.array([[2, 3]], dtype='int32')
+    parts = [
+        np.array(scores[..., own], dtype='float64', ctx=mx.cpu(i))
+        for i, own in enumerate((slice(0, 2), slice(2, 4)))
+    ]
+    found = model_parallel.score_gradients(
+        parts,
+        [y.as_in_ctx(mx.cpu(i)) for i in range(2)],
+        [slice(0, 2), slice(2, 4)],
+    )
+    shifted = onp.exp(scores - scores.max(axis=2, keepdims=True))
+    right = shifted / shifted.sum(axis=2, keepdims=True)
+    right[0, 0, 2] -= 1
+    right[0, 1, 3] -= 1
+    joined = onp.concatenate([part.asnumpy() for part in found], axis=2)
+    assert roundings([joined], [right]) <= 1
+
+
+def test_more_devices_than_key_heads_are_refused():
+    params, _, _ = make_decoder(2)
+    devices = [mx.cpu(i) for i in range(3)]
+    with pytest.raises(ValueError, match='2 key heads cannot be split over 3'):
+        d2lmulti.shard_decoder(params, devices, 4)

@@ -7,29 +7,27 @@ import mxnet as mx
 import numpy as onp
 import pytest
 from helpers import as_type, roundings
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from mxnet import autograd, np, npx
 
 import d2lmulti
 from d2lmulti.datasets import alice
 from d2lmulti.learning import transformer
 from d2lmulti.learning.transformer import (
-    attention_weights,
     build_vocab,
     count_tokens,
+    decoder_layers,
+    decoder_scores,
     encode,
-    init_transformer,
-    mask_words,
+    init_decoder,
     token_loss,
-    transformer_scores,
 )
 
 V = 23
-few = settings(max_examples=60)
+SIZE = 4  # numbers per head
 init = functools.partial(
-    init_transformer, 3, V, max_length=9, width=16, num_layers=2
+    init_decoder, 3, V, width=16, num_layers=2, size=SIZE, num_units=24
 )
+scores_of = functools.partial(decoder_scores, size=SIZE)
 
 
 def sentences(n, seed=0, longest=9):
@@ -40,13 +38,13 @@ def sentences(n, seed=0, longest=9):
     return onp.where(onp.arange(longest) < lengths, tokens, 0)
 
 
-def minibatch(n, seed=0, fraction=0.4):
+def minibatch(n, seed=0):
     """Return X and y with few words in the first rows, many in the last."""
     tokens = sentences(n, seed)
     tokens = tokens[(tokens > 0).sum(axis=1).argsort(kind='stable')]
     return [
         np.array(data, dtype='int32')
-        for data in mask_words(tokens, seed, V, fraction)
+        for data in (tokens[:, :-1], tokens[:, 1:])
     ]
 
 
@@ -83,80 +81,23 @@ def test_cutting_sentences_loses_no_word(max_length):
 def test_tokens_are_the_words_of_the_sentence():
     texts = [['a', 'b', 'a'], ['b', 'a', 'c', 'a', 'b']]
     vocab = build_vocab(texts, min_count=2)
-    assert vocab == ['<pad>', '<unk>', '<mask>', 'a', 'b']
-    assert encode(texts, vocab).tolist() == [[3, 4, 3, 0, 0], [4, 3, 1, 3, 4]]
-
-
-# Masked words
-
-
-def assert_masks_are_right(n, seed, fraction):
-    tokens = sentences(n, seed)
-    X, y = mask_words(tokens, seed, V, fraction)
-    assert X.shape == y.shape == tokens.shape
-    assert X.dtype == y.dtype == onp.int32
-    chosen = y != 0
-    assert (y[chosen] == tokens[chosen]).all()
-    assert (X[~chosen] == tokens[~chosen]).all()
-    assert (X[chosen] >= 2).all() and (X < V).all()
-    lengths = (tokens > 0).sum(axis=1)
-    right = onp.maximum(1, onp.round(fraction * lengths))
-    assert (chosen.sum(axis=1) == right).all()
-    assert ((X == 0) == (tokens == 0)).all()
-
-
-@few
-@given(st.integers(1, 40), st.integers(0, 99), st.floats(0, 0.99))
-def test_each_sentence_loses_its_fraction_of_words(n, seed, fraction):
-    assert_masks_are_right(n, seed, fraction)
-
-
-def test_chosen_words_become_the_mask_or_another_word_or_stay():
-    tokens = onp.random.RandomState(0).randint(3, 1000, (2000, 20))
-    X, y = mask_words(tokens, 0, 1000, 0.5)
-    chosen = y != 0
-    masked, same = (X == 2)[chosen].mean(), (X == y)[chosen].mean()
-    assert masked == pytest.approx(0.8, abs=0.02)
-    assert same == pytest.approx(0.1, abs=0.02)
-
-
-def test_the_seed_determines_the_masks():
-    tokens = sentences(30)
-    first, again = mask_words(tokens, 1, V), mask_words(tokens, 1, V)
-    assert all((a == b).all() for a, b in zip(first, again))
-    assert (first[1] != mask_words(tokens, 2, V)[1]).any()
+    assert vocab == ['<pad>', '<unk>', 'a', 'b']
+    assert encode(texts, vocab).tolist() == [[2, 3, 2, 0, 0], [3, 2, 1, 2, 3]]
 
 
 @pytest.mark.parametrize(
-    'tokens, vocab_size, fraction, error',
+    'tokens, size, error, words',
     [
-        (onp.array([3, 4]), V, 0.15, ValueError),
-        (onp.array([[3, 4], [0, 0]]), V, 0.15, ValueError),
-        (onp.array([[3, V]]), V, 0.15, ValueError),
-        (onp.array([[3, -1]]), V, 0.15, ValueError),
-        (onp.array([[3, 4]]), 3, 0.15, ValueError),
-        (onp.array([[3, 4]]), '9', 0.15, TypeError),
-        (onp.array([[3, 4]]), V, 1, ValueError),
-        (onp.array([[3, 4]]), V, -0.1, ValueError),
-        (onp.array([[3, 4]]), V, None, TypeError),
+        (np.ones(3), SIZE, ValueError, r'X must have the shape \(n, length\)'),
+        (np.ones((1, 3)), 3, ValueError, 'size must be even and fit'),
+        (np.ones((1, 3)), 6, ValueError, 'size must be even and fit'),
+        (np.ones((1, 3)), 0, ValueError, 'size must be'),
+        (np.ones((1, 3)), '4', TypeError, 'size must be'),
     ],
 )
-def test_words_that_cannot_be_masked(tokens, vocab_size, fraction, error):
-    with pytest.raises(error):
-        mask_words(tokens, 0, vocab_size, fraction)
-
-
-@pytest.mark.parametrize(
-    'tokens, options, words',
-    [
-        (np.ones(3), {}, r'X must have the shape \(n, length\)'),
-        (np.ones((1, 99)), {}, 'at most .* positions'),
-        (np.ones((1, 3)), {'num_heads': 5}, 'num_heads must divide the width'),
-    ],
-)
-def test_tokens_and_heads_that_do_not_fit(tokens, options, words):
-    with pytest.raises(ValueError, match=words):
-        transformer_scores(tokens, init(), **options)
+def test_tokens_and_heads_that_do_not_fit(tokens, size, error, words):
+    with pytest.raises(error, match=words):
+        decoder_scores(tokens, init(), size)
 
 
 # The network
@@ -169,7 +110,7 @@ def assert_gradients_are_right(eps=1e-5):
         param.attach_grad()
 
     def total():
-        return token_loss(transformer_scores(X, params, num_heads=2), y).sum()
+        return token_loss(scores_of(X, params), y).sum()
 
     with autograd.record():
         value = total()
@@ -192,46 +133,138 @@ def test_gradients_are_those_of_finite_differences():
     assert_gradients_are_right()
 
 
-def assert_padding_changes_nothing():
-    tokens = sentences(12, longest=5)
-    padded = onp.pad(tokens, ((0, 0), (0, 4)))
-    params = as_type(init())
-    near = transformer_scores(np.array(tokens), params)
-    far = transformer_scores(np.array(padded), params)
-    assert far.shape == (12, 9, V)
-    assert roundings([far[:, :5]], [near]) <= 1
+def right_attention(H, W_q, W_k, W_v, W_out, size):
+    """Return attention in NumPy: a key head for each query head, turned by
+    matrices."""
+    num_heads, length = W_q.shape[1] // size, H.shape[1]
+    shared = num_heads * size // W_k.shape[1]
+    place = onp.arange(length)
+    total = 0
+    for q in range(num_heads):
+        own, its = [slice(i * size, (i + 1) * size) for i in (q, q // shared)]
+        Q, K, V = H @ W_q[:, own], H @ W_k[:, its], H @ W_v[:, its]
+        half = size // 2
+        R = onp.zeros((length, size, size))
+        for i in range(half):
+            angle = place / 10_000 ** (2 * i / size)
+            R[:, i, i] = R[:, i + half, i + half] = onp.cos(angle)
+            R[:, i, i + half], R[:, i + half, i] = (
+                -onp.sin(angle),
+                onp.sin(angle),
+            )
+        Q, K = [onp.einsum('tij,ntj->nti', R, A) for A in (Q, K)]
+        S = onp.einsum('nti,nsi->nts', Q, K) / size**0.5
+        powers = onp.exp(S) * (place[:, None] >= place)
+        means = powers @ V / powers.sum(axis=2, keepdims=True)
+        total = total + means @ W_out[own]
+    return total
 
 
-def test_padding_changes_no_score():
-    assert_padding_changes_nothing()
+def exact(arrays):
+    """Return NumPy arrays as MXNet's, in float64."""
+    return [np.array(array, dtype='float64') for array in arrays]
 
 
-@pytest.mark.parametrize('num_heads', [1, 2, 4])
-def test_every_head_is_softmax_attention(num_heads):
+def draw(num_heads, num_key_heads, size=4, width=8, length=6):
     rng = onp.random.RandomState(0)
-    Q, K = rng.normal(size=(2, 3, num_heads, 5, 4))
-    hidden = onp.zeros((3, 1, 1, 5))
-    hidden[1, ..., 3:] = 1
-    ours = attention_weights(
-        *(np.array(a, dtype='float64') for a in (Q, K, hidden))
-    )
-    powers = onp.exp(Q @ K.swapaxes(2, 3) / 2) * (1 - hidden)
-    right = powers / powers.sum(axis=3, keepdims=True)
-    assert roundings([ours], [right]) <= 1
-
-
-def test_a_position_sees_the_order_of_the_words():
-    params = as_type(init())
-    scores = [
-        transformer_scores(np.array([row]), params)[0, 0]
-        for row in ([3, 4, 5], [3, 5, 4])
+    return [
+        rng.normal(size=shape)
+        for shape in (
+            (2, length, width),
+            (width, num_heads * size),
+            (width, num_key_heads * size),
+            (width, num_key_heads * size),
+            (num_heads * size, width),
+        )
     ]
-    assert roundings(scores[:1], scores[1:]) > 100
+
+
+def assert_attention(num_heads, num_key_heads):
+    arrays = draw(num_heads, num_key_heads)
+    ours = transformer.attention(*exact(arrays), size=4)
+    assert roundings([ours], [right_attention(*arrays, 4)]) <= 1
+
+
+@pytest.mark.parametrize(
+    'num_heads, num_key_heads', [(1, 1), (4, 1), (4, 2), (4, 4), (6, 2)]
+)
+def test_attention_shares_its_key_heads(num_heads, num_key_heads):
+    assert_attention(num_heads, num_key_heads)
+
+
+def reversed_keys(right):
+    def weights(Q, K, is_hidden):
+        return right(Q, K[:, ::-1], is_hidden)
+
+    return weights
+
+
+@pytest.mark.parametrize(
+    'name, wrong',
+    [
+        ('rope', lambda right: lambda H, places: H),
+        ('rope', lambda right: lambda H, places: right(H, places % 3)),
+        ('attention_weights', reversed_keys),
+        (
+            'attention_weights',
+            lambda right: lambda Q, K, hidden: right(Q, K, 0 * hidden),
+        ),
+    ],
+    ids=['no turns', 'places from 0 again', 'other key heads', 'no mask'],
+)
+def test_a_wrong_attention_is_noticed(monkeypatch, name, wrong):
+    right = getattr(transformer, name)
+    monkeypatch.setattr(transformer, name, wrong(right))
+    with pytest.raises(AssertionError):
+        assert_attention(4, 2)
+
+
+def assert_norm(H, gain):
+    ours = transformer.rms_norm(*exact([H, gain]))
+    right = H / onp.sqrt(onp.square(H).mean(axis=2, keepdims=True) + 1e-6)
+    assert roundings([ours], [right * gain]) <= 1
+
+
+def test_the_norm_is_over_the_whole_width(monkeypatch):
+    rng = onp.random.RandomState(0)
+    H, gain = rng.normal(2, 3, (3, 5, 8)), rng.normal(size=8)
+    assert_norm(H, gain)
+    right = transformer.rms_norm
+    halves = [slice(0, 4), slice(4, 8)]
+    monkeypatch.setattr(
+        transformer,
+        'rms_norm',
+        lambda H, gain: np.concatenate(
+            [right(H[..., half], gain[half]) for half in halves], axis=2
+        ),
+    )
+    with pytest.raises(AssertionError):
+        assert_norm(H, gain)
+
+
+def test_swiglu_is_a_gate_times_a_product():
+    rng = onp.random.RandomState(0)
+    H, W_gate, W_up = rng.normal(size=(3, 5, 5))
+    W_down = rng.normal(size=(5, 2))
+    gate = H @ W_gate
+    right = gate / (1 + onp.exp(-gate)) * (H @ W_up) @ W_down
+    ours = transformer.swiglu(*exact([H[None], W_gate, W_up, W_down]))
+    assert roundings([ours[0]], [right]) <= 1
+
+
+def test_the_layers_one_by_one_are_the_decoder():
+    params = as_type(init())
+    h = X = np.array(sentences(4))
+    layers = decoder_layers(params, SIZE)
+    assert [len(own) for _, own in layers] == [1, 9, 9, 2]
+    for layer, own in layers:
+        h = layer(h, *own)
+    assert roundings([h], [scores_of(X, params)]) <= 1
 
 
 def test_the_seed_determines_the_parameters():
     assert d2lmulti.training.max_difference(init(), init()) == 0
-    other = init_transformer(4, V, max_length=9, width=16, num_layers=2)
+    other = init_decoder(4, V, width=16, num_layers=2, size=4, num_units=24)
     assert d2lmulti.training.max_difference(init(), other) > 0.1
 
 
@@ -240,7 +273,7 @@ def test_the_seed_determines_the_parameters():
 
 def test_the_loss_is_summed_over_the_predicted_words():
     X, y = minibatch(7)
-    scores = transformer_scores(X, as_type(init()))
+    scores = scores_of(X, as_type(init()))
     log_probs = npx.log_softmax(scores).asnumpy()
     right = [
         -sum(log_probs[i, j, t] for j, t in enumerate(row) if t)
@@ -258,11 +291,11 @@ def test_tokens_are_counted_in_arrays_of_both_kinds():
 # Weights by tokens
 
 
-def reference_step(X, y, lr=1, net=transformer_scores):
+def reference_step(X, y, lr=1):
     """Return parameters after a step on the mean over predicted words."""
     params = d2lmulti.get_params(as_type(init()), mx.cpu(0))
     with autograd.record():
-        log_probs = npx.log_softmax(net(X, params)).reshape(-1, V)
+        log_probs = npx.log_softmax(scores_of(X, params)).reshape(-1, V)
         rows = np.array(onp.flatnonzero(y.asnumpy()))
         labels = y.reshape(-1)[rows]
         mean = -npx.pick(log_probs[rows], labels).mean()
@@ -287,7 +320,7 @@ def distances(n, k, shares=None, weight=None, lr=1, **how):
         replicas,
         devices,
         lr * len(X) / count,
-        **{'net': transformer_scores, 'loss': token_loss, **how},
+        **{'net': scores_of, 'loss': token_loss, **how},
     )
     right = reference_step(X, y, lr)
     return [roundings(params, right) for params in replicas]
@@ -347,78 +380,23 @@ def test_weights_by_examples_are_wrong_on_several_devices(n, k):
     assert min(several) > 100
 
 
-def test_training_on_two_devices_learns():
-    tokens = encode(
-        [['a', 'b', 'c', 'd'] * 2, ['d', 'c', 'b', 'a']] * 20,
-        ['<pad>', '<unk>', '<mask>', 'a', 'b', 'c', 'd'],
-    )
-    devices = [mx.cpu(0), mx.cpu(1)]
-    params = init_transformer(0, 7, max_length=8, width=16)
-    replicas = [d2lmulti.get_params(params, device) for device in devices]
-    losses = []
-    for epoch in range(8):
-        data = mask_words(tokens, epoch, 7)
-        total = 0
-        for X, y in d2lmulti.Minibatches(*data, 10, seed=epoch):
-            total += float(
-                token_loss(transformer_scores(X, replicas[0]), y).sum()
-            )
-            d2lmulti.train_batch(
-                X,
-                y,
-                replicas,
-                devices,
-                len(X) / count_tokens(y),
-                net=transformer_scores,
-                loss=token_loss,
-            )
-        losses.append(total)
-    assert losses[-1] < losses[0] / 2
-    assert d2lmulti.training.max_difference(*replicas) == 0
-
-
 # A causal decoder
 
 
-def assert_later_words_change_nothing():
+def test_a_decoder_sees_no_later_word_and_no_padding():
     params = as_type(init())
     X = onp.random.RandomState(0).randint(3, V, (4, 9))
+    right = scores_of(np.array(X), params)
+    padded = onp.pad(X, ((0, 0), (0, 4)))
+    assert (
+        roundings([scores_of(np.array(padded), params)[:, :9]], [right]) <= 1
+    )
     for i in range(1, 9):
         changed = X.copy()
         changed[:, i:] = 3 + (changed[:, i:] - 2) % (V - 3)
-        scores = [
-            transformer_scores(np.array(tokens), params, causal=True)
-            for tokens in (X, changed)
-        ]
-        assert roundings(*[[each[:, :i]] for each in scores]) <= 1
-        assert roundings(*[[each[:, i:]] for each in scores]) > 100
-
-
-def test_a_decoder_sees_no_later_word():
-    assert_later_words_change_nothing()
-
-
-def test_a_decoder_without_its_mask_equals_the_encoder_at_the_last_word():
-    """In one layer: there the last position sees all others anyway."""
-    params = as_type(init_transformer(0, V, max_length=9, width=16))
-    X = np.array(onp.random.RandomState(0).randint(3, V, (4, 9)))
-    causal, both = [
-        transformer_scores(X, params, causal=causal)
-        for causal in (True, False)
-    ]
-    assert roundings([causal[:, -1]], [both[:, -1]]) <= 1
-    assert roundings([causal[:, 0]], [both[:, 0]]) > 100
-
-
-@pytest.mark.parametrize('k', [1, 2, 3, 4])
-def test_a_decoder_takes_the_step_of_one_device(monkeypatch, k):
-    decoder = functools.partial(transformer_scores, causal=True)
-    right = functools.partial(reference_step, net=decoder)
-    monkeypatch.setitem(globals(), 'reference_step', right)
-    assert max(distances(13, k, net=decoder)) <= 1
-    if k > 1:
-        lost = distances(13, k, net=decoder, allreduce=lambda data: None)
-        assert min(lost) > 100
+        other = scores_of(np.array(changed), params)
+        assert roundings([other[:, :i]], [right[:, :i]]) <= 1
+        assert roundings([other[:, i:]], [right[:, i:]]) > 100
 
 
 def loss_of_copies(monkeypatch, gain, seed):
@@ -428,16 +406,14 @@ def loss_of_copies(monkeypatch, gain, seed):
     monkeypatch.setattr(
         transformer, 'attention', lambda *inputs: gain * right(*inputs)
     )
-    params = d2lmulti.get_params(
-        init_transformer(seed, 9, max_length=7, width=32), mx.cpu(0)
-    )
+    params = d2lmulti.get_params(init_decoder(seed, 9, width=32), mx.cpu(0))
     rng, state = onp.random.RandomState(seed), []
     for _ in range(150):
         rows = onp.tile(rng.randint(3, 9, (32, 4)), 2)
         X, y = [np.array(part, dtype='int32') for part in (rows, rows)]
         X, y = X[:, :-1], y[:, 1:] * (np.arange(7) > 2)
         with autograd.record():
-            scores = transformer_scores(X, params, causal=True)
+            scores = decoder_scores(X, params)
             loss = token_loss(scores, y).sum() / count_tokens(y)
         loss.backward()  # of rows that no step has seen
         grads = [param.grad for param in params]
@@ -457,44 +433,24 @@ def test_a_decoder_copies_with_attention_only(monkeypatch, seed):
 # Heads
 
 
-def assert_heads_add_up(num_heads, groups, size=3):
-    rng = onp.random.RandomState(0)
-    width = num_heads * size
-    H, W_qkv, b_qkv, W_out, b_out = [
-        np.array(rng.normal(size=shape), dtype='float64')
-        for shape in (
-            (2, 5, width),
-            (3 * width, width),
-            (3 * width,),
-            (width, width),
-            (width,),
-        )
-    ]
-    hidden = np.array(onp.triu(onp.ones((5, 5)), 1)[None, None])
-    right = transformer.attention(
-        H, hidden, W_qkv, b_qkv, W_out, b_out, num_heads
-    )
-    total = np.zeros_like(right)
-    for heads in onp.array_split(onp.arange(num_heads), groups):
-        own = (heads[:, None] * size + onp.arange(size)).ravel()
-        rows = np.array((own + width * onp.arange(3)[:, None]).ravel())
-        total = total + transformer.attention(
-            H,
-            hidden,
-            W_qkv[rows],
-            b_qkv[rows],
-            W_out[:, np.array(own)],
-            b_out * float(heads[0] == 0),
-            len(heads),
-        )
-    assert roundings([total], [right]) <= 1
-
-
 @pytest.mark.parametrize(
-    'num_heads, groups', [(1, 1), (4, 2), (4, 3), (4, 4), (5, 2), (5, 3)]
+    'num_heads, num_key_heads, k', [(4, 2, 2), (4, 4, 3), (6, 3, 2)]
 )
-def test_the_output_is_the_sum_over_any_groups_of_heads(num_heads, groups):
-    assert_heads_add_up(num_heads, groups)
+def test_the_output_is_the_sum_over_any_groups_of_heads(
+    num_heads, num_key_heads, k
+):
+    H, W_q, W_k, W_v, W_out = arrays = draw(num_heads, num_key_heads)
+    shared, total = num_heads // num_key_heads, 0
+    for keys in onp.array_split(onp.arange(num_key_heads), k):
+        narrow = slice(4 * keys[0], 4 * keys[-1] + 4)
+        wide = slice(shared * narrow.start, shared * narrow.stop)
+        total = total + transformer.attention(
+            *exact(
+                [H, W_q[:, wide], W_k[:, narrow], W_v[:, narrow], W_out[wide]]
+            ),
+            size=4,
+        )
+    assert roundings([total], [right_attention(*arrays, 4)]) <= 1
 
 
 @pytest.mark.skipif(not mx.__version__.startswith('1.9'), reason='of 1.9.1')

@@ -1,28 +1,28 @@
 # 1 wrong: train_batch as it is: by sentences -> divides by the three sentences
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     train_batch(X, y, device_params, devices, lr, net, token_loss)
 
 # 1 wrong: the factor upside down -> upside down
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     train_batch(X, y, device_params, devices, lr * count_tokens(y) / len(X),
                 net, token_loss)
 
 # 1 wrong: the sum of all words -> nothing divides the sum
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     train_batch(X, y, device_params, devices, lr * len(X), net, token_loss)
 
 # 1 wrong: only the number of words, and the sentences, too -> by the three sentences, too
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     train_batch(X, y, device_params, devices, lr / count_tokens(y), net,
                 token_loss)
 
 # 1 wrong: the mean of the devices' means -> the mean of the devices' means
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     X_shards, y_shards = split_batch(X, y, devices)
     backward(X_shards, y_shards, device_params, net, token_loss)
     for params, labels in zip(device_params, y_shards):
@@ -35,14 +35,14 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 wrong: by sentences, as in chapter 13 -> weighs the devices by their sentences
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     def mean(y_hat, y):
         return len(y) * token_loss(y_hat, y) / max(1, count_tokens(y))
     train_batch(X, y, device_params, devices, lr, net, mean)
 
 # 1 wrong: the sum of the devices' means -> each device divided by its own words
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     def mean(y_hat, y):
         return token_loss(y_hat, y) / count_tokens(y)
     backward(*split_batch(X, y, devices), device_params, net, mean)
@@ -53,7 +53,7 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 wrong: each divides the sum by its own words -> the replicas take different steps
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     X_shards, y_shards = split_batch(X, y, devices)
     backward(X_shards, y_shards, device_params, net, token_loss)
     allreduce_gradients(device_params)
@@ -63,7 +63,7 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 wrong: no allreduce -> the replicas take different steps
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     backward(*split_batch(X, y, devices), device_params, net, token_loss)
     for params in device_params:
         for param in params:
@@ -71,31 +71,31 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 wrong: by the words in X -> 7 words in X
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     train_batch(X, y, device_params, devices, lr * len(X) / count_tokens(X),
                 net, token_loss)
 
 # 1 wrong: padding counts -> divides by all places
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     train_batch(X, y, device_params, devices, lr * len(X) / y.size, net,
                 token_loss)
 
 # 1 wrong: the words, and the devices -> again by the devices
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     rate = lr * len(X) / count_tokens(y) / len(devices)
     train_batch(X, y, device_params, devices, rate, net, token_loss)
 
 # 1 wrong: the gradients only -> no parameter has moved
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     backward(*split_batch(X, y, devices), device_params, net, token_loss)
     allreduce_gradients(device_params)
 
 # 1 wrong: new arrays in place of the parameters -> no parameter has moved
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     backward(*split_batch(X, y, devices), device_params, net, token_loss)
     allreduce_gradients(device_params)
     for params in device_params:
@@ -104,7 +104,7 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 wrong: new arrays in the lists -> no parameter has moved: write into
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     backward(*split_batch(X, y, devices), device_params, net, token_loss)
     allreduce_gradients(device_params)
     for params in device_params:
@@ -113,13 +113,13 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 wrong: forgets the rate -> use the rate
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     train_batch(X, y, device_params, devices, len(X) / count_tokens(y), net,
                 token_loss)
 
 # 1 wrong: right with its words alone, nan without any -> nan now
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     X_shards, y_shards = split_batch(X, y, devices)
     backward(X_shards, y_shards, device_params, net, token_loss)
     for params, labels in zip(device_params, y_shards):
@@ -133,7 +133,7 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 wrong: only shards with words count, equally -> the mean of the devices' means
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     def mean(y_hat, y):
         return token_loss(y_hat, y) / max(1, count_tokens(y))
     backward(*split_batch(X, y, devices), device_params, net, mean)
@@ -144,7 +144,7 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 wrong: uphill -> goes uphill
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     backward(*split_batch(X, y, devices), device_params, net, token_loss)
     allreduce_gradients(device_params)
     for params in device_params:
@@ -153,7 +153,7 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 wrong: on the first device -> raises|DeviceError|copy|device
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     with autograd.record():
         total = sum(token_loss(net(X, params), y).sum()
                     for params in device_params)
@@ -161,13 +161,13 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 right: another rate for train_batch
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     train_batch(X, y, device_params, devices, lr * len(X) / count_tokens(y),
                 net, token_loss)
 
 # 1 right: the parts of train_batch
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     backward(*split_batch(X, y, devices), device_params, net, token_loss)
     allreduce_gradients(device_params)
     for params in device_params:
@@ -176,7 +176,7 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 right: the loss divided by all words
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     num_words = count_tokens(y)
     def loss(y_hat, y):
         return token_loss(y_hat, y) / num_words
@@ -184,14 +184,14 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 right: the loss times sentences, by words
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     factor = len(y) / count_tokens(y)
     train_batch(X, y, device_params, devices, lr, net,
                 lambda y_hat, y: factor * token_loss(y_hat, y))
 
 # 1 right: words of the shards, added up
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     X_shards, y_shards = split_batch(X, y, devices)
     num_words = sum(count_tokens(labels) for labels in y_shards)
     backward(X_shards, y_shards, device_params, net, token_loss)
@@ -202,7 +202,7 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 right: means, weighted by the words of each device
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     X_shards, y_shards = split_batch(X, y, devices)
     words = [count_tokens(labels) for labels in y_shards]
     backward(X_shards, y_shards, device_params, net, token_loss)
@@ -217,7 +217,7 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 right: through NumPy
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     backward(*split_batch(X, y, devices), device_params, net, token_loss)
     for params in zip(*device_params):
         total = sum(param.grad.asnumpy() for param in params)
@@ -227,7 +227,7 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 right: autograd by hand
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     losses = []
     with autograd.record():
         for X_own, y_own, params in zip(*split_batch(X, y, devices),
@@ -242,7 +242,7 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 right: an allreduce that divides
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     def mean(data):
         allreduce(data)
         for array in data:
@@ -252,7 +252,7 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 right: by keywords, and it returns the number of words
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     num_words = int((y != PADDING).sum())
     train_batch(X=X, y=y, device_params=device_params, devices=devices,
                 lr=lr / num_words * len(X), net=net, loss=token_loss)
@@ -260,7 +260,7 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 right: its own loss
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     def loss(y_hat, labels):
         losses = -npx.pick(npx.log_softmax(y_hat), labels)
         losses = losses * (labels > 0)
@@ -270,7 +270,7 @@ def train_batch_tokens(X, y, device_params, devices, lr,
 
 # 1 right: a list of steps
 def train_batch_tokens(X, y, device_params, devices, lr,
-                       net=transformer_scores):
+                       net=decoder_scores):
     X_shards, y_shards = split_batch(X, y, devices)
     backward(X_shards, y_shards, device_params, net, token_loss)
     allreduce_gradients(device_params)
