@@ -125,17 +125,21 @@ def check_layer_arrays(device_arrays, devices, layers):
         check_home('a parameter', arrays, device)
 
 
-def check_shards(device_shards, shapes):
-    """Raise ValueError unless each device has its part of each parameter."""
-    k = len(device_shards)
-    sizes = [split_slices(math.prod(shape), k) for shape in shapes]
-    for shards, *parts in zip(device_shards, *sizes):
-        needed = [part.stop - part.start for part in parts]
-        if [shard.size for shard in shards] != needed:
+def check_shards(device_shards):
+    """Return the shapes of whole parameters. Raise ValueError unless each
+    device has its rows of each."""
+    shapes = []
+    for parts in zip(*device_shards):
+        rows = split_slices(sum(map(len, parts)), len(parts))
+        row = parts[0].shape[1:]
+        needed = [(own.stop - own.start, *row) for own in rows]
+        if shapes_of(parts) != needed:
             raise ValueError(
-                f'a device has shards of shapes {shapes_of(shards)}, but '
-                f'needs sizes {needed}: make them with scatter_params'
+                f'the devices have shards of shapes {shapes_of(parts)}, but '
+                f'need {needed}: make them with scatter_params'
             )
+        shapes.append((rows[-1].stop, *row))
+    return shapes
 
 
 def check_layout(device_arrays, layout, new):
