@@ -347,3 +347,27 @@ def backward_recomputed(X, y, params, num_segments, layers=LENET, loss=loss):
                 output = loss(output, y).sum()
         output.backward(output_grad)
         output_grad = h.grad
+
+# %% ../../notebooks/16_sharding.ipynb #fp8
+def round_e4m3(array):
+    """Round to the nearest number of e4m3, at most to 448; NumPy."""
+    exponent = onp.maximum(onp.frexp(array)[1] - 1, -6)
+    step = 2.0 ** (exponent - 3)
+    return (onp.rint(array / step) * step).clip(-448, 448)
+
+def quantize(array, block):
+    """Return an array as e4m3 times scales, one for `block` numbers of a
+    row, and for each number the largest error. NumPy, float64."""
+    parts = array.reshape(-1, block)
+    scales = onp.maximum(abs(parts).max(axis=1, keepdims=True), 1e-30) / 448
+    bound = onp.maximum(abs(parts) / 16, scales * 2.0 ** -10)
+    return [found.reshape(array.shape).astype('float32') for found in
+            (scales * round_e4m3(parts / scales), bound)]
+
+def multiply_fp8(X, W, x_block=128, w_block=128):
+    """Return X W from numbers in e4m3, summed in float32; and for each
+    result the largest error."""
+    (X8, dX), (W8, dW) = quantize(X, x_block), quantize(W.T, w_block)
+    size = (abs(X) + dX) @ (abs(W) + dW.T)
+    bound = size - abs(X) @ abs(W) + (len(W) + 5) * 2.0 ** -24 * size
+    return X8 @ W8.T, bound

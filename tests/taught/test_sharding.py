@@ -820,6 +820,70 @@ def test_each_layer_but_the_last_segment_runs_twice():
     ]
 
 
+# FP8
+
+
+def e4m3_numbers():
+    """Return all of them that are at least 0, from their bits."""
+    found = []
+    for bits in range(127):  # 127 is nan
+        exponent, fraction = divmod(bits, 8)
+        found.append(
+            (1 + fraction / 8) * 2.0 ** (exponent - 7)
+            if exponent
+            else fraction / 8 * 2.0**-6
+        )
+    return onp.array(found)
+
+
+def test_numbers_become_the_nearest_of_e4m3():
+    numbers = e4m3_numbers()
+    assert numbers[-1] == 448
+    assert (sharding.round_e4m3(-numbers) == -numbers).all()
+    rng = onp.random.RandomState(5)
+    array = rng.normal(size=999) * 2.0 ** rng.randint(-14, 9, 999)
+    apart = abs(abs(array)[:, None] - numbers)
+    found = sharding.round_e4m3(array)
+    assert (abs(found - array) == apart.min(axis=1)).all()
+    assert (sharding.round_e4m3(onp.array([1e9, -1e9])) == [448, -448]).all()
+    # halfway: to the even fraction
+    assert (
+        sharding.round_e4m3(onp.array([1.0625, 1.1875])) == [1, 1.25]
+    ).all()
+
+
+def assert_within_the_bound():
+    rng = onp.random.RandomState(6)
+    for block in (8, 64, 128):
+        X, W = rng.normal(size=(9, 256)), rng.normal(size=(256, 7))
+        X *= 10.0 ** rng.randint(-9, 9, X.shape)
+        found, bound = sharding.multiply_fp8(X, W, block, block)
+        assert (abs(found - X @ W) <= bound).all()
+        assert (bound <= abs(X) @ abs(W) * 0.14 + bound.max() * 1e-3).all()
+
+
+def test_products_in_fp8_are_within_the_bound():
+    assert_within_the_bound()
+
+
+@pytest.mark.parametrize(
+    'bug',
+    [
+        lambda array: array.astype('float16') * 1.1,
+        lambda array: onp.ldexp(0.5, onp.frexp(array)[1]) * onp.sign(array),
+        lambda array: sharding_round(array).clip(-240, 240),
+        lambda array: sharding_round(array / 8),
+    ],
+)
+def test_another_rounding_is_out_of_the_bound(bug, monkeypatch):
+    monkeypatch.setattr(sharding, 'round_e4m3', bug)
+    with pytest.raises(AssertionError):
+        assert_within_the_bound()
+
+
+sharding_round = sharding.round_e4m3
+
+
 # Arguments
 
 
