@@ -14,7 +14,6 @@ from ..check_values import (
     check_learning_rate,
     check_positive_int,
     counted,
-    given,
 )
 from ..checks import (
     check_batch,
@@ -198,9 +197,14 @@ def check_words(params: Any, **tokens: Any) -> None:
     check_tokens(len(params[0]), rows, **tokens)
 
 
-def check_sequence(X, y, device_params, devices, num_heads, split):
+def check_sequence(X, y, device_params, devices, num_heads, split, documents):
     """Raise TypeError or ValueError unless gradients can be computed, and
     `split` divides all positions among the devices."""
+    if documents is not None and documents.shape != X.shape:
+        raise ValueError(
+            'documents must have an integer for each word, in the shape of '
+            f'X, {X.shape}, not {documents.shape}'
+        )
     check_replicas(device_params, devices)
     check_transformer(X, device_params[0], num_heads)
     check_next_words(X, y, device_params[0])
@@ -215,12 +219,12 @@ def check_sequence(X, y, device_params, devices, num_heads, split):
         )
 
 
-def check_experts(X, y, replicas, experts, devices, num_choices, capacity):
+def check_experts(X, y, replicas, experts, devices, num_choices):
     """Raise TypeError or ValueError unless gradients can be computed."""
     check_replicas(replicas, devices)
     check_batch(X, y)
     check_words(replicas[0], X=X, y=y)
-    check_positive_int(num_choices=num_choices, **given(capacity=capacity))
+    check_positive_int(num_choices=num_choices)
     if num_choices > len(experts):
         raise ValueError(
             'num_choices must be at most the number of experts, '
