@@ -14,7 +14,6 @@ from ..check_values import (
     check_learning_rate,
     check_positive_int,
     counted,
-    given,
 )
 from ..checks import (
     check_batch,
@@ -125,17 +124,21 @@ def check_layer_arrays(device_arrays, devices, layers):
         check_home('a parameter', arrays, device)
 
 
-def check_shards(device_shards, shapes):
-    """Raise ValueError unless each device has its part of each parameter."""
-    k = len(device_shards)
-    sizes = [split_slices(math.prod(shape), k) for shape in shapes]
-    for shards, *parts in zip(device_shards, *sizes):
-        needed = [part.stop - part.start for part in parts]
-        if [shard.size for shard in shards] != needed:
+def check_shards(device_shards):
+    """Return the shapes of whole parameters. Raise ValueError unless each
+    device has its rows of each."""
+    shapes = []
+    for parts in zip(*device_shards):
+        rows = split_slices(sum(map(len, parts)), len(parts))
+        row = parts[0].shape[1:]
+        needed = [(own.stop - own.start, *row) for own in rows]
+        if shapes_of(parts) != needed:
             raise ValueError(
-                f'a device has shards of shapes {shapes_of(shards)}, but '
-                f'needs sizes {needed}: make them with scatter_params'
+                f'the devices have shards of shapes {shapes_of(parts)}, but '
+                f'need {needed}: make them with scatter_params'
             )
+        shapes.append((rows[-1].stop, *row))
+    return shapes
 
 
 def check_layout(device_arrays, layout, new):
@@ -194,9 +197,14 @@ def check_words(params: Any, **tokens: Any) -> None:
     check_tokens(len(params[0]), rows, **tokens)
 
 
-def check_sequence(X, y, device_params, devices, num_heads, split):
+def check_sequence(X, y, device_params, devices, num_heads, split, documents):
     """Raise TypeError or ValueError unless gradients can be computed, and
     `split` divides all positions among the devices."""
+    if documents is not None and documents.shape != X.shape:
+        raise ValueError(
+            'documents must have an integer for each word, in the shape of '
+            f'X, {X.shape}, not {documents.shape}'
+        )
     check_replicas(device_params, devices)
     check_transformer(X, device_params[0], num_heads)
     check_next_words(X, y, device_params[0])
@@ -211,12 +219,12 @@ def check_sequence(X, y, device_params, devices, num_heads, split):
         )
 
 
-def check_experts(X, y, replicas, experts, devices, num_choices, capacity):
+def check_experts(X, y, replicas, experts, devices, num_choices):
     """Raise TypeError or ValueError unless gradients can be computed."""
     check_replicas(replicas, devices)
     check_batch(X, y)
     check_words(replicas[0], X=X, y=y)
-    check_positive_int(num_choices=num_choices, **given(capacity=capacity))
+    check_positive_int(num_choices=num_choices)
     if num_choices > len(experts):
         raise ValueError(
             'num_choices must be at most the number of experts, '

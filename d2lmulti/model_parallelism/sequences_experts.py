@@ -37,7 +37,7 @@ def visible(queries, keys, causal):
     return (slice(int(onp.searchsorted(queries, keys[0])), len(queries)),
             slice(0, int(onp.searchsorted(keys, queries[-1], 'right'))))
 
-def block_scores(step, Qs, blocks, places, causal):
+def block_scores(step, Qs, blocks, places, causal, documents=None):
     """Yield for each device (its number, rows, columns, their scores), if a
     query sees a key. Rows and columns: the slices from `visible`."""
     for i, (Q, (K, _, is_padding, *_)) in enumerate(zip(Qs, blocks)):
@@ -49,6 +49,10 @@ def block_scores(step, Qs, blocks, places, causal):
         if causal:
             later = keys[columns] > queries[rows][:, None]
             hidden = np.maximum(hidden, np.array(later, Q.dtype, ctx=Q.ctx))
+        if documents is not None:  # of the words, (n, length); NumPy
+            other = (documents[:, queries[rows], None]
+                     != documents[:, None, keys[columns]])[:, None]
+            hidden = np.maximum(hidden, np.array(other, Q.dtype, ctx=Q.ctx))
         S = np.matmul(Q[:, :, rows], K[:, :, columns].swapaxes(2, 3))
         yield i, rows, columns, S / math.sqrt(Q.shape[3]) - 1e9 * hidden
 
@@ -59,11 +63,11 @@ def pass_on(blocks):
     return [[array.copyto(device) for array in blocks[i - 1]]
             for i, device in enumerate(devices)]
 
-def ring_attention(Qs, Ks, Vs, pads, places, causal):
+def ring_attention(Qs, Ks, Vs, pads, places, causal, documents=None):
     """Return each device's means, and the logarithm of each query's sum.
     `Qs`, `Ks`, `Vs`: (n, heads, positions, width / heads) on each device;
     `pads`: 1 for padding, (n, 1, 1, positions); `places`: the positions of
-    each device (Liu et al. 2023, arXiv:2310.01889)."""
+    each device; `documents`: see `sequence_gradients` (Liu et al. 2023)."""
     blocks = list(zip(Ks, Vs, pads))
     states = [[np.full_like(Q[..., :1], -1e30), np.zeros_like(Q[..., :1]),
                np.zeros_like(Q)] for Q in Qs]
@@ -71,7 +75,7 @@ def ring_attention(Qs, Ks, Vs, pads, places, causal):
         if step:
             blocks = pass_on(blocks)
         for i, rows, columns, S in block_scores(step, Qs, blocks, places,
-                                                causal):
+                                                causal, documents):
             parts = [array[:, :, rows] for array in states[i]]
             news = add_block(*parts, S, blocks[i][1][:, :, columns])
             for array, new in zip(states[i], news):
@@ -80,7 +84,8 @@ def ring_attention(Qs, Ks, Vs, pads, places, causal):
             [top + np.log(total) for top, total, _ in states])
 
 # %% ../../notebooks/17_sequences_experts.ipynb #ring-backward
-def ring_backward(dOs, Os, logs, Qs, Ks, Vs, pads, places, causal):
+def ring_backward(dOs, Os, logs, Qs, Ks, Vs, pads, places, causal,
+                  documents=None):
     """Return the gradients of Qs, Ks and Vs. `dOs`: of the means `Os`; the
     other arguments: of `ring_attention`, and `logs` from it."""
     dots = [(dO * mean).sum(axis=3, keepdims=True)
@@ -90,7 +95,7 @@ def ring_backward(dOs, Os, logs, Qs, Ks, Vs, pads, places, causal):
               for K, V, is_padding in zip(Ks, Vs, pads)]
     for step in range(len(Qs)):
         for i, rows, columns, S in block_scores(step, Qs, blocks, places,
-                                                causal):
+                                                causal, documents):
             Q, dO, log, dot = [arrays[i][:, :, rows]
                                for arrays in (Qs, dOs, logs, dots)]
             K, V = [array[:, :, columns] for array in blocks[i][:2]]
@@ -145,6 +150,12 @@ def attend(tape, QKVs, *where):
     return moved(tape, QKVs, lambda _: Os, backward)
 
 # %% ../../notebooks/17_sequences_experts.ipynb #layers
+def restart(documents):
+    """Return the position of each word in its document; NumPy."""
+    place = onp.arange(documents.shape[1])
+    is_first = onp.diff(documents, axis=1, prepend=-1) != 0
+    return place - onp.maximum.accumulate(is_first * place, axis=1)
+
 def embed(x, params, places):
     """Return the first layer's input: words, and their positions."""
     E, P = params[:2]
@@ -190,13 +201,15 @@ def run_backward(tape, losses, num_words, device_params):
 
 # %% ../../notebooks/17_sequences_experts.ipynb #sequence
 def sequence_gradients(X, y, device_params, devices, num_heads=4,
-                       causal=False, split=split_plain):
+                       causal=False, split=split_plain, documents=None):
     """Store the gradient of the mean loss in every replica; return the loss.
     `X`, `y`: tokens, (n, length), int32, 0 where there is none or none to
     predict; `device_params`: replicas of `init_transformer`'s parameters
     (`attach_grad` again before another kind of step); `split(length, k)`:
-    ascending positions of each device. Raises TypeError or ValueError."""
-    check_sequence(X, y, device_params, devices, num_heads, split)
+    ascending positions of each device; `documents`: the document of each
+    word, NumPy, integers from 0, (n, length). Raises TypeError or
+    ValueError."""
+    check_sequence(X, y, device_params, devices, num_heads, split, documents)
     for param in [param for params in device_params for param in params]:
         param.attach_grad('add')  # several graphs use E
     places = [own for own in split(X.shape[1], len(devices)) if len(own)]
@@ -206,11 +219,13 @@ def sequence_gradients(X, y, device_params, devices, num_heads=4,
     pads = [(x == PADDING).astype(used[0][0].dtype)[:, None, None]
             for x in Xs]
     tape = []
-    hs = record(tape, embed, Xs, used, places)
+    positions = places if documents is None else [
+        restart(documents)[:, own] for own in places]
+    hs = record(tape, embed, Xs, used, positions)
     for i in range(2, len(used[0]) - 3, 12):
         layers = [params[i:i + 12] for params in used]
         QKVs = record(tape, project, hs, layers, [num_heads] * len(hs))
-        means = attend(tape, QKVs, pads, places, causal)
+        means = attend(tape, QKVs, pads, places, causal, documents)
         hs = record(tape, finish_layer, hs, means, layers)
     losses = record(tape, word_losses, hs, ys, used)
     return run_backward(tape, losses, count_tokens(y), device_params)
@@ -230,20 +245,16 @@ def all_to_all(parts, devices):
             for j, device in enumerate(devices)]
 
 # %% ../../notebooks/17_sequences_experts.ipynb #choose
-def choose_experts(device_probs, num_choices):
+def choose_experts(device_probs, num_choices, bias=0):
     """Return for each device the experts of its rows: NumPy, (num_choices,
-    rows). `device_probs`: the router's probabilities, (rows, experts)."""
-    return [(-probs.asnumpy()).argsort(axis=1, kind='stable').T[:num_choices]
-            for probs in device_probs]
+    rows). `device_probs`: the router's probabilities, (rows, experts);
+    `bias`: is added to them for the choice, (experts,)."""
+    return [(-probs.asnumpy() - bias).argsort(axis=1, kind='stable')
+            .T[:num_choices] for probs in device_probs]
 
-def drop_rows(chosen, capacity):
-    """Return them with -1 where an expert has had `capacity` rows before:
-    first choices of all devices, in order, then second choices."""
-    joined = onp.concatenate(chosen, axis=1)
-    for e in range(joined.max() + 1):
-        joined.flat[onp.flatnonzero(joined == e)[capacity:]] = -1
-    ends = onp.cumsum([own.shape[1] for own in chosen])[:-1]
-    return onp.split(joined, ends, axis=1)
+def update_bias(bias, counts, rate=0.001):
+    """Move each expert's bias, in place, against its number of words."""
+    bias -= rate * onp.sign(counts - onp.mean(counts))
 
 # %% ../../notebooks/17_sequences_experts.ipynb #exchange
 def to_experts(arrays, places, homes):
@@ -265,66 +276,89 @@ def from_experts(arrays, places, targets):
     return targets
 
 # %% ../../notebooks/17_sequences_experts.ipynb #run-experts
-def run_experts(tape, hs, chosen, experts):
-    """Return what the chosen experts make of each row, 0 if dropped; put it
-    on the tape. `experts[e]`: W1, b1, W2, b2 of expert e, on its device."""
-    used = sorted({e for own in chosen for e in own.flat} - {-1})
+def run_experts(tape, hs, chosen, experts, dispatch=to_experts):
+    """Return what the chosen experts make of each row, one choice after the
+    other; put it on the tape. `experts[e]`: W1, b1, W2, b2 of expert e, on
+    its device; `dispatch`: brings them their rows."""
+    used = sorted({e for own in chosen for e in own.flat})
     homes = [experts[e][0].ctx for e in used]
-    places = [[np.array(onp.flatnonzero(own == e), dtype='int64', ctx=h.ctx)
-               for e in used] for h, own in zip(hs, chosen)]
+    rows = [[onp.flatnonzero((own == e).any(axis=0)) for e in used]
+            for own in chosen]
+    results = [[(own == e).argmax(axis=0)[place] * own.shape[1] + place
+                for e, place in zip(used, places)]
+               for own, places in zip(chosen, rows)]
+    rows, results = [[[np.array(place, dtype='int64', ctx=h.ctx)
+                       for place in own] for h, own in zip(hs, places)]
+                     for places in (rows, results)]
 
-    def there(arrays):
-        return to_experts(arrays, places, homes)
-
-    def back(arrays):
-        return from_experts(arrays, places, [np.zeros_like(h) for h in hs])
-    inputs = moved(tape, hs, there, back)
+    def back(places, num):
+        return lambda arrays: from_experts(arrays, places, [
+            np.zeros((num * len(h), h.shape[1]), h.dtype, ctx=h.ctx)
+            for h in hs])
+    inputs = moved(tape, hs, lambda arrays: dispatch(arrays, rows, homes),
+                   back(rows, 1))
     outputs = record(tape, feed_forward, inputs, [experts[e] for e in used])
-    return moved(tape, outputs, back, there)
+    return moved(tape, outputs, back(results, len(chosen[0])),
+                 lambda arrays: to_experts(arrays, results, homes))
 
 # %% ../../notebooks/17_sequences_experts.ipynb #expert-layers
 def route(H, params):
     """Return the router's probabilities of the experts."""
-    return npx.softmax(linear(H, *params[1:3]))
+    return npx.softmax(np.dot(H, params[1].T))
 
-def mix(H, results, probs, chosen):
-    """Return rows plus their experts' results, each times its probability."""
-    gates = np.stack([npx.pick(probs, np.array(own.clip(0), ctx=H.ctx))
+def mix(H, results, probs, chosen, params):
+    """Return rows plus the shared expert's results, and those of the chosen
+    ones, each times its probability."""
+    gates = np.stack([npx.pick(probs, np.array(own, ctx=H.ctx))
                       for own in chosen])
     results = results.reshape(*chosen.shape, -1)
-    return H + (gates[:, :, None] * results).sum(axis=0)
+    return H + feed_forward(H, params[2:6]) + (
+        gates[:, :, None] * results).sum(axis=0)
 
 def next_word_losses(H, y, params):
     """Return the loss of each word."""
-    E, _, _, bias = params
-    return loss(linear(H, E, bias), y)
+    return loss(linear(H, params[0], params[-1]), y)
 
 # %% ../../notebooks/17_sequences_experts.ipynb #expert-gradients
 def expert_gradients(X, y, device_params, experts, devices, num_choices=1,
-                     capacity=None, alpha=0, drop=drop_rows):
-    """Store the gradients of the mean loss over all words, plus the balance
-    loss; return (mean loss, words per expert, chosen and not dropped).
-    `X`, `y`: words and the next ones, (n,), int32; `device_params`: replicas
-    of E, W, b of the router, and a bias; `experts`: see `run_experts`.
-    Raises TypeError or ValueError for invalid arguments."""
-    check_experts(X, y, device_params, experts, devices, num_choices,
-                  capacity)
+                     bias=0, dispatch=to_experts):
+    """Store the gradients of the mean loss over all words; return it, and
+    the words of each expert, NumPy. `X`, `y`: words and the next ones, (n,),
+    int32; `device_params`: replicas of E, the router's W, the shared
+    expert's W1, b1, W2, b2, and a bias; `experts`, `dispatch`: see
+    `run_experts`; `bias`: see `choose_experts`. Raises TypeError or
+    ValueError for invalid arguments."""
+    check_experts(X, y, device_params, experts, devices, num_choices)
     for param in [p for params in (*device_params, *experts) for p in params]:
         param.attach_grad('add')
     (Xs, ys), tape = split_batch(X, y, devices), []
     hs = record(tape, lambda x, params: params[0][x], Xs, device_params)
     probs = record(tape, route, hs, device_params)
-    chosen = choose_experts(probs, num_choices)
-    used = onp.bincount(onp.concatenate(chosen, axis=1).ravel(),
-                        minlength=len(experts)) / num_choices / len(X)
-    for p in probs:  # the gradient of the balance loss
-        p.grad[:] += np.array(alpha * len(experts) / len(X) * used,
-                              dtype=p.dtype, ctx=p.ctx)
-    chosen = drop(chosen, capacity) if capacity else chosen
-    rows = record(tape, lambda h: np.tile(h, (num_choices, 1)), hs)
-    mixed = record(tape, mix, hs, run_experts(tape, rows, chosen, experts),
-                   probs, chosen)
+    chosen = choose_experts(probs, num_choices, bias)
+    results = run_experts(tape, hs, chosen, experts, dispatch)
+    mixed = record(tape, mix, hs, results, probs, chosen, device_params)
     losses = record(tape, next_word_losses, mixed, ys, device_params)
-    counts = [sum(int((own == e).sum()) for own in chosen)
-              for e in range(len(experts))]
+    counts = sum(onp.bincount(own.ravel(), minlength=len(experts))
+                 for own in chosen)
     return run_backward(tape, losses, len(X), device_params), counts
+
+# %% ../../notebooks/17_sequences_experts.ipynb #two-level
+def to_experts_by_node(arrays, places, homes, node_size=2):
+    """Return what `to_experts` does; a row enters each node only once."""
+    devices = [array.ctx for array in arrays]
+    nodes = [devices.index(home) // node_size for home in homes]
+    parts = [[None] * len(homes) for _ in arrays]
+    for i, (array, own) in enumerate(zip(arrays, places)):
+        own = [place.asnumpy() for place in own]
+        for node in {*nodes}:
+            experts = [e for e, at in enumerate(nodes) if at == node]
+            rows = onp.unique(onp.concatenate([own[e] for e in experts]))
+            first = node * node_size
+            own_number = i % node_size % len(devices[first:])
+            block = array[np.array(rows, dtype='int64', ctx=array.ctx)].copyto(
+                devices[first + own_number])
+            for e in experts:
+                at = np.array(onp.searchsorted(rows, own[e]), dtype='int64',
+                              ctx=block.ctx)
+                parts[i][e] = block[at] if len(rows) else block
+    return [np.concatenate(rows) for rows in all_to_all(parts, homes)]

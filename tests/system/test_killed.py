@@ -24,7 +24,7 @@ from d2lmulti.cluster.checkpoint import (
     Checkpoint, load_checkpoint, save_checkpoint)
 from d2lmulti.learning.large_batch import adam
 from d2lmulti.model_parallelism.model_parallel import LENET
-from d2lmulti import find_places, reshard, scatter_params, train_batch_zero2
+from d2lmulti import find_places, reshard, scatter_flat, train_batch_zero2
 
 folder, num_devices = sys.argv[1], int(sys.argv[2])
 np.empty = functools.partial(np.empty, dtype='float64')
@@ -42,7 +42,7 @@ def copies(wholes, devices):
 
 one = find_places(copies, shapes, devices[:1])
 whole = find_places(copies, shapes, devices)
-parts = find_places(scatter_params, shapes, devices)
+parts = find_places(scatter_flat, shapes, devices)
 replicas = [d2lmulti.get_params([np.array(p, dtype='float64')
                                  for p in saved.params], device)
             for device in devices]

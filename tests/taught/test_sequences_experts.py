@@ -25,7 +25,6 @@ from d2lmulti.model_parallelism.sequences_experts import (
     all_to_all,
     block_scores,
     choose_experts,
-    drop_rows,
     expert_gradients,
     leaves,
     ring_attention,
@@ -491,6 +490,89 @@ def test_the_way_back_is_that_of_autograd():
         assert array.ctx == grad.ctx and (array.grad == grad).all()
 
 
+# Packed documents
+
+
+def assert_packed_equals_each_alone(
+    k, lengths, causal=True, split=split_plain
+):
+    """Chapter 14's transformer on each document, its gradients added."""
+    rng, T = onp.random.RandomState(8), sum(lengths)
+    X, y = rng.randint(3, V, (2, 1, T))
+    ends = onp.cumsum(lengths)
+    total = 0
+    for end, length in zip(ends, lengths):
+        params = get_params(start(T), mx.cpu(0))
+        own = slice(end - length, end)
+        with autograd.record():
+            scores = transformer_scores(
+                np.array(X[:, own], dtype='int32'),
+                params,
+                num_heads=4,
+                causal=causal,
+            )
+            loss = token_loss(scores, np.array(y[:, own], dtype='int32'))
+            mean = loss.sum() / T
+        mean.backward()
+        total = total + onp.array(
+            [param.grad.asnumpy() for param in params], dtype=object
+        )
+    devices = [mx.cpu(i) for i in range(k)]
+    replicas = [get_params(start(T), device) for device in devices]
+    sequence_gradients(
+        np.array(X, dtype='int32'),
+        np.array(y, dtype='int32'),
+        replicas,
+        devices,
+        causal=causal,
+        split=split,
+        documents=onp.repeat(range(len(lengths)), lengths)[None],
+    )
+    for params in replicas:
+        assert roundings([p.grad for p in params], [*total]) <= 1
+
+
+@each_split
+@causal_or_not
+@pytest.mark.parametrize('lengths', [(5, 6, 2), (1, 1, 9, 2), (7,)])
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+def test_packed_documents_equal_each_alone(k, lengths, causal, split):
+    assert_packed_equals_each_alone(k, lengths, causal, split)
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+def test_heads_see_their_document_only(k):
+    attend = heads_names()['attend_heads']
+    with mock.patch.object(sequences_experts, 'attend', attend):
+        assert_packed_equals_each_alone(k, (5, 6, 2))
+
+
+def without_mask(*arguments):
+    return block_scores(*arguments[:-1])
+
+
+@pytest.mark.parametrize(
+    'name, bug',
+    [
+        ('block_scores', without_mask),
+        ('restart', lambda documents: 0 * documents + onp.arange(13)),
+    ],
+)
+def test_bugs_of_packing_are_caught(name, bug, monkeypatch):
+    monkeypatch.setattr(sequences_experts, name, bug)
+    with pytest.raises(AssertionError):
+        assert_packed_equals_each_alone(3, (5, 6, 2))
+
+
+def test_documents_of_another_shape_are_refused():
+    params = init_transformer(0, V, 5, 8)
+    replicas = [get_params(params, device) for device in TWO]
+    with pytest.raises(ValueError, match='documents must have'):
+        sequence_gradients(
+            TOKENS, TOKENS, replicas, TWO, documents=onp.zeros((1, 5), int)
+        )
+
+
 # Experts
 
 WIDTH, WORDS = 5, 11
@@ -503,14 +585,10 @@ def expert_params(num_experts, dtype='float64', seed=0):
     def arrays(*shapes):
         return [np.array(rng.normal(size=shape), dtype) for shape in shapes]
 
-    shared = arrays(
-        (WORDS, WIDTH), (num_experts, WIDTH), (num_experts,), (WORDS,)
-    )
     wide = 4 * WIDTH
-    return shared, [
-        arrays((wide, WIDTH), (wide,), (WIDTH, wide), (WIDTH,))
-        for _ in range(num_experts)
-    ]
+    expert = (wide, WIDTH), (wide,), (WIDTH, wide), (WIDTH,)
+    shared = arrays((WORDS, WIDTH), (num_experts, WIDTH), *expert, (WORDS,))
+    return shared, [arrays(*expert) for _ in range(num_experts)]
 
 
 def words(n, seed=0):
@@ -518,55 +596,52 @@ def words(n, seed=0):
     return [np.array(rng.randint(0, WORDS, n), 'int32') for _ in range(2)]
 
 
-def choices_by_hand(p, num_choices, capacity):
-    """Return (fractions of choices, which rows each expert computes), with
-    loops: first choices come first."""
-    order = onp.argsort(-p, axis=1)[:, :num_choices]
+def choices_by_hand(p, num_choices, bias):
+    """Return which rows each expert computes, with loops."""
     kept = onp.zeros(p.shape)
-    for choice in range(num_choices):
-        for row in range(len(p)):
-            e = order[row, choice]
-            if capacity is None or kept[:, e].sum() < capacity:
-                kept[row, e] = 1
-    return onp.bincount(order.ravel(), minlength=p.shape[1]) / order.size, kept
+    for row, each in enumerate(p):
+        for _ in range(num_choices):
+            left = onp.where(kept[row], -onp.inf, each + bias)
+            kept[row, left.argmax()] = 1
+    return kept
 
 
-def experts_by_formula(X, y, shared, experts, num_choices, capacity, alpha):
+def experts_by_formula(X, y, shared, experts, num_choices, bias=0):
     """Return all gradients and the mean loss: NumPy, float64, by hand."""
     X, y = X.asnumpy(), y.asnumpy()
     shared, *experts = [
         [param.asnumpy().astype('float64') for param in params]
         for params in (shared, *experts)
     ]
-    E, W, b, bias = shared
-    n, num_experts = len(X), len(experts)
+    E, W, *common, last = shared
+    n = len(X)
     H = E[X]
-    p = onp.exp(H @ W.T + b)
+    p = onp.exp(H @ W.T)
     p /= p.sum(axis=1, keepdims=True)
-    used, kept = choices_by_hand(p, num_choices, capacity)
-    hidden = [onp.maximum(H @ W1.T + b1, 0) for W1, b1, _, _ in experts]
-    results = [A @ W2.T + b2 for A, (_, _, W2, b2) in zip(hidden, experts)]
-    gates = p * kept
-    out = H + sum(g[:, None] * R for g, R in zip(gates.T, results))
-    q = onp.exp(out @ E.T + bias)
+    kept = choices_by_hand(p, num_choices, bias)
+    every = [*experts, common]
+    gates = [*(p * kept).T, onp.ones(n)]
+    hidden = [onp.maximum(H @ W1.T + b1, 0) for W1, b1, _, _ in every]
+    results = [A @ W2.T + b2 for A, (_, _, W2, b2) in zip(hidden, every)]
+    out = H + sum(g[:, None] * R for g, R in zip(gates, results))
+    q = onp.exp(out @ E.T + last)
     q /= q.sum(axis=1, keepdims=True)
     loss = -onp.log(q[range(n), y]).mean()
     q[range(n), y] -= 1
     q /= n
     d_out = q @ E
     dH, dE = d_out.copy(), q.T @ out
-    dp = alpha * num_experts * used / n + onp.zeros_like(p)
     grads = []
-    for e, (W1, _, W2, _) in enumerate(experts):
-        dp[:, e] += (d_out * results[e]).sum(axis=1) * kept[:, e]
-        dR = gates[:, [e]] * d_out
-        dA = dR @ W2 * (hidden[e] > 0)
-        grads += [dA.T @ H, dA.sum(0), dR.T @ hidden[e], dR.sum(0)]
+    for gate, A, (W1, _, W2, _) in zip(gates, hidden, every):
+        dR = gate[:, None] * d_out
+        dA = dR @ W2 * (A > 0)
+        grads += [dA.T @ H, dA.sum(0), dR.T @ A, dR.sum(0)]
         dH += dA @ W1
+    dp = onp.stack([(d_out * R).sum(1) for R in results[:-1]], 1) * kept
     dz = p * (dp - (p * dp).sum(axis=1, keepdims=True))
     dH += dz @ W
     onp.add.at(dE, X, dH)
-    return [dE, dz.T @ H, dz.sum(0), q.sum(0), *grads], loss
+    return [dE, dz.T @ H, *grads[-4:], q.sum(0), *grads[:-4]], loss
 
 
 def run_step(X, y, k, num_experts, dtype='float64', **options):
@@ -584,78 +659,55 @@ def run_step(X, y, k, num_experts, dtype='float64', **options):
     ], *results
 
 
-def assert_experts_equal_formula(
-    k, n, num_experts, num_choices=1, capacity=None, alpha=0.5, **options
-):
+def some_bias(num_experts):
+    return onp.random.RandomState(7).uniform(-0.3, 0.3, num_experts)
+
+
+def assert_experts_equal_formula(k, n, num_experts, num_choices=1, **options):
     """float64 differs by far less than a rounding to float32."""
     X, y = words(n)
+    bias = some_bias(num_experts)
     right, right_loss = experts_by_formula(
-        X, y, *expert_params(num_experts), num_choices, capacity, alpha
+        X, y, *expert_params(num_experts), num_choices, bias
     )
     device_grads, loss, counts = run_step(
-        X,
-        y,
-        k,
-        num_experts,
-        num_choices=num_choices,
-        capacity=capacity,
-        alpha=alpha,
-        **options,
+        X, y, k, num_experts, num_choices=num_choices, bias=bias, **options
     )
     assert all(roundings(grads, right) <= 1 for grads in device_grads)
     assert abs(loss - right_loss) < 1e-12 * right_loss
+    assert sum(counts) == n * num_choices  # nothing is dropped
     return counts
 
 
-@pytest.mark.parametrize('capacity', [None, 2])
+DISPATCHES = [
+    sequences_experts.to_experts,
+    sequences_experts.to_experts_by_node,
+]
+
+
+@pytest.mark.parametrize('dispatch', DISPATCHES)
 @pytest.mark.parametrize('num_experts, num_choices', [(1, 1), (3, 2), (6, 1)])
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
-def test_experts_equal_the_formula(k, num_experts, num_choices, capacity):
-    counts = assert_experts_equal_formula(
-        k, 13, num_experts, num_choices, capacity
+def test_experts_equal_the_formula(k, num_experts, num_choices, dispatch):
+    assert_experts_equal_formula(
+        k, 13, num_experts, num_choices, dispatch=dispatch
     )
-    if capacity:
-        assert max(counts) <= capacity
-    else:
-        assert sum(counts) == 13 * num_choices
 
 
+@pytest.mark.parametrize('dispatch', DISPATCHES)
 @pytest.mark.parametrize('n, k', [(1, 1), (2, 2), (5, 5), (7, 3)])
-def test_few_words_equal_the_formula(n, k):
+def test_few_words_equal_the_formula(n, k, dispatch):
     """Some experts get no word, and some devices send none."""
-    counts = assert_experts_equal_formula(k, n, 8, 2)
+    counts = assert_experts_equal_formula(k, n, 8, 2, dispatch=dispatch)
     assert 0 in counts or n > 4
 
 
 def test_experts_in_float32_differ_by_rounding_only():
     X, y = words(40)
-    right, _ = experts_by_formula(X, y, *expert_params(6), 2, 9, 0.5)
-    single = [
-        run_step(X, y, k, 6, 'float32', num_choices=2, capacity=9, alpha=0.5)
-        for k in (1, 4)
-    ]
+    right, _ = experts_by_formula(X, y, *expert_params(6), 2)
+    single = [run_step(X, y, k, 6, 'float32', num_choices=2) for k in (1, 4)]
     for grads in single[1][0]:
         assert all_close(grads, [single[0][0][0], right])
-
-
-def test_each_device_dropping_by_itself_is_not_the_same():
-    def alone(chosen, capacity):
-        return [
-            drop_rows([own], -(-capacity // len(chosen)))[0] for own in chosen
-        ]
-
-    assert_experts_equal_formula(1, 13, 3, 1, 4, drop=alone)
-    with pytest.raises(AssertionError):
-        assert_experts_equal_formula(3, 13, 3, 1, 4, drop=alone)
-
-
-def test_second_choices_are_dropped_first():
-    chosen = [onp.array([[0, 0], [1, 1]]), onp.array([[1], [0]])]
-    kept = drop_rows(chosen, 2)
-    assert [own.tolist() for own in kept] == [
-        [[0, 0], [1, -1]],
-        [[1], [-1]],
-    ]
 
 
 def test_the_router_prefers_the_largest_probabilities():
@@ -663,6 +715,100 @@ def test_the_router_prefers_the_largest_probabilities():
     first, second = choose_experts(probs, 2)
     assert first.tolist() == [[1, 2], [2, 0]]
     assert second.tolist() == [[0], [1]]
+    first, second = choose_experts(probs, 1, onp.array([0.35, 0, 0.1]))
+    assert first.tolist() == [[0, 0]]
+    assert second.tolist() == [[0]]
+
+
+def test_a_bias_falls_for_experts_with_more_words_than_the_mean():
+    bias = onp.array([0.5, 0, 0, -1])
+    sequences_experts.update_bias(bias, onp.array([9, 3, 4, 0]), 0.25)
+    assert bias.tolist() == [0.25, 0.25, 0, -0.75]
+
+
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+def test_a_row_enters_each_node_once(k):
+    """Nodes of two devices; four of eight experts for each word."""
+    X, y = words(13)
+    homes = onp.repeat(range(k), [13 // k + (i < 13 % k) for i in range(k)])
+    crossed = {}
+    for dispatch in DISPATCHES:
+        devices = [mx.cpu(i) for i in range(k)]
+        hs = [
+            np.array(onp.eye(13)[homes == i], ctx=device)
+            for i, device in enumerate(devices)
+        ]
+        chosen = [
+            onp.random.RandomState(i)
+            .rand(int((homes == i).sum()), 8)
+            .argsort(axis=1)
+            .T[:4]
+            for i in range(k)
+        ]
+        places = [
+            [
+                np.array(onp.flatnonzero((own == e).any(0)), 'int64', ctx=d)
+                for e in range(8)
+            ]
+            for own, d in zip(chosen, devices)
+        ]
+        found = []
+        copies = record_copies(
+            lambda d=dispatch, h=hs, p=places, f=found, cpus=devices: f.extend(
+                d(h, p, [cpus[e % k] for e in range(8)])
+            )
+        )
+        crossed[dispatch] = (
+            [a.asnumpy().tolist() for a in found],
+            sum(
+                size // 104
+                for a, b, size in copies
+                if a.device_id // 2 != b.device_id // 2
+            ),
+        )
+    (rows, _), (others, num) = crossed.values()
+    assert rows == others
+    needed = 0
+    for i, own in enumerate(chosen):
+        for row in own.T:
+            needed += len({e % k // 2 for e in row} - {i // 2})
+    assert num == needed
+
+
+def bias_in_the_weights(H, results, probs, chosen, params):
+    bias = np.array(some_bias(probs.shape[1]), dtype=H.dtype, ctx=H.ctx)
+    return right_mix(H, results, probs + bias, chosen, params)
+
+
+def each_device_its_own_bias(device_probs, num_choices, bias):
+    """As if each had counted its own words."""
+    return [
+        right_choice([probs], num_choices, bias * (i == 0))[0]
+        for i, probs in enumerate(device_probs)
+    ]
+
+
+def shared_is_left_out(H, results, probs, chosen, params):
+    nothing = [*params[:2], *[0 * p for p in params[2:6]], params[-1]]
+    return right_mix(H, results, probs, chosen, nothing)
+
+
+right_mix = sequences_experts.mix
+right_choice = sequences_experts.choose_experts
+
+
+@pytest.mark.parametrize(
+    'name, bug',
+    [
+        ('mix', bias_in_the_weights),
+        ('mix', shared_is_left_out),
+        ('choose_experts', each_device_its_own_bias),
+    ],
+)
+def test_bugs_of_experts_are_caught(name, bug, monkeypatch):
+    monkeypatch.setattr(sequences_experts, name, bug)
+    with pytest.raises(AssertionError):
+        assert_experts_equal_formula(3, 13, 6, 2)
 
 
 @pytest.mark.parametrize('k', [1, 2, 3, 5])
@@ -672,10 +818,7 @@ def test_bytes_of_the_all_to_alls(k, num_choices):
     X, y = words(13)
     devices = [mx.cpu(i) for i in range(k)]
     shared, experts = expert_params(4)
-    p = onp.exp(
-        shared[0].asnumpy()[X.asnumpy()] @ shared[1].asnumpy().T
-        + shared[2].asnumpy()
-    )
+    p = onp.exp(shared[0].asnumpy()[X.asnumpy()] @ shared[1].asnumpy().T)
     order = (-p).argsort(axis=1)[:, :num_choices]
     sizes = [13 // k + (i < 13 % k) for i in range(k)]
     homes = onp.repeat(range(k), sizes)
@@ -727,8 +870,8 @@ def sequence(X=TOKENS, y=TOKENS, num_heads=4, split=split_plain):
 
 
 def experts(X=TOKENS[0], y=TOKENS[0], num_experts=2, **options):
-    router = [np.ones((V, 4)), np.ones((2, 4)), np.ones(2), np.ones(V)]
     expert = [np.ones((8, 4)), np.ones(8), np.ones((4, 8)), np.ones(4)]
+    router = [np.ones((V, 4)), np.ones((2, 4)), *expert, np.ones(V)]
     replicas = [get_params(router, device) for device in TWO]
     every = [get_params(expert, TWO[i % 2]) for i in range(num_experts)]
     expert_gradients(X, y, replicas, every, TWO, **options)
@@ -752,7 +895,6 @@ def at(*places):
         (lambda: sequence(split=at([0, 1, 2], [4])), '0 to 4 to one device'),
         (lambda: experts(num_choices=3), 'at most the number of experts, 2'),
         (lambda: experts(num_choices=1.5), 'num_choices must be an integer'),
-        (lambda: experts(capacity=0), 'capacity must be at least 1'),
         (lambda: experts(num_experts=1), 'router, .* 1 in all, but has 2'),
         (lambda: experts(y=TOKENS[0, :2]), '5 examples but 2 labels'),
         (lambda: experts(y=TOKENS[0] + V), 'y must be from 0 to 10'),

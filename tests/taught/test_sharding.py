@@ -32,7 +32,10 @@ from d2lmulti.model_parallelism.sharding import (
     clip_gradients,
     find_places,
     gather_params,
+    muon,
+    orthogonalize,
     reshard,
+    scatter_flat,
     scatter_params,
     train_batch_replicated,
     train_batch_zero1,
@@ -111,10 +114,9 @@ def run(stage, update, size, k, forget=None, dtype='float32', **options):
         train_batch_zero3,
     ][stage]
     if stage == 3:
-        arrays, more = scatter_params(params, devices), [SHAPES]
+        arrays = scatter_params(params, devices)
     else:
         arrays = [d2lmulti.get_params(params, device) for device in devices]
-        more = []
     options['net' if stage < 2 else 'layers'] = net if stage < 2 else LAYERS
     for i, (X, y) in enumerate(batches(size)):
         if i == 2 and forget is not None:
@@ -127,7 +129,6 @@ def run(stage, update, size, k, forget=None, dtype='float32', **options):
                 devices,
                 RATES[update.__name__],
                 states,
-                *more,
                 update=update,
                 **options,
             )
@@ -137,7 +138,7 @@ def run(stage, update, size, k, forget=None, dtype='float32', **options):
         for device in devices
     ]
     if stage == 3:
-        arrays = [gather_params(arrays, SHAPES)]
+        arrays = [gather_params(arrays)]
     return arrays, states, sent
 
 
@@ -160,6 +161,24 @@ def test_every_stage_takes_the_steps_of_one_device(stage, k, update):
     assert_takes_the_step_of_one(stage, update, 13 if k < 4 else 5, k)
 
 
+@pytest.mark.parametrize('num_micro_batches', [2, 3])
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+def test_micro_batches_of_zero3_make_the_step_of_one_device(
+    k, num_micro_batches
+):
+    assert_takes_the_step_of_one(
+        3, adam, 13, k, num_micro_batches=num_micro_batches
+    )
+
+
+def test_zero3_gathers_each_layer_twice_for_each_micro_batch():
+    sent = {
+        m: sum(run(3, sgd_momentum, 13, 3, num_micro_batches=m)[2])
+        for m in (1, 2, 3)
+    }
+    assert [sent[m] for m in (1, 2, 3)] == [sent[1] * m for m in (1, 2, 3)]
+
+
 @pytest.mark.parametrize('k', [2, 3, 4])
 def test_without_the_exchange_the_steps_differ(k):
     with pytest.raises(AssertionError):
@@ -169,7 +188,8 @@ def test_without_the_exchange_the_steps_differ(k):
 
 
 def assert_bit_identical(stage, update, size, k):
-    right = run(0, update, size, k, allreduce=direct_allreduce)[0]
+    allreduce = d2lmulti.allreduce if stage == 3 else direct_allreduce
+    right = run(0, update, size, k, allreduce=allreduce)[0]
     for params in run(stage, update, size, k)[0]:
         for param, value in zip(params, right[0]):
             assert (param.asnumpy() == value.asnumpy()).all()
@@ -185,13 +205,10 @@ def test_the_same_sums_give_the_same_bits(stage, update):
 @pytest.mark.parametrize('stage', [1, 2, 3])
 def test_a_state_is_that_of_the_parts_alone(stage, k):
     _, states, _ = run(stage, sgd_momentum, 13, k)
-    assert [[array.size for array in state] for state in states] == [
-        [
-            split_slices(math.prod(shape), k)[j].stop
-            - split_slices(math.prod(shape), k)[j].start
-            for shape in SHAPES
-        ]
-        for j in range(k)
+    split = scatter_params if stage == 3 else scatter_flat
+    parts = split(start(), [mx.cpu(j) for j in range(k)])
+    assert [[array.shape for array in state] for state in states] == [
+        [part.shape for part in own] for own in parts
     ]
     for j, state in enumerate(states):
         assert all(array.ctx == mx.cpu(j) for array in state)
@@ -267,20 +284,55 @@ def test_parts_may_be_empty_from_the_first_parameter_on():
             grads, state = [array + 1 for array in shards], []
             adam(shards, grads, state, 0.1)
             adam(shards, grads, state, 0.1)
-        gathered.append(gather_params(device_shards, [(1,), (7, 1)]))
+        gathered.append(gather_params(device_shards))
     for one, three in zip(*gathered):
         assert (one.asnumpy() == three.asnumpy()).all()
         assert (one.asnumpy() != 1).all()
 
 
-def test_zero3_gathers_into_the_memory_of_one_layer():
-    params = sharding.layer_buffer(SHAPES, mx.cpu(1), 'float32')
+def test_zero3_gathers_into_the_memory_of_two_layers():
+    params = sharding.layer_buffers(SHAPES, mx.cpu(1), 'float32')
     assert [param.shape for param in params] == SHAPES
     for i, param in enumerate(params):
         param[:] = i
-    assert (params[4].asnumpy() == 4).all()
-    assert (params[5].asnumpy() == 5).all()
+    for i in (2, 3, 4, 5):
+        assert (params[i].asnumpy() == i).all()
     assert set(params[0].asnumpy().reshape(-1)) >= {4, 5}  # overwritten
+
+
+def test_zero3_gathers_the_next_layer_before_one_computes(monkeypatch):
+    events = []
+    all_gather_rows = sharding.all_gather_rows
+
+    def gather(parts, data):
+        events.append(('gather', data[0].shape))
+        all_gather_rows(parts, data)
+
+    def watched(layer):
+        def call(h, W, b):
+            events.append(('compute', W.shape))
+            return layer(h, W, b)
+
+        return call
+
+    monkeypatch.setattr(sharding, 'all_gather_rows', gather)
+    ((X, y),) = batches(5, num_steps=1)
+    devices = [mx.cpu(0), mx.cpu(1)]
+    train_batch_zero3(
+        X,
+        y,
+        scatter_params(start(), devices),
+        devices,
+        0.1,
+        [[], []],
+        layers=[watched(layer) for layer in LAYERS],
+    )
+    for i, shape in enumerate(SHAPES[::2]):
+        first = events.index(('compute', shape))
+        for later in SHAPES[2 * i : 2 * i + 4]:
+            assert events.index(('gather', later)) < first
+        for later in SHAPES[2 * i + 4 :]:
+            assert events.index(('gather', later)) > first
 
 
 @pytest.mark.parametrize('k', [1, 2, 3, 4, 6])
@@ -290,7 +342,7 @@ def test_shards_make_the_parameters_again(k):
     assert [[a.ctx for a in arrays] for arrays in shards] == [
         [device] * len(SHAPES) for device in devices
     ]
-    for param, gathered in zip(start(), gather_params(shards, SHAPES)):
+    for param, gathered in zip(start(), gather_params(shards)):
         assert param.shape == gathered.shape
         assert (param.asnumpy() == gathered.asnumpy()).all()
 
@@ -318,6 +370,7 @@ def tensor(params, devices):
 
 SPLITS = {
     'replicated': copies,
+    'flat': scatter_flat,
     'shards': scatter_params,
     'tensor': tensor,
     'pipeline': pipeline,
@@ -498,8 +551,9 @@ def continued(update, stages, ks, dtype='float64'):
         stage, k = stages[step > 1], ks[step > 1]
         devices = [mx.cpu(i) for i in range(k)]
         one = places_of(('replicated', 1))
-        whole, parts = places_of(('replicated', k)), places_of(('shards', k))
-        layouts = [parts if stage == 3 else whole, parts if stage else whole]
+        held = ['shards' if stage == 3 else 'replicated']
+        held.append([*held, 'flat', 'flat', 'shards'][stage])
+        layouts = [places_of((name, k)) for name in held]
         arrays = reshard([params], one, layouts[0], devices)
         if stage < 3:
             arrays = [
@@ -515,7 +569,6 @@ def continued(update, stages, ks, dtype='float64'):
                 devices,
                 rate,
                 states,
-                *([SHAPES] if stage == 3 else []),
                 update=update,
                 **({'net': net} if stage < 2 else {'layers': LAYERS}),
             )
@@ -544,10 +597,18 @@ def assert_goes_on(update, stages, ks):
         assert state[-1].item() == 5
 
 
-@pytest.mark.parametrize('stages', [(1, 2), (2, 3), (3, 1), (3, 3)])
-def test_where_sums_have_the_same_order_no_bit_changes(stages):
+@pytest.mark.parametrize(
+    'stages, allreduce',
+    [
+        ((1, 2), direct_allreduce),
+        ((2, 1), direct_allreduce),
+        ((0, 3), d2lmulti.allreduce),
+        ((3, 0), d2lmulti.allreduce),
+    ],
+)
+def test_where_sums_have_the_same_order_no_bit_changes(stages, allreduce):
     """Three devices, as before, in another layout."""
-    right = run(0, adam, 13, 3, allreduce=direct_allreduce)
+    right = run(0, adam, 13, 3, allreduce=allreduce)
     params, state = continued(adam, stages, (3, 3), 'float32')
     assert bits([params])[0] == bits(right[0])[0]
     assert bits([state])[0] == bits(right[1])[0]
@@ -557,7 +618,7 @@ def test_a_state_of_two_dimensions_and_empty_shards_goes_on():
     """Some devices hold no number of some parameters."""
     shapes, devices = [(1,), (2, 1)], [mx.cpu(i) for i in range(4)]
     params = [np.ones(shape) for shape in shapes]
-    four = find_places(scatter_params, shapes, devices)
+    four = find_places(scatter_flat, shapes, devices)
     one = find_places(copies, shapes, devices[:1])
     shards = reshard([params], one, four, devices)
     assert [[array.size for array in own] for own in shards] == [
@@ -581,12 +642,12 @@ def assert_single_goes_on(shape):
     for k in (1, 2, 3, 4):
         devices = [mx.cpu(i) for i in range(k)]
         param = np.arange(math.prod(shape), dtype='float32').reshape(shape)
-        params = scatter_params([param], devices)
+        params = scatter_flat([param], devices)
         states = [[] for _ in devices]
         for own, state in zip(params, states):
             for _ in range(3):
                 adam(own, [param * param for param in own], state, 0.05)
-        held[k] = find_places(scatter_params, [shape], devices), states
+        held[k] = find_places(scatter_flat, [shape], devices), states
     for old, before in held.values():
         for new, after in held.values():
             devices = [mx.cpu(i) for i in range(len(new))]
@@ -623,6 +684,87 @@ def test_a_layout_of_other_devices_is_refused():
             places_of(('replicated', 1)),
             [mx.cpu(0)],
         )
+
+
+# Muon: whole matrices
+
+
+def by_svd(G, num_steps=5):
+    """Return U f(S) V^T: the iteration acts on the singular values alone."""
+    U, S, Vt = onp.linalg.svd(G, full_matrices=False)
+    S = S / (onp.sqrt((S**2).sum()) + 1e-7)
+    for _ in range(num_steps):
+        S = 3.4445 * S - 4.775 * S**3 + 2.0315 * S**5
+    return U @ onp.diag(S) @ Vt
+
+
+@pytest.mark.parametrize('shape', [(3, 3), (2, 7), (9, 4), (1, 5), (5, 1)])
+def test_an_orthogonalized_matrix_has_other_singular_values(shape):
+    G = onp.random.RandomState(3).normal(size=shape)
+    found = orthogonalize(np.array(G, dtype='float64')).asnumpy()
+    assert onp.allclose(found, by_svd(G), atol=1e-10)
+    assert abs(onp.linalg.svd(found)[1] - 1).max() < 0.4
+
+
+def assert_muon_is_that_of_one(k, turn=lambda matrix: matrix, **options):
+    """Three steps with momentum, by hand in NumPy."""
+    rng = onp.random.RandomState(4)
+    shapes = [(7, 11), (11, 5), (5, 3), (6, 6)]
+    start, *steps = [[rng.normal(size=s) for s in shapes] for _ in range(4)]
+    devices = [mx.cpu(i) for i in range(k)]
+
+    def scatter(matrices):
+        arrays = [np.array(turn(m), dtype='float64') for m in matrices]
+        return scatter_params(arrays, devices)
+
+    shards, states = scatter(start), [[] for _ in devices]
+    right, velocities = [m.copy() for m in start], [0 for _ in start]
+    for grads in steps:
+        muon(shards, scatter(grads), 0.1, states, **options)
+        for i, grad in enumerate(grads):
+            velocities[i] = 0.95 * velocities[i] + grad
+            right[i] -= 0.1 * by_svd(velocities[i])
+    for found, wanted in zip(gather_params(shards), right):
+        assert onp.allclose(turn(found.asnumpy()), wanted, atol=1e-10)
+
+
+@pytest.mark.parametrize('turn', [lambda matrix: matrix, onp.transpose])
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
+def test_muon_on_shards_is_that_of_one_device(k, turn):
+    assert_muon_is_that_of_one(k, turn)
+
+
+@pytest.mark.parametrize('k', [2, 3])
+def test_orthogonalizing_shards_alone_is_caught(k):
+    with pytest.raises(AssertionError):
+        assert_muon_is_that_of_one(
+            k,
+            orthogonalize=lambda states: [
+                list(map(orthogonalize, shards)) for shards in states
+            ],
+        )
+
+
+def test_each_device_orthogonalizes_its_share_of_the_matrices(monkeypatch):
+    seen, right = set(), orthogonalize
+
+    def watched(G, *more):  # calls itself for a transposed matrix
+        seen.add((G.ctx.device_id, *sorted(G.shape)))
+        return right(G, *more)
+
+    monkeypatch.setattr(sharding, 'orthogonalize', watched)
+    assert_muon_is_that_of_one(3)
+    assert seen == {(0, 7, 11), (1, 5, 11), (2, 3, 5), (0, 6, 6)}
+
+
+def test_elementwise_steps_refuse_an_update_of_whole_matrices():
+    def whole(params, grads, state, lr):
+        for param, grad in zip(params, grads):
+            param -= lr * grad / (grad**2).sum() ** 0.5
+
+    arguments, more = step_arguments(3)
+    with pytest.raises(ValueError, match='each number on its own'):
+        train_batch_zero3(*arguments, **more, update=whole)
 
 
 # Recomputation
@@ -678,6 +820,70 @@ def test_each_layer_but_the_last_segment_runs_twice():
     ]
 
 
+# FP8
+
+
+def e4m3_numbers():
+    """Return all of them that are at least 0, from their bits."""
+    found = []
+    for bits in range(127):  # 127 is nan
+        exponent, fraction = divmod(bits, 8)
+        found.append(
+            (1 + fraction / 8) * 2.0 ** (exponent - 7)
+            if exponent
+            else fraction / 8 * 2.0**-6
+        )
+    return onp.array(found)
+
+
+def test_numbers_become_the_nearest_of_e4m3():
+    numbers = e4m3_numbers()
+    assert numbers[-1] == 448
+    assert (sharding.round_e4m3(-numbers) == -numbers).all()
+    rng = onp.random.RandomState(5)
+    array = rng.normal(size=999) * 2.0 ** rng.randint(-14, 9, 999)
+    apart = abs(abs(array)[:, None] - numbers)
+    found = sharding.round_e4m3(array)
+    assert (abs(found - array) == apart.min(axis=1)).all()
+    assert (sharding.round_e4m3(onp.array([1e9, -1e9])) == [448, -448]).all()
+    # halfway: to the even fraction
+    assert (
+        sharding.round_e4m3(onp.array([1.0625, 1.1875])) == [1, 1.25]
+    ).all()
+
+
+def assert_within_the_bound():
+    rng = onp.random.RandomState(6)
+    for block in (8, 64, 128):
+        X, W = rng.normal(size=(9, 256)), rng.normal(size=(256, 7))
+        X *= 10.0 ** rng.randint(-9, 9, X.shape)
+        found, bound = sharding.multiply_fp8(X, W, block, block)
+        assert (abs(found - X @ W) <= bound).all()
+        assert (bound <= abs(X) @ abs(W) * 0.14 + bound.max() * 1e-3).all()
+
+
+def test_products_in_fp8_are_within_the_bound():
+    assert_within_the_bound()
+
+
+@pytest.mark.parametrize(
+    'bug',
+    [
+        lambda array: array.astype('float16') * 1.1,
+        lambda array: onp.ldexp(0.5, onp.frexp(array)[1]) * onp.sign(array),
+        lambda array: sharding_round(array).clip(-240, 240),
+        lambda array: sharding_round(array / 8),
+    ],
+)
+def test_another_rounding_is_out_of_the_bound(bug, monkeypatch):
+    monkeypatch.setattr(sharding, 'round_e4m3', bug)
+    with pytest.raises(AssertionError):
+        assert_within_the_bound()
+
+
+sharding_round = sharding.round_e4m3
+
+
 # Arguments
 
 
@@ -687,7 +893,6 @@ def step_arguments(stage):
     more = {'states': [[], []]}
     if stage == 3:
         arrays = scatter_params(start(), devices)
-        more['shapes'] = SHAPES
     else:
         arrays = [d2lmulti.get_params(start(), device) for device in devices]
     more.update({'layers': LAYERS} if stage > 1 else {'net': net})
@@ -788,3 +993,44 @@ def test_a_step_that_an_interrupt_cuts_short_is_caught(step):
 def test_a_state_that_is_lost_is_caught(stage):
     with pytest.raises(AssertionError):
         assert_takes_the_step_of_one(stage, sgd_momentum, 13, 3, forget=1)
+
+
+def mean_of_the_micro_batch(*arguments):
+    """Divides by the examples of the micro-batch, not of all."""
+    *most, num_examples = arguments
+    return sharding_forward(*most, len(most[0]))
+
+
+sharding_forward = sharding.forward_layers
+
+
+@pytest.mark.parametrize(
+    'name, bug, num_micro_batches',
+    [
+        ('forward_layers', mean_of_the_micro_batch, 3),
+        (
+            'layer_buffers',
+            functools.partial(sharding.layer_buffers, num_buffers=1),
+            1,
+        ),
+        ('add', lambda held, grad: grad, 3),
+        (
+            'reduce_scatter_rows',
+            lambda grads: [
+                grad[rows].copy()
+                for grad, rows in zip(
+                    grads, split_slices(len(grads[0]), len(grads))
+                )
+            ],
+            1,
+        ),
+    ],
+)
+def test_bugs_of_sharded_parameters_are_caught(
+    name, bug, num_micro_batches, monkeypatch
+):
+    monkeypatch.setattr(sharding, name, bug)
+    with pytest.raises(AssertionError):
+        assert_takes_the_step_of_one(
+            3, sgd_momentum, 13, 3, num_micro_batches=num_micro_batches
+        )

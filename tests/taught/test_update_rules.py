@@ -119,9 +119,9 @@ def zero3(update, k):
     shards = d2lmulti.scatter_params(problem()[0], devices)
     for X, y in batches:
         d2lmulti.train_batch_zero3(
-            X, y, shards, devices, LR, states, SHAPES, update, LAYERS, squared
+            X, y, shards, devices, LR, states, update, LAYERS, squared
         )
-    return [d2lmulti.gather_params(shards, SHAPES)]
+    return [d2lmulti.gather_params(shards)]
 
 
 def accumulated(update, k):
