@@ -63,8 +63,8 @@ LATER = {  # the public names; a test holds them to those of the modules
     'model_parallelism.sharding': (
         'train_batch_replicated train_batch_zero1 train_batch_zero2 '
         'scatter_params gather_params layer_buffers train_batch_zero3 '
-        'orthogonalize muon scatter_flat find_places reshard '
-        'clip_gradients backward_recomputed'
+        'orthogonalize orthogonalize_shards muon scatter_flat '
+        'find_places reshard clip_gradients backward_recomputed'
     ),
     'model_parallelism.sequences_experts': (
         'pass_on ring_attention sequence_gradients split_zigzag all_to_all '
