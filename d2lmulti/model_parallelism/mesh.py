@@ -22,7 +22,7 @@ from d2lmulti.model_parallelism.model_parallel import (
 from ..rounding import to_numpy
 from ..prepare.interrupts import uninterrupted
 from .sequences_experts import (
-    embed, moved, record, split_plain, word_losses)
+    embed_words, moved, record, split_plain, word_losses)
 from .sharding import update_parts
 from ..learning.transformer import (PADDING, count_tokens,
                                            encoder_attention, linear)
@@ -83,13 +83,13 @@ def own_units(H, params):
 def same(arrays):
     return arrays
 
-def summed(arrays):
+def reduced(arrays):
     """Return the sum on each device."""
     sums = [array.copy() for array in arrays]
     direct_allreduce(sums)
     return sums
 
-WHOLE = same, summed  # before a pair; backward and after it, the other
+WHOLE = same, reduced  # before a pair; backward and after it, the other
 
 # %% ../../notebooks/18_mesh.ipynb #decoder-layer
 def decoder_layer(tape, hs, hiddens, layers, num_heads, way):
@@ -169,8 +169,8 @@ def run_stage(tape, hs, X, y, stage, num_heads):
         return [np.array(part, dtype='int32', ctx=device)
                 for part, device in zip(parts, devices)]
     if hs is None:
-        hs = record(tape, embed, read([X[:, own] for own in places]), stage,
-                    places)
+        words = read([X[:, own] for own in places])
+        hs = record(tape, embed_words, words, stage, places)
     else:
         before = [h.ctx for h in hs]
         hs = moved(tape, hs, lambda arrays: copied(arrays, devices),

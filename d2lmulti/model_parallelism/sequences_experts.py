@@ -10,6 +10,7 @@ from mxnet import autograd, np, npx
 from .checks import check_experts, check_sequence
 from ..data import split_batch
 from ..devices import split_slices
+from .model_parallel import leaves, record
 from ..network import loss
 from ..replicas import allreduce_gradients
 from ..learning.transformer import (PADDING, count_tokens, linear,
@@ -111,23 +112,6 @@ def ring_backward(dOs, Os, logs, Qs, Ks, Vs, pads, places, causal,
     return dQs, *map(list, zip(*blocks))
 
 # %% ../../notebooks/17_sequences_experts.ipynb #record
-def leaves(arrays):
-    """Return the arrays as leaves, from which new graphs begin."""
-    found = [array.detach() for array in arrays]
-    for array in found:
-        array.attach_grad('add')  # even two graphs
-    return found
-
-def record(tape, work, *inputs):
-    """Return the outputs of `work` on each device, as leaves of the next
-    graphs; put the backward pass of its graphs on the tape."""
-    with autograd.record():
-        outputs = [work(*each) for each in zip(*inputs)]
-    found = leaves(outputs)
-    tape.append(lambda: autograd.backward(
-        outputs, [array.grad for array in found]))
-    return found
-
 def moved(tape, inputs, move, move_back):
     """Return moved arrays; put their gradients' way back on the tape."""
     outputs = leaves(move(inputs))
@@ -156,7 +140,7 @@ def restart(documents):
     is_first = onp.diff(documents, axis=1, prepend=-1) != 0
     return place - onp.maximum.accumulate(is_first * place, axis=1)
 
-def embed(x, params, places):
+def embed_words(x, params, places):
     """Return the first layer's input: words, and their positions."""
     E, P = params[:2]
     H = npx.embedding(x, E, input_dim=len(E), output_dim=E.shape[1])
@@ -221,7 +205,7 @@ def sequence_gradients(X, y, device_params, devices, num_heads=4,
     tape = []
     positions = places if documents is None else [
         restart(documents)[:, own] for own in places]
-    hs = record(tape, embed, Xs, used, positions)
+    hs = record(tape, embed_words, Xs, used, positions)
     for i in range(2, len(used[0]) - 3, 12):
         layers = [params[i:i + 12] for params in used]
         QKVs = record(tape, project, hs, layers, [num_heads] * len(hs))
