@@ -14,7 +14,7 @@ from tools.notebooks import NOTEBOOKS
 def test_every_number_is_filled_in(secret):
     text = exam(secret)
     assert not re.search(r'[{}]|<!--|draw\(', text)
-    assert len(re.findall(r'^\d+\. \*\*', text, re.M)) == 33
+    assert len(re.findall(r'^\d+\. \*\*', text, re.M)) == 34
 
 
 def test_a_secret_draws_the_numbers():
@@ -41,7 +41,7 @@ def test_the_numbers_of_an_answer_are_those_of_its_question():
 
 def test_the_questions_have_no_answers():
     asked = questions(exam('one'))
-    assert len(re.findall(r'^\d+\. \*\*.+\*\*$', asked, re.M)) == 33
+    assert len(re.findall(r'^\d+\. \*\*.+\*\*$', asked, re.M)) == 34
     assert 'A mean of means' not in asked and 'given_step' not in asked
 
 

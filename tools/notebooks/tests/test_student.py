@@ -237,6 +237,7 @@ def test_samestep_can_be_installed_and_brings_no_tests(edition):
         'LICENSE',
         'POWER.md',
         'README.md',
+        'examples',
         'pyproject.toml',
         'src',
     }

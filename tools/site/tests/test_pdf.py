@@ -125,8 +125,8 @@ def test_no_page_of_the_pdf_is_empty_and_no_link_goes_to_a_file(
     pdf, printed, texts
 ):
     empty = [text for text in texts if is_empty(text)]
-    # Parts without a chapter, which the sample has, are such a page.
-    assert len(empty) <= (printed != CHAPTERS), empty
+    # The sample has parts without a chapter, before its last one and after.
+    assert len(empty) <= 2 * (printed != CHAPTERS), empty
     with pikepdf.open(pdf) as document:
         links = [
             link.get('/A', {}).get('/URI')
