@@ -6,7 +6,7 @@ __all__ = ['pass_on', 'ring_attention', 'sequence_gradients', 'split_zigzag', 'a
 # %% ../../notebooks/17_sequences_experts.ipynb #exported-imports
 import math
 import numpy as onp
-from mxnet import autograd, np, npx
+from mxnet import np, npx
 from .checks import check_experts, check_sequence
 from ..data import split_batch
 from ..devices import split_slices
