@@ -269,7 +269,7 @@ def published():
     efficiency."""
     cells = code_cells(read_chapter(path_of('claims')))
     (source,) = (cell.source for cell in cells if cell.id == 'runs')
-    names = vars(d2lmulti).copy()
+    names = {name: getattr(d2lmulti, name) for name in d2lmulti.__all__}
     with contextlib.redirect_stdout(None):
         exec(source, names)
     return names['RUNS']
