@@ -78,3 +78,10 @@ def test_new_arrays_alone_are_judged(path):
     assert judge(path, lambda *given: step()(*given).params)
     found = judge(path, lambda *given: step(late=-1)(*given).params)
     assert not found
+
+
+def test_gradients_alone_do_not_judge_parameters(path):
+    params, (batch,) = case(13240)
+    record(path, mean_gradients, params, batch)
+    with pytest.raises(ValueError, match='gradients alone'):
+        judge(path, lambda params, X, y: params)

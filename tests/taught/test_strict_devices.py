@@ -10,16 +10,12 @@ import traceback
 
 import mxnet as mx
 import pytest
-from helpers import run
+from helpers import needs_mxnet, run
 from mxnet import autograd, gluon, nd, np, npx
 
 from d2lmulti import device_error
 from d2lmulti.device_error import DeviceError
 from d2lmulti.prepare.machine import is_stand_in
-
-only_mxnet = pytest.mark.skipif(
-    is_stand_in(), reason='the stand-in has no layers, and is always strict'
-)
 
 FORGOTTEN = [  # copies
     'a + b',
@@ -141,7 +137,7 @@ def test_what_copies_on_purpose_is_allowed(code, names):
     run_line(code, names)
 
 
-@only_mxnet
+@needs_mxnet
 @pytest.mark.parametrize('hybrid', [False, True])
 def test_a_layer_on_one_device_does_not_take_the_data_of_another(hybrid):
     net = gluon.nn.HybridSequential()
@@ -154,7 +150,7 @@ def test_a_layer_on_one_device_does_not_take_the_data_of_another(hybrid):
         net(np.ones((1, 3), ctx=mx.cpu(1)))
 
 
-@only_mxnet
+@needs_mxnet
 def test_a_layer_of_ones_own_is_refused_at_its_line(names):
     class Scaled(gluon.nn.Block):
         """A layer whose factor stays on one device."""
@@ -167,7 +163,7 @@ def test_a_layer_of_ones_own_is_refused_at_its_line(names):
         Scaled()(names['a'])
 
 
-@only_mxnet
+@needs_mxnet
 def test_a_gradient_of_ones_own_on_another_device_is_refused(names, capfd):
     class Doubled(autograd.Function):
         """An operator whose gradient is on another device than its result."""
@@ -223,7 +219,7 @@ def test_the_frames_in_jupyter_end_with_the_line_that_is_wrong(names):
     assert traceback.extract_tb(shown)[-1].line == 'a + b'
 
 
-@only_mxnet
+@needs_mxnet
 def test_one_variable_switches_it_off():
     code = (
         'import d2lmulti, mxnet as mx; '
@@ -232,7 +228,7 @@ def test_one_variable_switches_it_off():
     assert run(code, D2LMULTI_STRICT='0').stdout == '[2. 2.]\n'
 
 
-@only_mxnet
+@needs_mxnet
 def test_it_can_be_turned_off_and_on(names):
     from d2lmulti import strict_devices
 

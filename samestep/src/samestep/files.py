@@ -120,6 +120,11 @@ class Recorded:
         if isinstance(taken, Taken):
             kinds[0] = 'new', 'new bound', '', taken.params
             kinds.insert(0, ('gradient', 'bound', 'gradient', taken.gradients))
+        elif 'new' not in self.kept:
+            raise ValueError(
+                'the file has gradients alone, since `record` got no `update`: '
+                'return Taken(gradients, params), or give it one'
+            )
         for kind, bound, of, tree in kinds:
             if kind not in self.kept:
                 continue
@@ -148,6 +153,7 @@ class Recorded:
         names of those that it has not."""
         differences: list = []
         unseen: list = []
+        batch = Batch(self.batch(), packed=True)
         if of:
             self.check_names(found)
         for name, right in self.kept[kind].items():
@@ -171,7 +177,6 @@ class Recorded:
             cause = ''
             if not error <= most:
                 move = Move(found[own] - start, right - start, limits, start)
-                batch = Batch(self.batch(), packed=True)
                 cause = cause_of(move, [], 1, batch)
             at = len(differences)
             differences.append(
@@ -189,7 +194,8 @@ def judge(path: Any, step: Callable, names: Optional[dict] = None):
     (1, 0)) for a transposed one; the others have the names of the file.
 
     Raises ValueError if an array of the file is none of the step, or has
-    another shape.
+    another shape, or if the file has gradients alone and the step returns
+    none.
     """
     file = Recorded(path, names)
     return file.judge(step(file.start(), *file.batch()))
