@@ -122,8 +122,8 @@ class Recorded:
             kinds.insert(0, ('gradient', 'bound', 'gradient', taken.gradients))
         elif 'new' not in self.kept:
             raise ValueError(
-                'the file has gradients alone, since `record` got no `update`: '
-                'return Taken(gradients, params), or give it one'
+                'the file has gradients alone, since `record` had no `update`:'
+                ' return Taken(gradients, params), or give it one'
             )
         for kind, bound, of, tree in kinds:
             if kind not in self.kept:
