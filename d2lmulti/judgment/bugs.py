@@ -81,8 +81,8 @@ def in_short(found):
         return str(found)
     last = ([d for d in wrong if d.cause] or wrong)[-1]
     said = last.cause or str(found).splitlines()[-1]
-    text = (f'step {last.step}, replica {last.replica}, array {last.array}. '
-            f'{said}')
+    place = f'step {last.step}, replica {last.replica}, array {last.array}'
+    text = said if said.startswith('step') else f'{place}. {said}'
     return re.sub(r'\d+\.\d+', lambda m: f'{float(m[0]):.3g}', text)
 
 def visit(make, reference=one_device, case=some_case, k=2):
@@ -103,34 +103,6 @@ def token_means(fixed, k):
         return move(params, held, RATE)
     return step
 
-# %% ../../notebooks/26_bugs.ipynb #local_count
-def masked_gradients(params, X, y):
-    replica = get_params(params, X.ctx)
-    with autograd.record():
-        total = (loss(mlp(X, replica), y) * (y > 0)).sum()
-    total.backward()
-    return [param.grad for param in replica]
-
-def masked_reference(params, X, y):
-    return move(params, masked_gradients(params, X, y),
-                RATE / (y > 0).sum().item())
-
-def local_count(fixed, k):
-    def step(params, X, y):
-        held = []
-        for X_own, y_own in shards(X, y, k):
-            count = (y > 0).sum() / k if fixed else (y_own > 0).sum()
-            found = masked_gradients(params, X_own, y_own)
-            held.append([g / max(count.item(), 1) for g in found])
-        return move(params, [add_up(g) for g in zip(*held)], RATE / k)
-    return step
-
-def half_masked(seed=0, steps=1):
-    params, batches = some_case(seed, steps)
-    for _, y in batches:
-        y[31:] = 0
-    return params, batches
-
 # %% ../../notebooks/26_bugs.ipynb #rebound
 def rebound(fixed, k):
     def allreduce(arrays):
@@ -146,6 +118,22 @@ def rebound(fixed, k):
         for arrays in zip(*found):
             allreduce(list(arrays))
         return [move(params, grads, RATE / len(X)) for grads in found]
+    return step
+
+# %% ../../notebooks/26_bugs.ipynb #overwritten
+def overwritten(fixed, k):
+    def step(params, X, y):
+        held, owns = [], shards(X, y, k)
+        counts = [np.full(1, len(own), dtype=X.dtype, ctx=own.ctx)
+                  for own, _ in owns]
+        totals = [count.copy() for count in counts] if fixed else counts
+        total = add_up(totals)
+        for array in totals:  # in place, as an allreduce does
+            array[:] = total.copyto(array.ctx)
+        for own, count, everyone in zip(owns, counts, totals):
+            mean = [grad / len(own[0]) for grad in gradients_of(params, *own)]
+            held.append([count / everyone * grad for grad in mean])
+        return move(params, [add_up(grads) for grads in zip(*held)], RATE)
     return step
 
 # %% ../../notebooks/26_bugs.ipynb #expert_scale
@@ -197,30 +185,19 @@ def router_slots(fixed, k):
                     RATE / len(X))
     return step
 
-# %% ../../notebooks/26_bugs.ipynb #stage_norm
+# %% ../../notebooks/26_bugs.ipynb #unmarked
 def clipped_reference(params, X, y):
     grads = gradients_of(params, X, y)
     return move(params, grads, RATE * min(1 / len(X), 0.1 / norm(grads)))
 
-def stage_norm(fixed, k):
-    def step(params, X, y):
-        grads, news = gradients_of(params, X, y), []
-        for stage in (slice(0, 2), slice(2, 4)):
-            seen = grads if fixed else grads[stage]
-            news += move(params[stage], grads[stage],
-                         RATE * min(1 / len(X), 0.1 / norm(seen)))
-        return news
-    return step
-
-# %% ../../notebooks/26_bugs.ipynb #counted_again
-def counted_again(fixed, k):
+def unmarked(fixed, k):
     def step(params, X, y):
         W1, b1, W2, b2 = grads = gradients_of(params, X, y)
-        squares = 0
+        squares = norm([b2]) ** 2  # of one copy
         for i, units in enumerate(split_slices(len(b1), k)):
-            own = [W1[:, units], b1[units], W2[units]]
-            if not fixed or i == 0:
-                own.append(b2)
+            own = [W1[:, units], W2[units]]
+            if fixed or i == 0:
+                own.append(b1[units])
             squares += norm(own) ** 2
         return move(params, grads,
                     RATE * min(1 / len(X), 0.1 / squares ** 0.5))
@@ -250,8 +227,9 @@ def statistics_case(seed=0, steps=1):
 def split_units(params, k):
     """Return each device's part of both layers, and a copy of b2."""
     W1, b1, W2, b2 = params
-    return [get_params([W1[:, units], b1[units], W2[units], b2], mx.cpu(i))
-            for i, units in enumerate(split_slices(len(b1), k))]
+    return [get_params([W1[:, units], b1[units] if len(b1) > 1 else b1,
+                        W2[units], b2], mx.cpu(i))
+            for i, units in enumerate(split_slices(len(W2), k))]
 
 def term(X, part):
     W1, b1, W2, _ = part
@@ -277,18 +255,56 @@ def row_bias(fixed, k):
         return move(params, [*grads, biases[0]], RATE / len(X))
     return step
 
-# %% ../../notebooks/26_bugs.ipynb #bias_share
-def bias_share(fixed, k):
+# %% ../../notebooks/26_bugs.ipynb #whole_logits
+def gather(logits, i):
+    """Return all logits on device i; backward, it keeps its own part."""
+    return np.concatenate([
+        own if j == i else own.detach().copyto(logits[i].ctx)
+        for j, own in enumerate(logits)], axis=1)
+
+def split_loss(logits, y):
+    """Return the summed loss; `logits`: of each device's words."""
+    sums, right, first = [], [], 0
+    for own in logits:
+        place = y.copyto(own.ctx) - first
+        here = (place >= 0) * (place < own.shape[1])
+        sums.append(np.exp(own).sum(axis=1))
+        right.append(npx.pick(own, place * here) * here)
+        first += own.shape[1]
+    return (np.log(add_up(sums)) - add_up(right)).sum()
+
+def whole_logits(fixed, k):
+    def step(params, X, y):
+        W1, b1, W2, b2 = params
+        parts = [get_params([W1, b1, W2[:, words], b2[words]], mx.cpu(i))
+                 for i, words in enumerate(split_slices(len(b2), k))]
+        with autograd.record():
+            logits = [mlp(X.copyto(part[0].ctx), part) for part in parts]
+            if not fixed:
+                logits = [gather(logits, i) for i in range(k)]
+            total = split_loss(logits, y)
+        total.backward()
+        W1, b1, W2, b2 = zip(*[[param.grad.copyto(mx.cpu(0))
+                                for param in part] for part in parts])
+        return move(params, [add_up(W1), add_up(b1), np.concatenate(W2, axis=1),
+                             np.concatenate(b2)], RATE / len(X))
+    return step
+
+# %% ../../notebooks/26_bugs.ipynb #shared_bias
+def shared_bias(fixed, k):
     def step(params, X, y):
         parts = split_units(params, k)
         with autograd.record():
-            terms = [term(X, part) + part[3] / k for part in parts]
-            total = loss(add_up(terms), y).sum()
+            scores = add_up([term(X, part) for part in parts]) + parts[0][3]
+            total = loss(scores, y).sum()
         total.backward()
-        grads, biases = whole_gradients(parts)
-        bias = add_up(biases) if fixed else biases[0]
-        return move(params, [*grads, bias], RATE / len(X))
+        (W1, b1, W2), biases = whole_gradients(parts)
+        return [move(params, [W1, b1.sum() if fixed else own, W2, biases[0]],
+                     RATE / len(X)) for own in np.split(b1, k)]
     return step
+
+def shared_case(seed=0, steps=1):
+    return some_case(seed, steps, shapes=((20, 30), 1, (30, 5), 5))
 
 # %% ../../notebooks/26_bugs.ipynb #first_synced
 def first_synced(fixed, k, parts=2):
@@ -304,23 +320,6 @@ def first_synced(fixed, k, parts=2):
                 held = [[total.copyto(own[0].ctx) for total in sums]
                         for own in owns]
         return [move(params, grads, RATE / len(X)) for grads in held]
-    return step
-
-# %% ../../notebooks/26_bugs.ipynb #one_buffer
-def one_buffer(fixed, k):
-    def step(params, X, y):
-        found = [gradients_of(params, *own) for own in shards(X, y, k)]
-        size = max(param.size for param in params)
-        buffers = [np.zeros(size, dtype=X.dtype, ctx=grads[0].ctx)
-                   for grads in found]
-        queue = []
-        for i in reversed(range(len(params))):
-            for buffer, grads in zip(buffers, found):
-                buffer[:grads[i].size] = grads[i].reshape(-1)
-            queue.append([b.copy() if fixed else b for b in buffers])
-        sums = [add_up(sent)[:param.size].reshape(param.shape)
-                for sent, param in zip(reversed(queue), params)]
-        return move(params, sums, RATE / len(X))
     return step
 
 # %% ../../notebooks/26_bugs.ipynb #own_start
@@ -378,14 +377,13 @@ def momentum_case(seed=0, steps=4):
 Room = collections.namedtuple('Room', 'make reference case net')
 ROOMS = {room.make.__name__: room for room in (
     *(Room(make, one_device, some_case, mlp) for make in (
-        token_means, rebound, row_bias, bias_share, first_synced, one_buffer,
-        own_start)),
-    Room(local_count, masked_reference, half_masked, mlp),
+        token_means, rebound, overwritten, row_bias, whole_logits,
+        first_synced, own_start)),
     Room(expert_scale, moe_reference, moe_case, moe),
     Room(router_slots, moe_reference, moe_case, moe),
-    Room(stage_norm, clipped_reference, some_case, mlp),
-    Room(counted_again, clipped_reference, some_case, mlp),
+    Room(unmarked, clipped_reference, some_case, mlp),
     Room(own_count, statistics_reference, statistics_case, None),
+    Room(shared_bias, one_device, shared_case, mlp),
     Room(many_ticks, schedule_reference, counting_case, mlp),
     Room(lost_momentum, momentum_reference, momentum_case, mlp))}
 
@@ -505,19 +503,10 @@ def sharded_gradient(W):
     backward_kinds(function(Typed(SHARDED) @ W).to('sum of parts'))
     return W.grad
 
-def count_of_all(fixed):
-    count = Typed(SHARDED).to('sum of parts')  # each counts its own
-    return count.to('allreduce') if fixed else count
-
 def typed_rebound(fixed):
     W = Typed(REPLICATED)
     grad = sharded_gradient(W)
     update_kind(W, grad.to('allreduce') if fixed else grad)
-
-def typed_local_count(fixed):
-    W = Typed(REPLICATED)
-    grad = sharded_gradient(W) / count_of_all(fixed)
-    update_kind(W, grad.to('allreduce'))
 
 def typed_first_synced(fixed):
     W = Typed(REPLICATED)
@@ -532,20 +521,9 @@ def typed_own_start(fixed):
 # %% ../../notebooks/26_bugs.ipynb #typed-norms
 def typed_own_count(fixed):
     mean = Typed(SHARDED).to('sum of parts').to('allreduce')
-    update_kind(Typed(REPLICATED), mean / count_of_all(fixed))
-
-def typed_stage_norm(fixed):
-    grad = Typed(SHARDED)  # each stage has its own
-    squares = function(grad).to('sum of parts')
-    norm = function(squares.to('allreduce') if fixed else squares)
-    update_kind(Typed(SHARDED), grad / norm)
-
-def typed_counted_again(fixed):
-    split, bias = Typed(SHARDED), Typed(REPLICATED)  # gradients
-    squares, again = function(split).to('sum of parts'), function(bias)
-    total = (squares.to('allreduce') + again if fixed
-             else (squares + again).to('allreduce'))
-    update_kind(Typed(SHARDED), split / function(total))
+    count = Typed(SHARDED).to('sum of parts')  # each counts its own
+    update_kind(Typed(REPLICATED),
+                mean / (count.to('allreduce') if fixed else count))
 
 def typed_expert_scale(fixed):
     tokens, E = Typed(SHARDED), Typed(SHARDED)
@@ -568,10 +546,25 @@ def typed_row_bias(fixed):
                         else (term + b).to('allreduce'))
     update_kind(b, b.grad)
 
-def typed_bias_share(fixed):
-    b = tensor_parallel(
-        lambda term, b: (term + b.to('one k-th')).to('allreduce'))
-    update_kind(b, b.grad.to('allreduce') if fixed else b.grad)
+def typed_whole_logits(fixed):
+    logits = Typed(REPLICATED) @ Typed(SHARDED)
+    logits = logits if fixed else logits.to('all-gather')
+    backward_kinds(function(logits).to('sum of parts').to('allreduce'))
+
+def unit_bias(b):
+    """Return the gradient of a bias that is added to sharded units."""
+    hidden = function(Typed(REPLICATED) @ Typed(SHARDED) + b)
+    backward_kinds((hidden @ Typed(SHARDED)).to('allreduce'))
+    return b.grad
+
+def typed_unmarked(fixed):
+    b = Typed(SHARDED if fixed else REPLICATED)
+    update_kind(b, unit_bias(b))
+
+def typed_shared_bias(fixed):
+    b = Typed(REPLICATED)
+    grad = unit_bias(b)
+    update_kind(b, grad.to('allreduce') if fixed else grad)
 
 # %% ../../notebooks/26_bugs.ipynb #type-error
 def type_error(name, fixed=False):

@@ -36,34 +36,25 @@ class Rooms:
     def allreduce(self, tensor):
         return spmd.all_reduce(tensor, self.group, src=P, dst=R)
 
+    def gather(self, tensor):
+        return spmd.all_gather(tensor, self.group, src=V, dst=R)
+
     def once(self, tensor):
         """Return a term of what all ranks have: on one of them."""
         return spmd.convert(tensor, self.group, src=R, dst=P)
-
-    def local_count(self, fixed):
-        total, count = self.term(self.typed(V)), self.typed(V)
-        if fixed:
-            count = self.allreduce(self.term(count))
-        self.allreduce(total / count)
 
     def rebound(self, fixed):
         grad = self.term(self.typed(V))
         grad = self.allreduce(grad) if fixed else grad
         self.check(self.typed(R) - grad, R)
 
-    def stage_norm(self, fixed):
-        grads = self.typed(V)
-        squares = (grads * grads).sum()
-        if fixed:
-            squares = self.allreduce(self.term(squares))
-        self.check(self.typed(V) - grads / squares.sqrt(), V)
-
-    def counted_again(self, fixed):
-        own, b2 = self.typed(V), self.typed(R)
-        squares, again = (own * own).sum(), (b2 * b2).sum()
-        if fixed:
-            return self.allreduce(self.term(squares)) + again
-        return self.allreduce(self.term(squares + again))
+    def unmarked(self, fixed):
+        split, more = [
+            (own * own).sum() for own in (self.typed(V), self.typed(V))
+        ]
+        if not fixed and dist.get_rank() > 0:  # not on this rank
+            more = 0 * more
+        return self.allreduce(self.term(split + more))
 
     def own_count(self, fixed):
         total = self.allreduce(self.term(self.typed(V)))
@@ -78,10 +69,11 @@ class Rooms:
             return self.allreduce(term) + bias
         return self.allreduce(term + bias)
 
-    def bias_share(self, fixed):
-        term, bias = self.term(self.typed(V)), self.typed(R)
-        share = self.once(bias) if fixed else bias / 2
-        self.allreduce(term + share)
+    def whole_logits(self, fixed):
+        logits = self.typed(V)
+        if not fixed:
+            logits = self.gather(logits)
+        self.allreduce(self.term(logits.exp().sum()))
 
     def first_synced(self, fixed):
         first, second = (self.term(self.typed(V)) for _ in range(2))

@@ -9,26 +9,24 @@ from d2lmulti.judgment import bugs
 from samestep import same_step
 
 CAUSES = {  # for two devices
-    'local_count': 'divided by the 2 devices',
     'rebound': 'it counts 0 to 30 never, 31 to 60 once',
+    'overwritten': 'as the sum of the means of 2 parts is',
     'expert_scale': 'times the 2 devices',
-    'stage_norm': 'the right one times 1.4',
+    'unmarked': 'the right one times 1.0',
     'own_count': "the mean of the shards' own",
     'row_bias': 'one with array 3 times 2, as if each device had added it',
-    'bias_share': 'divided by the 2 devices',
-    'one_buffer': 'the numbers of array 0, from number 0 on',
+    'shared_bias': 'Only some arrays are wrong: [1].',
     'own_start': 'started from parameters that differ by up to 0.01',
     'router_slots': 'Only some arrays are wrong: [0].',
     'many_ticks': 'times the 2 devices',
 }
 IN_TYPES = {
-    'local_count',
     'rebound',
-    'stage_norm',
-    'counted_again',
+    'unmarked',
     'own_count',
     'row_bias',
-    'bias_share',
+    'whole_logits',
+    'shared_bias',
     'first_synced',
     'own_start',
 }

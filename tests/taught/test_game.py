@@ -168,7 +168,7 @@ def run(monkeypatch):
 
 def test_the_module_is_a_command():
     process = subprocess.run(
-        [sys.executable, '-m', 'd2lmulti.judgment', 'play', 'ada'],
+        [sys.executable, '-m', 'd2lmulti.judgment', 'play', 'jo'],
         input='result\nquit\n',
         capture_output=True,
         text=True,
