@@ -236,18 +236,18 @@ def test_a_clock_that_stops_stops_no_device(monkeypatch):
 
 @pytest.mark.parametrize('read', [
     lambda x: x.asnumpy(), lambda x: x.wait_to_read(), lambda x: repr(x),
-    lambda x: x[0, 0].item(), lambda x: (x.copyto(CPU[1]) + 1).asnumpy(),
+    lambda x: x[0].item(), lambda x: (x.copyto(CPU[1]) + 1).asnumpy(),
     lambda x: npx.waitall(),
 ])  # fmt: skip
 def test_an_error_comes_where_the_value_is_read(read):
-    bad = np.linalg.cholesky(-np.eye(2))  # the call itself raises nothing
+    bad = np.take(np.ones(2), np.array([5, 5]), mode='raise')  # raises nothing
     other = np.ones(2) + 1
     with pytest.raises(mx.MXNetError):
         read(bad)
     assert values(other) == [2, 2]
     npx.waitall()  # what was seen once is not raised again
     bad[:] = 1
-    assert values(bad) == [[1, 1], [1, 1]]
+    assert values(bad) == [1, 1]
 
 
 def test_an_index_out_of_bounds():
@@ -408,7 +408,6 @@ FUNCTIONS = {
     'embedding': lambda x: npx.embedding(
         np.array([1, 0, 1]), x, input_dim=2, output_dim=3) ** 2,
     'clip': lambda x: np.clip(x, 0.6, 1.5) * x,
-    'cumsum': lambda x: np.cumsum(x, axis=1) * x,
     'norm': lambda x: np.linalg.norm(x),
     'einsum': lambda x: np.einsum('ij,kj->ik', x, x * x),
 }  # fmt: skip

@@ -162,8 +162,6 @@ class ndarray(NDArray):
         """Return when the value is there; raise what went wrong."""
         base._LIB.MXNDArrayWaitToRead(self._memory.operation)
 
-    wait_to_write = wait_to_read
-
     def asnumpy(self) -> onp.ndarray:
         """Wait for the value; return it as an array of NumPy, a copy."""
         return onp.array(self._value(), order='C')
@@ -180,10 +178,6 @@ class ndarray(NDArray):
     def tolist(self) -> Any:
         """Wait for the value; return it as nested lists."""
         return self._value().tolist()
-
-    def asscalar(self) -> Any:
-        """Wait for a number, and return it as one of Python."""
-        return self.item()
 
     def __bool__(self) -> bool:
         if self.size > 1:

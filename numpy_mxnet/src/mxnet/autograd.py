@@ -274,11 +274,6 @@ def train_mode() -> Scope:
     return Scope(None, True)
 
 
-def predict_mode() -> Scope:
-    """Let dropout drop nothing in the block."""
-    return Scope(None, False)
-
-
 def is_recording() -> bool:
     """Return whether this thread records."""
     return local.recording

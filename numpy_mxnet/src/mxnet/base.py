@@ -44,7 +44,7 @@ def error_of(error: Any) -> BaseException:
     else:
         kind = MXNetError
     if kind.__module__ != 'builtins' and kind is not MXNetError:
-        kind = MXNetError  # NumPy's own, such as LinAlgError
+        kind = MXNetError  # NumPy's own
     new = kind(str(error) or type(error).__name__)
     new.__cause__ = error
     return new

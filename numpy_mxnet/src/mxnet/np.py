@@ -7,7 +7,6 @@ beside it, lists become float32, and so on.
 """
 
 import builtins
-import functools
 import numbers
 from typing import Any, Callable, List, Optional, Sequence
 
@@ -120,7 +119,7 @@ def _like(make: Callable) -> Callable:
     return function
 
 
-ones_like, zeros_like, empty_like = _like(ones), _like(zeros), _like(empty)
+ones_like, zeros_like = _like(ones), _like(zeros)
 
 
 def full_like(
@@ -144,9 +143,7 @@ def _made(name: str) -> Callable:
     return function
 
 
-arange, eye, identity, linspace, tri = map(
-    _made, ('arange', 'eye', 'identity', 'linspace', 'tri')
-)
+arange, eye, linspace = map(_made, ('arange', 'eye', 'linspace'))
 
 
 # Operators of two arrays, or of an array and a number
@@ -308,14 +305,11 @@ _BINARY = {
     'greater_equal': _binary('greater_equal', onp.greater_equal, _bool),
     'logical_and': _binary('logical_and', onp.logical_and, _bool),
     'logical_or': _binary('logical_or', onp.logical_or, _bool),
-    'logical_xor': _binary('logical_xor', onp.logical_xor, _bool),
     'bitwise_and': _binary('bitwise_and', onp.bitwise_and, _same),
     'bitwise_or': _binary('bitwise_or', onp.bitwise_or, _same),
-    'bitwise_xor': _binary('bitwise_xor', onp.bitwise_xor, _same),
-    'arctan2': _binary('arctan2', onp.arctan2, _same),
-    'hypot': _binary('hypot', onp.hypot, _same),
 }  # fmt: skip
 globals().update(_BINARY)
+# Under these names, older versions of NumPy ask for them: see `_ufunc`.
 true_divide, remainder = _BINARY['divide'], _BINARY['mod']
 
 
@@ -355,14 +349,10 @@ _UNARY = {
     for name, *rest in (
         ('negative', lambda g, x, y: -g),
         ('exp', lambda g, x, y: g * y),
-        ('expm1', lambda g, x, y: g * (y + 1)),
         ('log', lambda g, x, y: g / x),
         ('log2', lambda g, x, y: g / (x * onp.log(2))),
-        ('log10', lambda g, x, y: g / (x * onp.log(10))),
-        ('log1p', lambda g, x, y: g / (1 + x)),
         ('sqrt', lambda g, x, y: g / (2 * y)),
         ('square', lambda g, x, y: 2 * g * x),
-        ('reciprocal', lambda g, x, y: -g * y * y),
         ('tanh', lambda g, x, y: g * (1 - y * y)),
         ('sin', lambda g, x, y: g * onp.cos(x)),
         ('cos', lambda g, x, y: -g * onp.sin(x)),
@@ -370,7 +360,6 @@ _UNARY = {
         ('sign', _nothing),
         ('floor', _nothing),
         ('ceil', _nothing),
-        ('rint', _nothing),
         ('trunc', _nothing),
         ('isnan', None, BOOL),
         ('isinf', None, BOOL),
@@ -390,7 +379,7 @@ def around(x: Any, decimals: int = 0, out: Any = None) -> Any:
                   x.shape, x.dtype, None, [_nothing], out)  # fmt: skip
 
 
-round = round_ = around
+round = around
 
 
 def clip(
@@ -498,7 +487,6 @@ _REDUCTIONS = {
     )
 }  # fmt: skip
 globals().update(_REDUCTIONS)
-amax, amin = _REDUCTIONS['max'], _REDUCTIONS['min']
 
 
 def _varies(root: bool) -> Callable:
@@ -539,22 +527,6 @@ def _place(name: str) -> Callable:
 
 
 argmax, argmin = _place('argmax'), _place('argmin')
-
-
-def cumsum(
-    a: ndarray, axis: Any = None, dtype: Any = None, out: Any = None
-) -> ndarray:
-    """Return the sums of the first elements."""
-    shape = (a.size,) if axis is None else a.shape
-    result = _sum_dtype(a.dtype) if dtype is None else dtype_of(dtype)
-
-    def back(g: Any, x: Any, y: Any) -> Any:
-        along = -1 if axis is None else axis
-        sums = onp.flip(onp.cumsum(onp.flip(g, along), along), along)
-        return sums.reshape(x.shape)
-
-    return invoke('_np_cumsum', lambda x: onp.cumsum(x, axis, result), [a],
-                  shape, result, None, [back], out)  # fmt: skip
 
 
 # Products
@@ -615,11 +587,6 @@ def matmul(a: ndarray, b: ndarray, out: Any = None) -> ndarray:
     return invoke('_npi_matmul', onp.matmul, [a, b],
                   (*stack, a.shape[-2], b.shape[-1]), a.dtype, None,
                   [back_a, back_b], out)  # fmt: skip
-
-
-def outer(a: ndarray, b: ndarray) -> ndarray:
-    """Return the products of all pairs."""
-    return dot(a.reshape(-1, 1), b.reshape(1, -1))
 
 
 def einsum(subscripts: str, *operands: ndarray, **options: Any) -> ndarray:
@@ -685,13 +652,6 @@ def swapaxes(a: ndarray, axis1: int, axis2: int) -> ndarray:
     """Return a copy with two axes exchanged."""
     order = list(range(a.ndim))
     order[axis1], order[axis2] = order[axis2], order[axis1]
-    return transpose(a, order)
-
-
-def moveaxis(a: ndarray, source: Any, destination: Any) -> ndarray:
-    """Return a copy with an axis in another place."""
-    order = [i for i in range(a.ndim) if i != source % a.ndim]
-    order.insert(destination % a.ndim, source % a.ndim)
     return transpose(a, order)
 
 
@@ -788,28 +748,12 @@ def split(ary: ndarray, where: Any, axis: int = 0) -> List[ndarray]:
     return array_split(ary, where, axis)
 
 
-def _by_index(name: str, index: Callable) -> Callable:
-    """Return a function that picks elements, each from one place: `index` of
-    the numbers of all elements are the places."""
-
-    def function(a: ndarray, *args: Any, **kwargs: Any) -> ndarray:
-        places = index(onp.arange(a.size).reshape(a.shape), *args, **kwargs)
-
-        def back(g: Any, x: Any, y: Any) -> Any:
-            flat = onp.bincount(places.reshape(-1), g.reshape(-1), x.size)
-            return flat.reshape(x.shape)
-
-        return invoke(f'_npi_{name}', lambda x: x.reshape(-1)[places], [a],
-                      places.shape, a.dtype, None, [back])  # fmt: skip
-
-    function.__doc__ = f'Return numpy.{name}.'
-    return function
-
-
-tile, repeat, roll, flip, diagonal = [
-    _by_index(name, getattr(onp, name))
-    for name in ('tile', 'repeat', 'roll', 'flip', 'diagonal')
-]
+def repeat(a: ndarray, repeats: int, axis: Any = None) -> ndarray:
+    """Return each element, or slice along an axis, so many times."""
+    if axis is None:
+        a, axis = ravel(a), 0
+    places = onp.repeat(onp.arange(a.shape[axis]), repeats)
+    return take(a, _ready(places, a.ctx), axis)
 
 
 def _triangle(name: str) -> Callable:
@@ -824,24 +768,6 @@ def _triangle(name: str) -> Callable:
 
 
 triu, tril = _triangle('triu'), _triangle('tril')
-
-
-def pad(x: ndarray, pad_width: Any, mode: str = 'constant') -> ndarray:
-    """Return the array with zeros around it."""
-    if mode != 'constant':
-        raise MXNetError(f"pad: mode {mode!r} is not in numpy_mxnet, only "
-                         "'constant'")  # fmt: skip
-    widths = onp.broadcast_to(pad_width, (x.ndim, 2)).tolist()
-    inside = tuple(slice(a, a + n) for (a, _), n in zip(widths, x.shape))
-    shape = tuple(n + a + b for n, (a, b) in zip(x.shape, widths))
-    return invoke('_npi_pad', lambda v: onp.pad(v, widths, 'constant'), [x],
-                  shape, x.dtype, None,
-                  [lambda g, x, y: g[inside]])  # fmt: skip
-
-
-def trace(a: ndarray) -> ndarray:
-    """Return the sum of the diagonal."""
-    return diagonal(a).sum()
 
 
 def where(condition: ndarray, x: Any = None, y: Any = None) -> Any:
@@ -971,20 +897,13 @@ def shares_memory(a: ndarray, b: ndarray, max_work: Any = None) -> bool:
     return one[0] < other[1] and other[0] < one[1]
 
 
-may_share_memory = shares_memory
-
-nonzero, unique, allclose, array_equal, isclose, median, percentile = map(
-    _waits, 'nonzero unique allclose array_equal isclose median '
-    'percentile'.split(),
-)  # fmt: skip
-histogram, bincount, searchsorted, diff, shape, ndim, size, argpartition = map(
-    _waits, 'histogram bincount searchsorted diff shape ndim size '
-    'argpartition'.split(),
-)  # fmt: skip
+nonzero, allclose, array_equal, shape, ndim, size = map(
+    _waits, 'nonzero allclose array_equal shape ndim size'.split()
+)
 
 
 class linalg:
-    """`np.linalg`: norms, and what works on single matrices."""
+    """`np.linalg`: norms."""
 
     @staticmethod
     def norm(
@@ -997,84 +916,39 @@ class linalg:
                                      keepdims=keepdims)  # fmt: skip
         return _UNARY['sqrt'](squares)
 
-    @staticmethod
-    def cholesky(a: ndarray) -> ndarray:
-        """Return the lower factor."""
-        return invoke('_npi_cholesky', onp.linalg.cholesky, [a], a.shape,
-                      a.dtype)  # fmt: skip
-
-    @staticmethod
-    def inv(a: ndarray) -> ndarray:
-        """Return the inverse."""
-        return invoke('_npi_inv', onp.linalg.inv, [a], a.shape, a.dtype)
-
-    @staticmethod
-    def svd(a: ndarray) -> Any:
-        """Return the factors; waits."""
-        return _by_numpy(lambda v: tuple(onp.linalg.svd(
-            v, full_matrices=False)), [a], {})  # fmt: skip
-
-    @staticmethod
-    def qr(a: ndarray) -> Any:
-        """Return the factors; waits."""
-        return _by_numpy(lambda v: tuple(onp.linalg.qr(v)), [a], {})
-
 
 # The operators and methods of arrays
 
 
-def _in_place(name: str, self: ndarray, other: Any) -> ndarray:
-    """Write numpy's `name` of an array and another one, or a number, into the
-    array; return it."""
-    work, kind = getattr(onp, name), self.dtype
-    given: list[ndarray] = []
-    if _is_number(other):
-        number = onp.asarray(other)
-        if name != 'true_divide' or kind.kind == 'f':
-            number = number.astype(kind)
-        work = functools.partial(_with_number, work, number)
-    elif isinstance(other, ndarray):
-        _same(kind, _mixed(kind, other.dtype))  # float32 *= bool is right
-        if _broadcast(name, self.shape, other.shape) != self.shape:
-            raise MXNetError(f'{name}: Shape inconsistent, {self.shape} and '
-                             f'{other.shape}')  # fmt: skip
-        check_devices(name, [self, other])
-        given = [other]
-    else:
-        raise TypeError(f'type {type(other)} not supported')
-    self._refuse_recorded(*given)
-    operations, cut = read(given)
-    run = (lambda old, v: work(old, cut([v])[0])) if cut else work
-    self._store(f'_npi_{name}', run, operations, with_old=True)
-    return self
+def _in_place(name: str) -> Callable:
+    """Return the method that writes an operator's result, of the array and
+    another one or a number, into the array."""
+    ufunc = getattr(onp, name)
 
+    def method(self: ndarray, other: Any) -> ndarray:
+        work, kind = ufunc, self.dtype
+        given: List[ndarray] = []
+        if _is_number(other):
+            number = onp.asarray(other)
+            if name != 'divide' or kind.kind == 'f':
+                number = number.astype(kind)
+            work = lambda old: ufunc(old, number)
+        elif isinstance(other, ndarray):
+            _same(kind, _mixed(kind, other.dtype))  # float32 *= bool is right
+            if _broadcast(name, self.shape, other.shape) != self.shape:
+                raise MXNetError(f'{name}: Shape inconsistent, {self.shape} '
+                                 f'and {other.shape}')  # fmt: skip
+            check_devices(name, [self, other])
+            given = [other]
+        else:
+            raise TypeError(f'type {type(other)} not supported')
+        self._refuse_recorded(*given)
+        operations, cut = read(given)
+        run = (lambda old, v: work(old, cut([v])[0])) if cut else work
+        self._store(f'_npi_{name}', run, operations, with_old=True)
+        return self
 
-def _with_number(work: Callable, number: Any, old: Any) -> Any:
-    return work(old, number)
-
-
-def __iadd__(self: ndarray, other: Any) -> ndarray:
-    return _in_place('add', self, other)
-
-
-def __isub__(self: ndarray, other: Any) -> ndarray:
-    return _in_place('subtract', self, other)
-
-
-def __imul__(self: ndarray, other: Any) -> ndarray:
-    return _in_place('multiply', self, other)
-
-
-def __itruediv__(self: ndarray, other: Any) -> ndarray:
-    return _in_place('true_divide', self, other)
-
-
-def __ipow__(self: ndarray, other: Any) -> ndarray:
-    return _in_place('power', self, other)
-
-
-def __imod__(self: ndarray, other: Any) -> ndarray:
-    return _in_place('mod', self, other)
+    return method
 
 
 def _method(function: Callable, reverse: bool = False) -> Callable:
@@ -1089,17 +963,18 @@ for _name, _function in (
 ):  # fmt: skip
     setattr(ndarray, f'__{_name}__', _method(_BINARY[_function]))
     setattr(ndarray, f'__r{_name}__', _method(_BINARY[_function], True))
+    setattr(ndarray, f'__i{_name}__', _in_place(_function))
 for _name, _function in (
     ('eq', 'equal'), ('ne', 'not_equal'), ('lt', 'less'),
     ('le', 'less_equal'), ('gt', 'greater'), ('ge', 'greater_equal'),
-    ('and', 'bitwise_and'), ('or', 'bitwise_or'), ('xor', 'bitwise_xor'),
+    ('and', 'bitwise_and'), ('or', 'bitwise_or'),
 ):  # fmt: skip
     setattr(ndarray, f'__{_name}__', _method(_BINARY[_function]))
 for _name in _REDUCTIONS:
     setattr(ndarray, _name, _method(_REDUCTIONS[_name]))
 for _name in (
-    'argmax argmin var std cumsum clip round swapaxes expand_dims squeeze '
-    'repeat take argsort broadcast_to dot diagonal nonzero'
+    'argmax argmin var std clip round swapaxes expand_dims squeeze repeat '
+    'take argsort broadcast_to dot nonzero'
 ).split():
     setattr(ndarray, _name, _method(globals()[_name]))
 for _name in 'abs exp log sqrt square sign floor tanh'.split():
@@ -1122,10 +997,6 @@ def _transpose(self: ndarray, *axes: Any) -> ndarray:
     if not axes or axes[0] is None:
         return transpose(self)
     return transpose(self, axes[0] if isinstance(axes[0], tuple) else axes)
-
-
-def _sort(self: ndarray, axis: int = -1) -> None:
-    self._store('_npi_sort', lambda x: onp.sort(x, axis), (), with_old=True)
 
 
 def _ufunc(
@@ -1152,12 +1023,6 @@ def _numpy_function(
 
 
 _METHODS = {
-    '__iadd__': __iadd__,
-    '__isub__': __isub__,
-    '__imul__': __imul__,
-    '__itruediv__': __itruediv__,
-    '__ipow__': __ipow__,
-    '__imod__': __imod__,
     '__neg__': _method(_UNARY['negative']),
     '__abs__': _method(_UNARY['absolute']),
     '__matmul__': _method(matmul),
@@ -1167,7 +1032,6 @@ _METHODS = {
     '__invert__': _invert,
     'reshape': _reshape,
     'transpose': _transpose,
-    'sort': _sort,
     '__array_ufunc__': _ufunc,
     '__array_function__': _numpy_function,
 }

@@ -19,25 +19,10 @@ def set_np(
     """Do nothing: arrays have NumPy's semantics always."""
 
 
-def reset_np() -> None:
-    """Raise MXNetError: arrays have NumPy's semantics always."""
-    raise MXNetError('numpy_mxnet has arrays with the semantics of NumPy only')
-
-
-def is_np_array() -> bool:
-    """Return True: arrays have NumPy's semantics always."""
-    return True
-
-
 def waitall() -> None:
     """Return when no device has work; raise the first error that nobody has
     seen yet."""
     base._LIB.MXNDArrayWaitAll(engine.waitall)
-
-
-def seed(seed: int, ctx: Any = 'all') -> None:
-    """Let random numbers be those that follow from this seed."""
-    random.seed(seed)
 
 
 # Activations
@@ -57,42 +42,19 @@ def sigmoid(data: ndarray) -> ndarray:
                   [lambda g, x, y: g * y * (1 - y)])  # fmt: skip
 
 
-def softrelu(data: ndarray) -> ndarray:
-    """Return log(1 + exp(x))."""
-    return invoke('Activation', lambda x: onp.logaddexp(x, 0), [data],
-                  data.shape, data.dtype, None,
-                  [lambda g, x, y: g / (1 + onp.exp(-x))])  # fmt: skip
-
-
-def softsign(data: ndarray) -> ndarray:
-    """Return x / (1 + abs(x))."""
-    return invoke('Activation', lambda x: x / (1 + onp.abs(x)), [data],
-                  data.shape, data.dtype, None,
-                  [lambda g, x, y: g / (1 + onp.abs(x)) ** 2])  # fmt: skip
-
-
 _ACTIVATIONS = {
     'relu': relu,
     'sigmoid': sigmoid,
     'tanh': np.tanh,
-    'softrelu': softrelu,
-    'softsign': softsign,
 }
 
 
 def activation(data: ndarray, act_type: str = 'relu') -> ndarray:
-    """Return relu, sigmoid, tanh, softrelu or softsign of each element."""
+    """Return relu, sigmoid or tanh of each element."""
     if act_type not in _ACTIVATIONS:
         raise MXNetError(f'activation: act_type {act_type!r} is none of '
                          f'{", ".join(_ACTIVATIONS)}')  # fmt: skip
     return _ACTIVATIONS[act_type](data)
-
-
-def gelu(data: ndarray) -> ndarray:
-    """Return x times the probability that a normal number is below it, in
-    the approximation by tanh."""
-    inner = (2 / onp.pi) ** 0.5 * (data + 0.044715 * data**3)
-    return 0.5 * data * (1 + np.tanh(inner))
 
 
 # Scores
