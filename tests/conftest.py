@@ -10,10 +10,11 @@ import d2lmulti  # noqa: F401  before any test imports MXNet
 # isort: split
 import hypothesis
 import pytest
-from helpers import HAS_FRAMEWORKS, small_source
+from helpers import HAS_FRAMEWORKS
 from xdist.scheduler import LoadFileScheduling
 
 from tools.notebooks import name_of, stems
+from tools.notebooks.cells import small_source
 
 # A test that takes longer on a busy machine is not wrong.
 hypothesis.settings.register_profile('any machine', deadline=None)

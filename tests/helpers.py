@@ -360,15 +360,3 @@ def read_answers(name):
         Answer(int(number), kind == 'right', source, said or '')
         for number, kind, said, source in zip(*(parts[i::4] for i in range(4)))
     ]
-
-
-def small_source(cell):
-    """Return a cell's source with fewer runs and epochs.
-
-    The cell's metadata `small` says what to replace by what: see CONTRIBUTING.
-    """
-    source = cell.source
-    for old, new in cell.metadata.get('small', {}).items():
-        assert source.count(old) == 1, f'{old!r}, once, in:\n{source}'
-        source = source.replace(old, new)
-    return source

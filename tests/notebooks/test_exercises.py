@@ -12,14 +12,13 @@ from helpers import (
     HAS_FRAMEWORKS,
     needs_frameworks,
     read_answers,
-    small_source,
 )
 
 from d2lmulti.device_error import DeviceError
 from d2lmulti.devices import median_seconds
 from d2lmulti.rounding import to_numpy
 from tools.notebooks import name_of
-from tools.notebooks.cells import code_cells, plain
+from tools.notebooks.cells import code_cells, plain, small_source
 from tools.notebooks.exercises import code_before
 
 NOTEBOOKS = Path(__file__).parents[2] / 'notebooks'

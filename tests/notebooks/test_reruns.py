@@ -4,12 +4,11 @@ import random
 
 import nbformat
 import pytest
-from helpers import small_source
 from nbclient import NotebookClient
 
 from d2lmulti.prepare import jupyter
 from tools.notebooks import NOTEBOOKS
-from tools.notebooks.cells import tags
+from tools.notebooks.cells import small_source, tags
 
 FOLLOWERS = 4
 NOT_AGAIN = {'exercise', 'check', 'solution'}  # a stub takes a name back

@@ -11,7 +11,7 @@ import sys
 import nbformat
 import numpy as onp
 import pytest
-from helpers import read_answers, small_source
+from helpers import read_answers
 from mxnet import np
 from nbclient import NotebookClient
 from test_exercises import returning
@@ -20,7 +20,7 @@ from test_reruns import said_by
 import d2lmulti
 from d2lmulti import yours
 from tools.notebooks import NOTEBOOKS, name_of
-from tools.notebooks.cells import code_cells, in_place, tags
+from tools.notebooks.cells import code_cells, in_place, small_source, tags
 from tools.notebooks.minutes import CORE
 
 CHOSEN = re.compile(r'^(\w+) = choose\(')
