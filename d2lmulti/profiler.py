@@ -12,6 +12,8 @@ import mxnet as mx
 import numpy as onp
 from mxnet import np, npx
 
+from .findings import count_cores
+
 __all__ = ['profile']
 
 Operator = collections.namedtuple('Operator', 'device name start end')  # ms
@@ -90,7 +92,7 @@ def read_events(path):
 
 def device_name(number):
     """Return a device's name; GPUs are numbered after a CPU per core."""
-    gpu = number - len(os.sched_getaffinity(0))
+    gpu = number - count_cores()
     return (
         f'gpu({gpu})' if 0 <= gpu < mx.context.num_gpus() else f'cpu({number})'
     )

@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, Iterable, List, Tuple
 
 from mxnet import npx
 
+from .findings import count_cores
 from .profiler import busy_time, operator_kind, profile
 
 INSIDE = os.sep + 'site-packages' + os.sep, os.sep + 'lib' + os.sep
@@ -42,7 +43,7 @@ def time_devices(step: Callable[[], Any], devices: list) -> StepTimes:
     The least of three steps: what disturbs one of them takes longer.
     """
     names = [*map(str, devices)]
-    if any(d.device_id > len(os.sched_getaffinity(0)) for d in devices):
+    if any(d.device_id > count_cores() for d in devices):
         return StepTimes(dict.fromkeys(names, 0.0), 0.0)
     runs = [profile(step) for _ in range(3)]
     exchanging = 'copy', 'sum, update'

@@ -57,6 +57,7 @@ def write_contents(folder):
         title, *cells = chapter.cells
         for cell in code_cells(chapter):
             cell.source = small_source(cell)
+            cell.outputs = []  # else JupyterLite mixes old ones and new ones
         chapter.cells = [
             title,
             new_markdown_cell(NOTE, id='in-the-browser'),

@@ -7,11 +7,17 @@ and a gradient is such a matrix at once.
 """
 
 import functools
+import sys
 from typing import Any
 
 import numpy as onp
 
 WINDOWS_BYTES = 8 << 20  # copied at a time
+product: Any = onp.dot
+if sys.platform == 'emscripten':
+    # A browser's NumPy has no BLAS: its `dot` is slower than this, and adds
+    # one number after the other, so that roundings add up, too.
+    product = functools.partial(onp.einsum, 'ij,jk->ik')
 
 
 class Convolution:
@@ -70,10 +76,10 @@ class Convolution:
         x, W = self.padded(x), W.reshape(filters, -1)
         y = onp.empty((filters, height, width, n), x.dtype)
         for part in self.parts:
-            product = onp.dot(W, self.windows(x, part))
+            images = product(W, self.windows(x, part))
             if b is not None:
-                product += b[:, None]
-            y[:, part] = product.reshape(filters, -1, width, n)
+                images += b[:, None]
+            y[:, part] = images.reshape(filters, -1, width, n)
         return y.transpose(3, 0, 1, 2)
 
     def back_data(self, g: Any, x: Any, W: Any, *rest: Any) -> Any:
@@ -86,7 +92,7 @@ class Convolution:
             (channels, size[0] + 2 * p, size[1] + 2 * q, n), g.dtype
         )
         for part in self.parts:
-            d = onp.dot(W, self.rows(g, part))
+            d = product(W, self.rows(g, part))
             d = d.reshape(channels, k, m, -1, width, n)
             these = whole[:, part.start * s :]
             for i in range(k):
@@ -102,7 +108,7 @@ class Convolution:
         x = self.padded(x)
         total = onp.zeros((len(W), self.num_rows), W.dtype)
         for part in self.parts:
-            total += onp.dot(self.rows(g, part), self.windows(x, part).T)
+            total += product(self.rows(g, part), self.windows(x, part).T)
         return total.reshape(W.shape)
 
     def back_bias(self, g: Any, *rest: Any) -> Any:
