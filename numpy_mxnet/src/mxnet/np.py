@@ -8,7 +8,7 @@ beside it, lists become float32, and so on.
 
 import builtins
 import numbers
-from typing import Any, Callable, List, Optional, Sequence
+from typing import Any, Callable, Iterator, List, Optional, Sequence
 
 import numpy as onp
 
@@ -851,8 +851,7 @@ def _waits(name: str) -> Callable:
 
 def _by_numpy(work: Callable, args: Any, kwargs: Any) -> Any:
     """Return what NumPy's function returns for the values of arrays."""
-    found = _first(args) or _first(kwargs.values())
-    ctx = found.ctx if found is not None else None
+    ctx = next((x.ctx for x in _arrays([*args, *kwargs.values()])), None)
 
     def back(value: Any) -> Any:
         if isinstance(value, (onp.ndarray, onp.generic)) and not isinstance(
@@ -870,23 +869,13 @@ def _by_numpy(work: Callable, args: Any, kwargs: Any) -> Any:
                      **{k: plain(v) for k, v in kwargs.items()}))  # fmt: skip
 
 
-def _first(values: Any) -> Any:
-    """Return the first array among values and lists of values, or None."""
+def _arrays(values: Any) -> Iterator[ndarray]:
+    """Yield the arrays among values and lists of values."""
     for value in values:
         if isinstance(value, ndarray):
-            return _Box(value.ctx)
-        if isinstance(value, (list, tuple)):
-            found = _first(value)
-            if found is not None:
-                return found
-    return None
-
-
-class _Box:
-    """A device, which counts as true."""
-
-    def __init__(self, ctx: Any) -> None:
-        self.ctx = ctx
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _arrays(value)
 
 
 def shares_memory(a: ndarray, b: ndarray, max_work: Any = None) -> bool:
