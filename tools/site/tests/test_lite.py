@@ -16,6 +16,10 @@ def test_each_chapter_installs_our_packages_and_has_what_it_links_to(tmp_path):
         nbformat.validate(chapter)
         code = [c.source for c in chapter.cells if c.cell_type == 'code']
         assert code[0] == make_lite.INSTALL
+        for cell in chapter.cells:
+            assert not cell.get('outputs')
+            for long in cell.metadata.get('small', ()):
+                assert long not in cell.source
         text = '\n'.join(
             c.source for c in chapter.cells if c.cell_type == 'markdown'
         )
