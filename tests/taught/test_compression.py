@@ -12,6 +12,7 @@ from helpers import (
     assert_ctrl_c_waits,
     descend,
     minibatch,
+    needs_mxnet,
     replicas_on,
     roundings,
     smooth_lenet,
@@ -170,6 +171,7 @@ def test_powersgd_is_that_of_the_paper(shape, rank):
     assert_as_powersgd(shape, rank)
 
 
+@needs_mxnet
 def test_two_bits_are_bit_identical_with_mxnets_store():
     store = mx.kv.create('device')
     store.set_gradient_compression({'type': '2bit', 'threshold': 0.5})
