@@ -57,7 +57,8 @@ def write_contents(folder):
         title, *cells = chapter.cells
         for cell in code_cells(chapter):
             cell.source = small_source(cell)
-            cell.outputs = []  # else JupyterLite mixes old ones and new ones
+            # else JupyterLite mixes old outputs and new ones
+            cell.update(outputs=[], execution_count=None)
         chapter.cells = [
             title,
             new_markdown_cell(NOTE, id='in-the-browser'),
