@@ -52,8 +52,8 @@ class Rooms:
         split, more = [
             (own * own).sum() for own in (self.typed(V), self.typed(V))
         ]
-        if not fixed and dist.get_rank() > 0:  # not on this rank
-            more = 0 * more
+        if not fixed:
+            more = (dist.get_rank() == 0) * more  # the first one's alone
         return self.allreduce(self.term(split + more))
 
     def own_count(self, fixed):
