@@ -1,4 +1,4 @@
-"""The recipes for PyTorch and TensorFlow of the page *Verify your own
+"""The recipes for PyTorch of the page *Verify your own
 training step* are right, and see the bugs that people have had."""
 
 import sys
@@ -16,8 +16,6 @@ RECIPES = {
     'no_sync.py': (TORCHRUN, 2),
     'fsdp.py': (TORCHRUN, 2),
     'tensor_parallel.py': (TORCHRUN, 2),
-    'mirrored.py': ((sys.executable,), 1),
-    'fit.py': ((sys.executable,), 1),
 }
 BUGS = {
     'each part is a mean': (
@@ -59,27 +57,6 @@ BUGS = {
             )
         ],
         'off by',
-    ),
-    'the sum of means': (
-        'mirrored.py',
-        [('X[i::2], y[i::2], len(X))', 'X[i::2], y[i::2], len(X) / 2)')],
-        'gradient of all 4 arrays: off by',
-    ),
-    'nothing is summed': (
-        'mirrored.py',
-        [
-            (
-                'apply_gradients(zip(gradients, model.trainable_variables))',
-                'apply_gradients(zip(gradients, model.trainable_variables), '
-                'skip_gradients_aggregation=True)',
-            )
-        ],
-        'update of',
-    ),
-    'the mean of means of unequal shards': (
-        'fit.py',
-        [('batches[1:]', 'batches[:1]')],
-        'as the mean of the means of 2 parts is.',
     ),
 }
 
