@@ -29,11 +29,11 @@ If MXNet has no code for your GPU (H100, H200, B200, RTX 50), measure it with
 PyTorch: copy tools/speed/gpu_or_cpu.py to any machine that has PyTorch, NumPy
 and a GPU, and run `python gpu_or_cpu.py OUT.json` there, in eight minutes."""
 SMI = 'name,driver_version,memory.total,compute_cap,pcie.link.gen.max'
-# MXNet's: the other frameworks' chapters need another environment.
+# MXNet's: PyTorch's chapter needs another environment.
 CHAPTERS = [
     str(path.relative_to(ROOT))
     for path in sorted((ROOT / 'notebooks').glob('*.ipynb'))
-    if not path.stem.endswith(('_pytorch', '_tensorflow'))
+    if not path.stem.endswith('_pytorch')
 ]
 # A part: its command, after this Python unless it is another program, and
 # how many seconds it may take.

@@ -33,7 +33,6 @@ NAMES = {  # on the page: the peer
     "Gluon's `Trainer`, by default": 'Gluon Trainer, default settings',
     "D2L's multi-GPU recipe": 'D2L recipe',
     "PyTorch's DistributedDataParallel": 'PyTorch DDP',
-    "TensorFlow's MirroredStrategy": 'TensorFlow, MirroredStrategy',
     "JAX's `shard_map`": 'JAX, shard_map',
 }
 AVX2_ALONE = {'DNNL_MAX_CPU_ISA': 'AVX2', 'OPENBLAS_CORETYPE': 'Haswell'}

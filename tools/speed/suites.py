@@ -8,8 +8,6 @@ from .peers import (
     DDP,
     ENVIRONMENTS,
     GLUON,
-    MIRRORED,
-    MULTI_WORKER,
     OURS,
     RECIPE,
     SHARD_MAP,
@@ -86,8 +84,6 @@ def framework_peers(notes):
     return (
         peers_of(STAND_IN, (1, 2), notes)
         + torch_peers(notes)
-        + peers_of(MIRRORED, (1, 2), notes)
-        + peers_of(MULTI_WORKER, (2,), notes)
         + peers_of(SHARD_MAP, (1, 2), notes)
     )
 

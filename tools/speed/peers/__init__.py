@@ -21,7 +21,7 @@ a fresh process, some without MXNet, some without d2lmulti's settings.
 
 import importlib
 
-from .environments import JAX, NUMPY_MXNET, TENSORFLOW, TORCH
+from .environments import JAX, NUMPY_MXNET, TORCH
 
 OURS = 'this project'
 STAND_IN = 'this project on numpy_mxnet'
@@ -30,8 +30,6 @@ TUNED = 'Gluon Trainer, our settings'
 GLUON = 'Gluon Trainer, default settings'
 RECIPE = 'D2L recipe'
 DDP = 'PyTorch DDP'
-MIRRORED = 'TensorFlow, MirroredStrategy'
-MULTI_WORKER = 'TensorFlow, MultiWorkerMirroredStrategy'
 SHARD_MAP = 'JAX, shard_map'
 
 # The file of each peer, in the order of the tables.
@@ -43,8 +41,6 @@ MODULES = {
     GLUON: 'gluon',
     RECIPE: 'd2l_recipe',
     DDP: 'torch_ddp',
-    MIRRORED: 'tf_mirrored',
-    MULTI_WORKER: 'tf_multiworker',
     SHARD_MAP: 'jax_shard_map',
 }
 
@@ -52,8 +48,6 @@ MODULES = {
 ENVIRONMENTS = {
     STAND_IN: NUMPY_MXNET,
     DDP: TORCH,
-    MIRRORED: TENSORFLOW,
-    MULTI_WORKER: TENSORFLOW,
     SHARD_MAP: JAX,
 }
 

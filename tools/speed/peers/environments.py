@@ -44,6 +44,5 @@ class Environment:
 
 NUMPY_MXNET = Environment('numpy_mxnet')
 TORCH = Environment('torch')
-TENSORFLOW = Environment('tensorflow')
 JAX = Environment('jax')
 TRANSFORMERS = Environment('transformers')  # not for a benchmark: for tests

@@ -3,7 +3,6 @@
 from ..peers import (
     DDP,
     GLUON,
-    MIRRORED,
     MODULES,
     OURS,
     RECIPE,
@@ -28,8 +27,6 @@ COMPARED = [  # what, (peer, devices) over (peer, devices)
     ('2 devices : D2L recipe', (OURS, 2), (RECIPE, 2)),
     ('2 devices : numpy_mxnet', (OURS, 2), (STAND_IN, 2)),
     ('2 devices : PyTorch DDP', (OURS, 2), (DDP, 2)),
-    ('2 devices : TensorFlow', (OURS, 2), (MIRRORED, 2)),
-    ('… what TensorFlow gains by the second', (MIRRORED, 2), (MIRRORED, 1)),
     ('2 devices : JAX', (OURS, 2), (SHARD_MAP, 2)),
 ]
 
