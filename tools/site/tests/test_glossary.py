@@ -1,6 +1,6 @@
 """The glossary: its chapters have its terms, and the packages its names.
 
-Those of PyTorch and TensorFlow are looked up in BUILD=frameworks.
+Those of PyTorch are looked up in BUILD=frameworks.
 """
 
 import importlib
@@ -20,7 +20,6 @@ ROW = re.compile(
     r'\| chapter (?P<chapter>\d+) \| (?P<elsewhere>.+) \|'
 )
 FULL = {  # what the glossary shortens
-    'tf': 'tensorflow',
     'DataLoader': 'torch.utils.data.DataLoader',
     'DistributedDataParallel': 'torch.nn.parallel.DistributedDataParallel',
     'PowerSGDState': 'torch.distributed.algorithms.ddp_comm_hooks'
@@ -30,24 +29,14 @@ FULL = {  # what the glossary shortens
     'ZeroRedundancyOptimizer': 'torch.distributed.optim'
     '.ZeroRedundancyOptimizer',
 }
-# What is no name in the packages: a command, a variable and what is in it,
-# an argument of a layer's call, attributes that instances have.
+# What is no name in the packages: a command, a variable, attributes that
+# instances have.
 OTHERS = {
     'torchrun',
-    'TF_CONFIG',
-    'ps',
-    'worker',
-    'training',
     'copy',
-    'bytes_per_pack',  # behind TensorFlow's decorator
     'is_causal',  # of a function in C, which has no signature
     'running_mean',
     'running_var',
-    'moving_mean',
-    'moving_variance',
-    'numpy()',
-    'horovod.torch',
-    'horovod.tensorflow',
     'TORCH_FR_BUFFER_SIZE',  # an environment variable
 }
 QUOTED = re.compile(r'`([^`]+)`(?: of `([^`]+)`)?')
@@ -101,10 +90,7 @@ def test_every_name_that_d2l_is_said_to_have_is_in_its_package():
 
 
 def resolve(name):
-    """Return what a name means; AttributeError or ImportError if nothing.
-
-    An attribute first: TensorFlow has others in its module of that name.
-    """
+    """Return what a name means; AttributeError or ImportError if nothing."""
     first, *parts = name.split('.')
     path, *rest = [*FULL.get(first, first).split('.'), *parts]
     value = importlib.import_module(path)
@@ -131,10 +117,9 @@ def check(says):
             resolve(owner)
 
 
-@pytest.mark.parametrize('package', ['PyTorch', 'TensorFlow'])
-def test_every_name_of_a_framework_exists(package):
-    pytest.importorskip({'PyTorch': 'torch'}.get(package, 'tensorflow'))
-    said = said_of(package)
+def test_every_name_of_pytorch_exists():
+    pytest.importorskip('torch')
+    said = said_of('PyTorch')
     assert len(said) > 30
     for says in said:
         check(says)
@@ -143,10 +128,8 @@ def test_every_name_of_a_framework_exists(package):
 @pytest.mark.parametrize(
     'says',
     [
-        '`gradient_accumulation_steps` of `tf.keras.optimizers.Optimizer`',
         '`torch.distributed.allreduce`',
         '`bucket_cap` of `DistributedDataParallel`',
-        '`tf.distribute.GpuStrategy`',
         '`all_reduce`',
     ],
 )
