@@ -1,15 +1,14 @@
 # `make` lists the targets. Each that needs .venv sets it up first.
 #     BUILD=gpu             MXNet's build for GPUs, in a separate environment
-#     BUILD=frameworks      with PyTorch and TensorFlow, for chapters 21 and 22
+#     BUILD=frameworks      with PyTorch, for chapter 21
 #     SUITE=...             which tests (`make test`) or benchmarks
 BUILD ?= cpu
 SUITE ?=
 venv = .venv$(if $(filter-out cpu,$(BUILD)),-$(BUILD))
 python = $(venv)/bin/python
-# The chapters of this build: those that need PyTorch or TensorFlow run in
+# The chapters of this build: the one that needs PyTorch runs in
 # BUILD=frameworks only, all others in the other builds.
-with_frameworks = $(wildcard notebooks/*_pytorch.ipynb \
-    notebooks/*_tensorflow.ipynb)
+with_frameworks = $(wildcard notebooks/*_pytorch.ipynb)
 notebooks = $(if $(filter frameworks,$(BUILD)),$(with_frameworks),$(filter-out \
 	$(with_frameworks),$(wildcard notebooks/*.ipynb)))
 pytest = $(python) -m pytest -q
@@ -76,7 +75,7 @@ test-all: export D2LMULTI_SMALL = 1
 test-all: env
 	@$(pytest) $(side_by_side) 3 --durations=10 $(nbval) $(tests) $(notebooks)
 	@[ $(BUILD) = frameworks ] || \
-	    echo 'Chapters 21 and 22 need `make test BUILD=frameworks`'
+	    echo 'Chapter 21 needs `make test BUILD=frameworks`'
 
 test-ci: export D2LMULTI_SMALL = 1
 test-ci: grading  # all else that CI runs: grading, site, set-up
@@ -100,7 +99,7 @@ export: env  ## write d2lmulti/ from the notebooks, and number the exercises
 	@$(python) -m tools.notebooks.exercise_ids notebooks
 
 # Stored notebooks tell nothing of the machine that ran them.
-execute: env  ## run the notebooks and store their outputs; chapters 21 and 22: BUILD
+execute: env  ## run the notebooks and store their outputs; chapter 21: BUILD
 	@status=0; \
 	$(python) -m nbconvert --to notebook --execute --inplace \
 	    --ExecutePreprocessor.record_timing=False \

@@ -25,8 +25,8 @@ from d2lmulti.cluster import cluster
 from d2lmulti.prepare import newer_python, runtime
 from d2lmulti.prepare.machine import is_stand_in
 
-# Chapters 21 and 22 need PyTorch and TensorFlow, so `make test` leaves them
-# out; `make test BUILD=frameworks` runs them, in an environment that has both.
+# Chapter 21 needs PyTorch, so `make test` leaves it out; `make test
+# BUILD=frameworks` runs it, in an environment that has it beside MXNet.
 HAS_FRAMEWORKS = importlib.util.find_spec('torch') is not None
 
 # With this before it, code for `run` can import MXNet before d2lmulti on
@@ -44,7 +44,7 @@ ANSWERS = Path(__file__).parent / 'notebooks' / 'answers'
 
 def needs_frameworks(path):
     """Return whether the chapter at `path` needs BUILD=frameworks."""
-    return path.stem.endswith(('_pytorch', '_tensorflow'))
+    return path.stem.endswith('_pytorch')
 
 
 def minibatch(n, seed=0, dtype='float32'):

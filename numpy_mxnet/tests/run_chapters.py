@@ -16,7 +16,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[1]
 BOOK = FOLDER.parent
 README = FOLDER / 'README.md'
 BEGIN, END = '<!-- tests/run_chapters.py -->\n', '<!-- end -->'
-OTHERS = '21', '22'  # PyTorch and TensorFlow, without MXNet
+OTHERS = ('21',)  # PyTorch, without MXNet
 MISSING = (  # what an error says
     re.compile(r"import name '(?P<name>\w+)' from '(?P<module>mxnet[\w.]*)'"),
     re.compile(r'(?P<module>mxnet[\w.]*)\.(?P<name>\w+) is not in numpy_mx'),

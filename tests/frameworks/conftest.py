@@ -1,6 +1,5 @@
 """What a chapter defines, as its cells define it."""
 
-import os
 import pathlib
 import re
 import sys
@@ -9,7 +8,6 @@ import types
 import nbformat
 import pytest
 
-os.environ['TF_CPP_MIN_LOG_LEVEL'] = '2'  # before TensorFlow, by any test
 NOTEBOOKS = pathlib.Path(__file__).parents[2] / 'notebooks'
 
 
@@ -41,19 +39,4 @@ def in_torch():
         'step',
         'book-steps',
         'five',
-    )
-
-
-@pytest.fixture(scope='session')
-def in_tensorflow():
-    """Return chapter 22's functions, and its two logical devices."""
-    return run_cells(
-        '22_tensorflow',
-        'imports',
-        'devices',
-        'cnn',
-        'lenet',
-        'step',
-        'five',
-        'mirrored',
     )

@@ -152,7 +152,7 @@ def test_the_report_has_every_chapter_that_its_environment_can_run():
     every = {path.relative_to(ROOT) for path in ROOT.glob('notebooks/*.ipynb')}
     others = {path.stem.split('_')[1] for path in every - names}
     assert names < every
-    assert others == {'pytorch', 'tensorflow'}
+    assert others == {'pytorch'}
 
 
 def test_the_report_is_written_although_a_part_fails(

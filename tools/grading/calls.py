@@ -73,7 +73,7 @@ def pack(value):
         return ['mxnet', *pack_array(value.asnumpy()), trained, *place]
     if mx and isinstance(value, mx.Context):
         return ['device', value.device_type, value.device_id]
-    if hasattr(value, '__array__'):  # of PyTorch or TensorFlow
+    if hasattr(value, '__array__'):  # of PyTorch
         return ['array', *pack_array(numpy.asarray(value))]
     if isinstance(value, numbers.Number):  # a float, Fraction or Decimal
         return float(value)

@@ -3,7 +3,7 @@
 # `make env` and every target that needs .venv call this.
 #
 #     BUILD=gpu                    with MXNet's GPU build, in .venv-gpu
-#     BUILD=frameworks             with PyTorch and TensorFlow beside MXNet
+#     BUILD=frameworks             with PyTorch beside MXNet
 #     PYTHON=/path/to/python3.12   chooses the interpreter; otherwise it is the
 #                                  first that uv finds, or one that it fetches
 #     PIP_INDEX_URL=https://...    chooses a mirror of PyPI
@@ -17,7 +17,7 @@ venv=.venv-$build lock=tools/setup/locks/$build.txt
 case $build in
     cpu) venv=.venv newest=14 ;;
     gpu) size='4.5 GB' ;;
-    frameworks) size='2.8 GB' oldest=10 ;;
+    frameworks) size='1.8 GB' oldest=10 ;;
     *) echo "there is no build $build: cpu, gpu or frameworks" >&2
         exit 1 ;;
 esac

@@ -696,7 +696,7 @@ def test_on_a_phone_no_option_breaks_and_on_a_screen_no_table_is_cut(
     [
         ('running', 'platform: Linux with NVIDIA GPUs'),
         ('notebooks/06_causes', 'cause: The input is too slow'),
-        ('notebooks/22_tensorflow', 'concept: devices'),
+        ('notebooks/22_side_by_side', 'concept: devices'),
         ('notebooks/26_bugs', 'collective: allreduce'),
     ],
 )
