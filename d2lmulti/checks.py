@@ -5,7 +5,7 @@ data, a device twice, a replica too few. A message says what came and what is
 needed, and after a colon what makes it. TypeError for a value of the wrong
 type, ValueError for one that cannot work. What nobody passes by mistake
 raises Python's or MXNet's own error. Arguments have no types here: anything
-may come, and that is checked. Chapters 21 and 22 have a check here, too.
+may come, and that is checked. Chapter 21 has a check here, too.
 """
 
 import ctypes
@@ -628,7 +628,7 @@ def check_causes(data_iter, devices, step, device_params, net):
         check_replicas(device_params, devices)
 
 
-# Chapters 21 and 22: other frameworks
+# Chapter 21: another framework
 
 
 def check_installed(module):

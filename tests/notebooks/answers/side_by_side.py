@@ -2,7 +2,7 @@
 def loss_factor(sizes, rank, loss, exchange):
     return sizes[rank] / sum(sizes) if loss == 'mean' else 1 / sum(sizes)
 
-# 1 wrong: as if all shards were equal -> \[31, 30\], mean of the losses, mean
+# 1 wrong: as if all shards were equal -> \[31, 30\], mean of the losses
 def loss_factor(sizes, rank, loss, exchange):
     factor = 1 if loss == 'mean' else len(sizes) / sum(sizes)
     return factor if exchange == 'mean' else factor / len(sizes)

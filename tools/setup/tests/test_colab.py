@@ -80,7 +80,7 @@ def assert_all_chapters_have_links(source, folder):
     """But those that need other frameworks than Colab has."""
     chapters = sorted((ROOT / 'notebooks').glob('*.ipynb'))
     others = [path for path in chapters if helpers.needs_frameworks(path)]
-    assert len(others) == 2
+    assert len(others) == 1
     assert links_of(source, folder) == [
         f'{LINK}notebooks/{path.name}'
         for path in chapters
