@@ -23,7 +23,7 @@ from ..checks import (
     shapes_of,
 )
 from ..devices import split_slices
-from ..learning.checks import check_tokens, check_transformer
+from ..learning.checks import check_decoder, check_tokens, check_transformer
 
 # Chapter 15: pipelines and tensor parallelism
 
@@ -249,20 +249,18 @@ def check_axes(mesh: Dict[str, int], **each_rank) -> None:
     check_each(math.prod(mesh.values()), 'rank of the mesh', **each_rank)
 
 
-def check_mesh(params, devices, mesh, num_heads):
+def check_mesh(params, devices, mesh, size):
     """Raise TypeError or ValueError unless each device gets its part."""
     check_axes(mesh, devices=devices)
     check_devices(devices)
-    check_transformer(np.zeros((1, 1)), params, num_heads)
-    check_enough(len(params) // 12, 'layer', mesh['pipeline'], 'stage')
-    check_enough(num_heads, 'head', mesh['tensor'], 'tensor rank')
+    check_decoder(np.zeros((1, 1)), params, size)
+    check_enough(len(params) // 9, 'block', mesh['pipeline'], 'stage')
 
 
-def check_mesh_step(X, y, device_params, mesh, num_heads, num_micro_batches):
+def check_mesh_step(X, y, device_params, mesh, size, num_micro_batches):
     """Raise TypeError or ValueError unless gradients can be computed."""
     check_axes(mesh, device_params=device_params)
-    check_transformer(X, device_params[0], num_heads)
-    max_length = len(device_params[0][1])
-    check_enough(max_length, 'position', mesh['tensor'], 'tensor rank')
-    check_next_words(X, y, device_params[0])
+    check_decoder(X, [], size)
+    num_rows = sum(len(own[0]) for own in device_params[: mesh['tensor']])
+    check_next_words(X, y, [range(num_rows)])  # E is split
     check_micro_batches(len(X) // mesh['data'], num_micro_batches)

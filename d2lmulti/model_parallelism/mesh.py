@@ -4,10 +4,11 @@
 __all__ = ['shard_mesh', 'mesh_gradients', 'train_batch_mesh', 'hierarchical_allreduce']
 
 # %% ../../notebooks/18_mesh.ipynb #exported-imports
+import functools
 import inspect
 import math
 import numpy as onp
-from mxnet import np, npx
+from mxnet import np
 from ..checks import check_allreduce_arrays
 from ..check_values import (check_divides, check_positive_number,
                                    given)
@@ -17,15 +18,13 @@ from ..communication.collectives import (all_gather, direct_allreduce,
                                                 reduce_scatter, split_views)
 from ..devices import split_slices
 from ..learning.large_batch import sgd_momentum
-from d2lmulti.model_parallelism.model_parallel import (
-    copy_with_gradient, one_f_one_b_schedule)
+from .model_parallel import (
+    add_to, copy_with_gradient, moved, one_f_one_b_schedule, run_decoder,
+    run_schedule, score_gradients, shard_decoder)
 from ..rounding import to_numpy
 from ..prepare.interrupts import uninterrupted
-from .sequences_experts import (
-    embed_words, moved, record, split_plain, word_losses)
 from .sharding import update_parts
-from ..learning.transformer import (PADDING, count_tokens,
-                                           encoder_attention, linear)
+from ..learning.transformer import count_tokens
 
 # %% ../../notebooks/18_mesh.ipynb #arrange
 def arrange(mesh):
@@ -41,74 +40,6 @@ def groups(mesh, axis):
     ranks = onp.moveaxis(arrange(mesh), list(mesh).index(axis), -1)
     return ranks.reshape(-1, mesh[axis]).tolist()
 
-# %% ../../notebooks/18_mesh.ipynb #layer-part
-SPLIT = 2, 3, 4, 8, 9, 10  # of a layer's twelve parameters
-
-def held(params):
-    """Return what a device holds: without None."""
-    return [param for param in params if param is not None]
-
-def is_split(j, num_params):
-    """Return whether tensor groups split parameter j of a network."""
-    return 2 <= j < num_params - 3 and (j - 2) % 12 in SPLIT
-
-def layer_part(param, j, i, k, num_heads):
-    """Return what device i of k holds of parameter j of a layer's twelve, if
-    it is split."""
-    if j in (4, 10):  # W_out, W2, row-parallel: columns of some inputs
-        blocks = num_heads if j == 4 else param.shape[1]
-        whole = param.reshape(len(param), blocks, -1)
-        return whole[:, split_slices(blocks, k)[i]].reshape(len(param), -1)
-    # W_qkv (queries, keys and values), b_qkv, W1, b1, column-parallel: rows
-    parts, blocks = (3, num_heads) if j < 4 else (1, len(param))
-    whole = param.reshape(parts, blocks, -1)
-    part = whole[:, split_slices(blocks, k)[i]]
-    return part.reshape(-1, *param.shape[1:])
-
-# %% ../../notebooks/18_mesh.ipynb #partial
-def own_heads(H, is_hidden, params, num_heads):
-    """Return these heads' part of the attention; `num_heads`: of all."""
-    b_qkv, W_out = params[3:5]
-    own = num_heads * len(b_qkv) // 3 // len(W_out)
-    zero = np.zeros(len(W_out), dtype=H.dtype, ctx=H.ctx)
-    return encoder_attention(H, is_hidden, *params[2:5], zero, own)
-
-def own_units(H, params):
-    """Return these hidden units' part of the feed-forward part."""
-    W1, b1, W2 = params[8:11]
-    zero = np.zeros(len(W2), dtype=H.dtype, ctx=H.ctx)
-    return linear(npx.activation(linear(H, W1, b1), 'relu'), W2, zero)
-
-# %% ../../notebooks/18_mesh.ipynb #operators
-def same(arrays):
-    return arrays
-
-def reduced(arrays):
-    """Return the sum on each device."""
-    sums = [array.copy() for array in arrays]
-    direct_allreduce(sums)
-    return sums
-
-WHOLE = same, reduced  # before a pair; backward and after it, the other
-
-# %% ../../notebooks/18_mesh.ipynb #decoder-layer
-def decoder_layer(tape, hs, hiddens, layers, num_heads, way):
-    """Return a layer's output on each device of a tensor group, and put it
-    on the tape (Shoeybi et al. 2019, arXiv:1909.08053). `hiddens`: where
-    attention must not look; `layers`: each device's parts of parameters."""
-    before, after = way
-    counts = [num_heads] * len(hs)
-    normed = record(tape, lambda h, p: npx.layer_norm(h, *p[:2]), hs, layers)
-    normed = moved(tape, normed, before, after)
-    parts = record(tape, own_heads, normed, hiddens, layers, counts)
-    means = moved(tape, parts, after, before)  # then b_out, once
-    hs = record(tape, lambda h, m, p: h + m + p[5], hs, means, layers)
-    normed = record(tape, lambda h, p: npx.layer_norm(h, *p[6:8]), hs, layers)
-    normed = moved(tape, normed, before, after)
-    parts = record(tape, own_units, normed, layers)
-    units = moved(tape, parts, after, before)
-    return record(tape, lambda h, m, p: h + m + p[11], hs, units, layers)
-
 # %% ../../notebooks/18_mesh.ipynb #positions
 def join_positions(parts):
     """Return all positions on each device."""
@@ -121,145 +52,107 @@ def sum_positions(wholes):
     return [sum(whole[:, piece].as_in_ctx(own.ctx) for whole in wholes)
             for own, piece in zip(wholes, pieces)]
 
-POSITIONS = join_positions, sum_positions
+def f_positions(tape, hs):
+    """Return all positions on each device; backward, sums."""
+    return moved(tape, hs, join_positions, sum_positions)
+
+def g_positions(tape, hs):
+    """Return sums on each device, of its positions; backward, all."""
+    return moved(tape, hs, sum_positions, join_positions)
 
 # %% ../../notebooks/18_mesh.ipynb #shard-mesh
-def shard_mesh(params, devices, mesh, num_heads=4):
-    """Return for each rank its part of each of `params`, None for what it
-    does not hold, on its device. `params`: from `init_transformer`; `mesh`:
-    {'data': D, 'pipeline': P, 'tensor': T}. Gradients accumulate. Raises
-    TypeError or ValueError unless each device gets a head and a layer."""
-    check_mesh(params, devices, mesh, num_heads)
-    num_layers, last = (len(params) - 5) // 12, mesh['pipeline'] - 1
-    stages = split_slices(num_layers, mesh['pipeline'])
-    homes = [{p} for p, own in enumerate(stages)
-             for _ in range(12 * (own.stop - own.start))]
-    homes = [{0, last}, {0}, *homes, {last}, {last}, {last}]
-
-    def part(j, p, t):
-        if p not in homes[j] or not is_split(j, len(params)):
-            return params[j] if p in homes[j] else None
-        return layer_part(params[j], (j - 2) % 12, t, mesh['tensor'],
-                          num_heads)
-    parts = [[part(j, p, t) for j in range(len(params))]
-             for d, p, t in onp.ndindex(*mesh.values())]
-    return [[None if each is None else copy_with_gradient([each], device)[0]
-             for each in own] for own, device in zip(parts, devices)]
+def shard_mesh(params, devices, mesh, size=16):
+    """Return for each rank its shards of its stage's parameters, in their
+    order, on its device. `params`: from `init_decoder`, with heads of `size`
+    numbers; `mesh`: {'data': D, 'pipeline': P, 'tensor': T}. Gradients
+    accumulate. Raises TypeError or ValueError unless each device gets a key
+    head and a block."""
+    check_mesh(params, devices, mesh, size)
+    shards = shard_decoder(params, devices[:mesh['tensor']], size)
+    blocks = split_slices(len(params) // 9, mesh['pipeline'])
+    ends = [0, *[1 + 9 * own.start for own in blocks[1:]], len(params)]
+    return [copy_with_gradient(shards[t][ends[p]:ends[p + 1]], device)
+            for (_, p, t), device in zip(onp.ndindex(*mesh.values()),
+                                         devices)]
 
 # %% ../../notebooks/18_mesh.ipynb #stage
 def copied(arrays, devices):
     return [array.copyto(device) for array, device in zip(arrays, devices)]
 
-def causal_mask(x, dtype):
-    """Return 1 where a position must not look, (n, 1, length, length)."""
-    place = np.arange(x.shape[1], ctx=x.ctx)
-    is_padding = (x == PADDING).astype(dtype)[:, None, None]
-    return np.maximum(is_padding, (place > place[:, None]).astype(dtype))
+def forward_group(stages, s, i, arrived, live, y, size, num_words):
+    """Run the forward pass of micro-batch `i` on stage s, a tensor group;
+    send it on. `y`: the tokens to predict; these and the first inputs are
+    NumPy. `num_words`: of the minibatch."""
+    hs, tape = arrived.pop((s, 'forward', i)), []
+    devices = [params[0].ctx for params in stages[s]]
 
-# %% ../../notebooks/18_mesh.ipynb #run-stage
-def run_stage(tape, hs, X, y, stage, num_heads):
-    """Return the outputs of a stage; of the last, losses. `hs`: those of the
-    stage before, None for the first; `X`, `y`: a micro-batch, NumPy;
-    `stage`: the parameters of each device."""
-    first = [held(params)[0] for params in stage]
-    devices = [param.ctx for param in first]
-    places = split_plain(X.shape[1], len(stage))
-
-    def read(parts):
-        return [np.array(part, dtype='int32', ctx=device)
-                for part, device in zip(parts, devices)]
-    if hs is None:
-        words = read([X[:, own] for own in places])
-        hs = record(tape, embed_words, words, stage, places)
+    def read(tokens):
+        return [np.array(tokens, dtype='int32', ctx=device)
+                for device in devices]
+    if s == 0:
+        hs = read(hs)
     else:
         before = [h.ctx for h in hs]
         hs = moved(tape, hs, lambda arrays: copied(arrays, devices),
                    lambda grads: copied(grads, before))
-    hiddens = [causal_mask(x, first[0].dtype) for x in read([X] * len(stage))]
-    for j in range(2, len(stage[0]) - 3, 12):
-        if stage[0][j] is not None:
-            layers = [params[j:j + 12] for params in stage]
-            hs = decoder_layer(tape, hs, hiddens, layers, num_heads,
-                               POSITIONS)
-    if stage[0][-1] is None:
-        return hs
-    return record(tape, word_losses, hs, read([y[:, own] for own in places]),
-                  stage)
+    hs = run_decoder(tape, hs, stages[s], size, f_positions, g_positions)
+    if s < len(stages) - 1:
+        arrived[s + 1, 'forward', i] = hs
+    else:  # scores
+        add_to(hs, [grad / num_words
+                    for grad in score_gradients(hs, read(y))])
+        arrived[s, 'backward', i] = None
+    live[s, i] = tape
 
-# %% ../../notebooks/18_mesh.ipynb #pipeline
-def in_order(orders):
-    """Yield (stage, phase, micro-batch), each after what it needs."""
-    queues, done = [list(order) for order in orders], set()
-    while any(queues):
-        for s, queue in enumerate(queues):
-            for phase, i in queue[:1]:
-                before = s - 1 if phase == 'forward' else s + 1
-                if (before, phase, i) in done or before in (-1, len(queues)):
-                    done.add((s, phase, i))
-                    del queue[0]
-                    yield s, phase, i
-
-# %% ../../notebooks/18_mesh.ipynb #run-pipeline
-def run_pipeline(X, y, stages, num_heads, num_words, orders):
-    """Run a pipeline's micro-batches forward and backward; return its part
-    of the mean loss over `num_words`. `orders`: from a schedule."""
-    tapes, outputs, total = {}, {}, 0
-    parts = split_slices(len(X), len(orders[0]) // 2)
-    for s, phase, i in in_order(orders):
-        if phase == 'forward':
-            tapes[s, i] = []
-            outputs[s, i] = run_stage(
-                tapes[s, i], outputs.pop((s - 1, i), None), X[parts[i]],
-                y[parts[i]], stages[s], num_heads)
-            continue
-        for losses in outputs.pop((s, i), []):  # of the last stage
-            losses.grad[:] = 1 / num_words
-            total += float(losses.sum()) / num_words
-        for backward in reversed(tapes.pop((s, i))):
-            backward()
-    return total
+def backward_group(stages, s, i, arrived, live, y):
+    """Run the backward pass, which sends the gradient back."""
+    del arrived[s, 'backward', i]
+    for backward in reversed(live.pop((s, i))):
+        backward()
+    if s > 0:
+        arrived[s - 1, 'backward', i] = None
 
 # %% ../../notebooks/18_mesh.ipynb #sum-gradients
 def sum_over_mesh(device_params, mesh, axes):
     """Sum what several devices of a group hold whole, in place."""
-    n = len(device_params[0])
     for axis in axes:
         for group in groups(mesh, axis):
-            each = zip(*[device_params[rank] for rank in group])
-            for j, params in enumerate(each):
-                if held(params) and not (axis == 'tensor' and is_split(j, n)):
-                    direct_allreduce([p.grad for p in held(params)])
+            for params in zip(*[device_params[rank] for rank in group]):
+                if axis == 'data' or params[0].ndim == 1:
+                    direct_allreduce([param.grad for param in params])
 
 # %% ../../notebooks/18_mesh.ipynb #mesh-gradients
-def mesh_gradients(X, y, device_params, mesh, num_heads=4,
-                   num_micro_batches=2, schedule=one_f_one_b_schedule,
-                   axes=('data', 'pipeline', 'tensor')):
-    """Store the gradient of the mean loss on every device; return the loss.
+def mesh_gradients(X, y, device_params, mesh, size=16, num_micro_batches=2,
+                   schedule=one_f_one_b_schedule, axes=('data', 'tensor')):
+    """Store the gradient of the mean loss over all words on every device.
     `X`, `y`: tokens, (n, length), int32, 0 where there is none or none to
     predict; `device_params`: from `shard_mesh`; `num_micro_batches`: of each
     pipeline; `axes`: where gradients are summed. Raises TypeError or
     ValueError unless micro-batches have examples and the schedule ends."""
-    check_mesh_step(X, y, device_params, mesh, num_heads, num_micro_batches)
-    orders, loss = schedule(mesh['pipeline'], num_micro_batches), 0
+    check_mesh_step(X, y, device_params, mesh, size, num_micro_batches)
+    orders = schedule(mesh['pipeline'], num_micro_batches)
     check_schedule(orders, mesh['pipeline'], num_micro_batches)
-    for param in held(sum(device_params, [])):
+    for param in sum(device_params, []):
         param.attach_grad('add')
     more = max(0, mesh['tensor'] - X.shape[1])  # a position for each device
     X, y = [onp.pad(to_numpy(a), [(0, 0), (0, more)]) for a in (X, y)]
-    for ranks, part in zip(arrange(mesh), split_slices(len(X), mesh['data'])):
-        stages = [[device_params[rank] for rank in row] for row in ranks]
-        loss += run_pipeline(X[part], y[part], stages, num_heads,
-                             count_tokens(y), orders)
+    runs = {'forward': functools.partial(
+        forward_group, size=size, num_words=count_tokens(y)),
+        'backward': backward_group}
+    for ranks, rows in zip(arrange(mesh), split_slices(len(X), mesh['data'])):
+        stages = [[device_params[rank] for rank in group] for group in ranks]
+        parts = split_slices(rows.stop - rows.start, num_micro_batches)
+        run_schedule(orders, stages, [X[rows][part] for part in parts],
+                     [y[rows][part] for part in parts], runs)
     sum_over_mesh(device_params, mesh, axes)
-    return loss
 
 # %% ../../notebooks/18_mesh.ipynb #own-parts
 def own_parts(device_params, mesh):
-    """Return for each rank its part of each parameter that it holds, a view,
-    and of the gradients, summed over its data group."""
+    """Return for each rank its part of each of its parameters, a view, and
+    of the gradients, summed over its data group."""
     parts, grads = [[[] for _ in device_params] for _ in range(2)]
     for group in groups(mesh, 'data'):
-        for params in zip(*[held(device_params[rank]) for rank in group]):
+        for params in zip(*[device_params[rank] for rank in group]):
             sums = reduce_scatter([param.grad for param in params])
             for d, rank in enumerate(group):
                 parts[rank].append(split_views(params[d], len(group))[d])
@@ -268,58 +161,53 @@ def own_parts(device_params, mesh):
 
 # %% ../../notebooks/18_mesh.ipynb #norms
 def own_squares(device_parts, device_params, mesh):
-    """Return on each rank the sum of its squares for each parameter of the
-    network, from `own_parts`."""
-    n, pipeline = len(device_params[0]), arrange(mesh)[0].ravel()
+    """Return on each rank the sum of its squares for each of its parameters,
+    from `own_parts`."""
     sums = []
     for parts, params in zip(device_parts, device_params):
-        row = np.zeros(n, dtype=parts[0].dtype, ctx=parts[0].ctx)
-        places = [j for j in range(n) if params[j] is not None]
-        for j, part in zip(places, parts):
-            holders = held([device_params[rank][j] for rank in pipeline])
-            copies = 1 if is_split(j, n) else len(holders)
+        row = np.zeros(len(parts), dtype=parts[0].dtype, ctx=parts[0].ctx)
+        for j, (part, param) in enumerate(zip(parts, params)):
+            copies = mesh['tensor'] if param.ndim == 1 else 1
             row[j] = (part ** 2).sum() / copies
         sums.append(row)
     return sums
 
-def sum_over_ranks(rows, mesh):
+def sum_over_ranks(rows, mesh, axes):
     """Sum one array per rank, in place, over one axis after the other."""
-    for axis in mesh:
+    for axis in axes:
         for group in groups(mesh, axis):
             direct_allreduce([rows[rank] for rank in group])
 
 # %% ../../notebooks/18_mesh.ipynb #clip-parts
 def part_norms(device_parts, device_params, mesh):
-    """Return for each rank the norms of the parameters that it holds."""
+    """Return for each rank the norms of the parameters that it shares."""
     sums = own_squares(device_parts, device_params, mesh)
-    sum_over_ranks(sums, mesh)
-    return [[norm for norm, param in zip((row ** 0.5).tolist(), params)
-             if param is not None]
-            for row, params in zip(sums, device_params)]
+    sum_over_ranks(sums, mesh, ('data', 'tensor'))
+    return [(row ** 0.5).tolist() for row in sums]
 
 def clip_parts(device_grads, device_params, mesh, max_norm):
     """Scale all ranks' gradients, from `own_parts`, in place, so that the
     norm of all of them is at most `max_norm`."""
     totals = [row.sum().reshape(1) for row in
               own_squares(device_grads, device_params, mesh)]
-    sum_over_ranks(totals, mesh)
+    sum_over_ranks(totals, mesh, mesh)
     for grads, total in zip(device_grads, totals):
         for grad in grads:
             grad *= max_norm / max(total.item() ** 0.5, max_norm)
 
 # %% ../../notebooks/18_mesh.ipynb #zero
 @uninterrupted()
-def train_batch_mesh(X, y, device_params, mesh, lr, states, num_heads=4,
+def train_batch_mesh(X, y, device_params, mesh, lr, states, size=16,
                      num_micro_batches=2, update=sgd_momentum, max_norm=None):
-    """Take one step; return the mean loss. Each device updates its part of
-    what its data group holds, and keeps the state for it only. `states`: a
-    list for each rank, [] before the first step; `update` treats every
-    number alike, or takes `norms`; `max_norm`: of all gradients together.
-    The other arguments and the errors: `mesh_gradients`."""
-    check_step([*map(held, device_params)], lr, states, update)
+    """Take one step. Each device updates its part of what its data group
+    holds, and keeps the state for it only. `states`: a list for each rank,
+    [] before the first step; `update` treats every number alike, or takes
+    `norms`; `max_norm`: of all gradients together. The other arguments and
+    the errors: `mesh_gradients`."""
+    check_step(device_params, lr, states, update)
     check_positive_number(**given(max_norm=max_norm))
-    loss = mesh_gradients(X, y, device_params, mesh, num_heads,
-                          num_micro_batches, axes=('pipeline', 'tensor'))
+    mesh_gradients(X, y, device_params, mesh, size, num_micro_batches,
+                   axes=['tensor'])
     parts, grads = own_parts(device_params, mesh)
     if max_norm is not None:
         clip_parts(grads, device_params, mesh, max_norm)
@@ -328,12 +216,10 @@ def train_batch_mesh(X, y, device_params, mesh, lr, states, num_heads=4,
         norms = [*zip(*[part_norms(own, device_params, mesh)
                         for own in (parts, grads)])]
     for group in groups(mesh, 'data'):
-        params, own_grads, own_states, own_norms = [
-            each and [each[rank] for rank in group]
-            for each in (device_params, grads, states, norms)]
-        update_parts(list(map(held, params)), own_grads, lr, own_states,
-                     update, own_norms)
-    return loss
+        update_parts(*[[each[rank] for rank in group]
+                       for each in (device_params, grads)], lr,
+                     [states[rank] for rank in group], update,
+                     norms and [norms[rank] for rank in group])
 
 # %% ../../notebooks/18_mesh.ipynb #hierarchical
 def hierarchical_allreduce(data, node_size):

@@ -408,23 +408,31 @@ def summed(arrays):
     allreduce(sums)
     return sums
 
-def f(tape, arrays):
-    """Return the arrays; backward, their gradients are summed."""
-    outputs = leaves(arrays)
-    tape.append(lambda: add_to(arrays, summed([a.grad for a in outputs])))
-    return outputs
-
-def g(tape, arrays):
-    """Return the sum on each device; backward, nothing is summed."""
-    outputs = leaves(summed(arrays))
-    tape.append(lambda: add_to(arrays, [a.grad for a in outputs]))
-    return outputs
-
 def add_to(arrays, grads):
     for array, grad in zip(arrays, grads):
         array.grad[:] += grad
 
+def moved(tape, arrays, move, move_back):
+    """Return moved arrays; put their gradients' way back on the tape."""
+    outputs = leaves(move(arrays))
+    tape.append(lambda: add_to(
+        arrays, move_back([output.grad for output in outputs])))
+    return outputs
+
+def f(tape, arrays):
+    """Return the arrays; backward, their gradients are summed."""
+    return moved(tape, arrays, list, summed)
+
+def g(tape, arrays):
+    """Return the sum on each device; backward, nothing is summed."""
+    return moved(tape, arrays, summed, list)
+
 # %% ../../notebooks/15_model_parallel.ipynb #vocabulary
+def own_tokens(sizes):
+    """Return a slice of the vocabulary for each device."""
+    ends = onp.cumsum(sizes).tolist()
+    return [slice(a, b) for a, b in zip([0] + ends, ends)]
+
 def own_rows(X, E, tokens):
     """Return the rows of E for the tokens of a device, others 0."""
     is_own = (X >= tokens.start) * (X < tokens.stop)
@@ -438,10 +446,11 @@ def largest(arrays):
         top = np.maximum(top, array.as_in_ctx(top.ctx))
     return [top.as_in_ctx(array.ctx) for array in arrays]
 
-def score_gradients(scores, ys, tokens, largest=largest, summed=summed):
+def score_gradients(scores, ys, largest=largest, summed=summed):
     """Return on each device the gradients of its scores: softmax minus 1 at
     the token to predict; 0 where there is none. `scores`: of the device's
-    own `tokens`, (n, length, tokens); `ys`: the same on each device."""
+    own tokens, (n, length, tokens); `ys`: the same on each device."""
+    tokens = own_tokens([s.shape[2] for s in scores])
     tops = largest([s.max(axis=2, keepdims=True) for s in scores])
     powers = [np.exp(s - top) for s, top in zip(scores, tops)]
     totals = summed([p.sum(axis=2, keepdims=True) for p in powers])
@@ -453,36 +462,47 @@ def score_gradients(scores, ys, tokens, largest=largest, summed=summed):
                      * (y != PADDING).astype(p.dtype))
     return grads
 
+# %% ../../notebooks/15_model_parallel.ipynb #run-decoder
+def run_pair(tape, hs, gains, columns, rows, work, f, g):
+    """Return hs plus what a pair of layers makes of its norm."""
+    normed = f(tape, record(tape, rms_norm, hs, gains))
+    parts = record(tape, lambda h, own, W: np.dot(work(h, *own), W),
+                   normed, zip(*columns), rows)
+    return record(tape, np.add, hs, g(tape, parts))
+
+def run_decoder(tape, hs, device_params, size, f, g):
+    """Return what each device has after some layers of the decoder, which
+    follow each other: of the last one, scores of its own tokens. `hs`: what
+    it has before, tokens if E is among `device_params`; `f`, `g`: before
+    and after a pair (Shoeybi et al. 2019, arXiv:1909.08053)."""
+    params = list(zip(*device_params))
+    if params[0][0].ndim > 1:  # E: a block begins with a gain
+        Es = params.pop(0)
+        tokens = own_tokens([len(E) for E in Es])
+        hs = g(tape, record(tape, own_rows, hs, Es, tokens))
+    heads = functools.partial(head_means, size=size)
+    for i in range(0, len(params) - 2, 9):
+        gain1, *qkv, W_out, gain2, W_gate, W_up, W_down = params[i:i + 9]
+        hs = run_pair(tape, hs, gain1, qkv, W_out, heads, f, g)
+        hs = run_pair(tape, hs, gain2, [W_gate, W_up], W_down, gated_units,
+                      f, g)
+    if len(params) % 9:  # the last gain and W_vocab
+        gains, Ws = params[-2:]
+        normed = f(tape, record(tape, rms_norm, hs, gains))
+        hs = record(tape, np.dot, normed, Ws)
+    return hs
+
 # %% ../../notebooks/15_model_parallel.ipynb #decoder-gradients
 def decoder_gradients(X, y, device_parts, size=16, **exchange):
     """Return for each device the gradients of its shards, of the summed loss
     of chapter 14. `X`, `y`: tokens, (n, length); `device_parts`: from
-    `shard_decoder`; `exchange`: how the softmax does (Shoeybi et al. 2019,
-    arXiv:1909.08053)."""
+    `shard_decoder`; `exchange`: how the softmax does."""
     check_batch(X, y)
-    devices = [parts[0].ctx for parts in device_parts]
-    Xs, ys = [[array.as_in_ctx(device) for device in devices]
+    Xs, ys = [[array.as_in_ctx(parts[0].ctx) for parts in device_parts]
               for array in (X, y)]
-    ends = onp.cumsum([len(parts[0]) for parts in device_parts]).tolist()
-    tokens = [slice(a, b) for a, b in zip([0] + ends, ends)]
-    E, *layers, gains, Ws = zip(*device_parts)
     tape = []
-
-    def pair(hs, gains, columns, rows, work):
-        normed = f(tape, record(tape, rms_norm, hs, gains))
-        parts = record(tape, lambda h, own, W: np.dot(work(h, *own), W),
-                       normed, zip(*columns), rows)
-        return record(tape, np.add, hs, g(tape, parts))
-
-    hs = g(tape, record(tape, own_rows, Xs, E, tokens))
-    for i in range(0, len(layers), 9):
-        gain1, *qkv, W_out, gain2, W_gate, W_up, W_down = layers[i:i + 9]
-        hs = pair(hs, gain1, qkv, W_out,
-                  functools.partial(head_means, size=size))
-        hs = pair(hs, gain2, [W_gate, W_up], W_down, gated_units)
-    normed = f(tape, record(tape, rms_norm, hs, gains))
-    scores = record(tape, np.dot, normed, Ws)
-    add_to(scores, score_gradients(scores, ys, tokens, **exchange))
+    scores = run_decoder(tape, Xs, device_parts, size, f, g)
+    add_to(scores, score_gradients(scores, ys, **exchange))
     for backward in reversed(tape):
         backward()
     return [take_gradients(parts) for parts in device_parts]

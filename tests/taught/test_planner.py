@@ -29,7 +29,7 @@ from d2lmulti.judgment.planner import (
     gpt_network,
     plan_costs,
 )
-from d2lmulti.learning.transformer import init_transformer
+from d2lmulti.learning.transformer import init_decoder
 from d2lmulti.model_parallelism import sequences_experts
 from d2lmulti.model_parallelism.mesh import mesh_gradients, shard_mesh
 from d2lmulti.model_parallelism.model_parallel import (
@@ -735,22 +735,24 @@ def test_chunks_shrink_the_bubble_and_send_and_keep_more():
 
 
 def decoder_of(num_layers, width, length, vocab):
-    """Return the decoder of chapter 14 as chapter 18 splits it."""
+    """Return the decoder of chapter 14 as chapter 18 splits it: four key
+    heads, eight query heads of 4 numbers, 24 units."""
     inputs = length * width
     layer = Layer(
-        split_params=12 * width**2 + 7 * width,  # W, b of heads and units
-        whole_params=6 * width,  # two norms, b_out, b2
+        split_params=(2 * 32 + 2 * 16 + 3 * 24) * width,
+        whole_params=2 * width,  # gains
         output_bytes=4 * inputs,
         reduced_bytes=4 * 2 * inputs,
     )
-    table = Layer(whole_params=vocab * width)
-    return Network(
-        (layer,) * num_layers,
-        first=Layer(whole_params=(vocab + length) * width),
-        last=Layer(whole_params=2 * width + vocab),
-        tied=table,
-        param_bytes=(4, 4, 0),
-    )
+    ends = [  # half an exchange each; the softmax has no way back
+        Layer(
+            split_params=vocab * width,
+            whole_params=gains,
+            reduced_bytes=2 * inputs + numbers,
+        )
+        for gains, numbers in ((0, 0), (width, 4 * length))
+    ]
+    return Network((layer,) * num_layers, *ends, param_bytes=(4, 4, 0))
 
 
 def planned_bytes(network, plan, batch_size):
@@ -773,17 +775,14 @@ def planned_bytes(network, plan, batch_size):
 )
 def test_bytes_and_memory_are_those_of_the_mesh_of_chapter_18(shape):
     D, P, T = shape
-    length, width, vocab, num_layers, size = 8, 16, 30, 3, 12
-    params = init_transformer(0, vocab, length, width, num_layers)
+    length, width, vocab, num_layers, size = 8, 16, 32, 3, 12
+    params = init_decoder(0, vocab, width, num_layers, 8, 4, 4, 24)
     mesh = dict(zip(('data', 'pipeline', 'tensor'), shape))
     devices = [mx.cpu(i) for i in range(D * P * T)]
     device_params = shard_mesh(params, devices, mesh, 4)
     network = decoder_of(num_layers, width, length, vocab)
     plan = Degrees(D, T, P, micro_batches=2)
-    held = [
-        sum(param.size for param in params if param is not None)
-        for params in device_params
-    ]
+    held = [sum(param.size for param in params) for params in device_params]
     counts = [
         sum(part for part, _ in planner.model_parts(chunk, plan, network))
         for chunk in planner.make_chunks(network, P)

@@ -181,283 +181,191 @@ def sum_over_mesh(device_params, mesh, axes):
     for axis in axes:
         for group in groups(mesh, axis):
             for params in zip(*[device_params[rank] for rank in group]):
-                if held(params):
-                    direct_allreduce([p.grad for p in held(params)])
+                direct_allreduce([param.grad for param in params])
 
 # 2 wrong: what is split on no axis -> it saw other examples
 def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
     for axis in axes:
         for group in groups(mesh, axis):
-            each = zip(*[device_params[rank] for rank in group])
-            for j, params in enumerate(each):
-                if held(params) and not is_split(j, n):
-                    direct_allreduce([p.grad for p in held(params)])
+            for params in zip(*[device_params[rank] for rank in group]):
+                if params[0].ndim == 1:
+                    direct_allreduce([param.grad for param in params])
 
-# 2 wrong: without what a rank does not hold, before they are paired -> holds another parameter|not in a group
+# 2 wrong: the axes the other way around -> Their sum is|saw other
 def sum_over_mesh(device_params, mesh, axes):
     for axis in axes:
         for group in groups(mesh, axis):
-            each = zip(*[held(device_params[rank]) for rank in group])
-            for j, params in enumerate(each):
-                if not (axis == 'tensor'
-                        and is_split(j, len(device_params[0]))):
-                    direct_allreduce([p.grad for p in params])
-
-# 2 wrong: None is not left out -> your sum_over_mesh raises AttributeError
-def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
-    for axis in axes:
-        for group in groups(mesh, axis):
-            each = zip(*[device_params[rank] for rank in group])
-            for j, params in enumerate(each):
-                if not (axis == 'tensor' and is_split(j, n)):
-                    direct_allreduce([p.grad for p in params])
+            for params in zip(*[device_params[rank] for rank in group]):
+                if axis == 'tensor' or params[0].ndim == 1:
+                    direct_allreduce([param.grad for param in params])
 
 # 2 wrong: the parameters -> the parameters were summed
 def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
     for axis in axes:
         for group in groups(mesh, axis):
-            each = zip(*[device_params[rank] for rank in group])
-            for j, params in enumerate(each):
-                if held(params) and not (axis == 'tensor' and is_split(j, n)):
-                    for p in held(params):
-                        p[:] = 1
-                    direct_allreduce(held(params))
+            for params in zip(*[device_params[rank] for rank in group]):
+                if axis == 'data' or params[0].ndim == 1:
+                    for param in params:
+                        param[:] = 1
+                    direct_allreduce(list(params))
 
-# 2 wrong: all axes, always -> is not in a group with it
+# 2 wrong: all axes, always -> of another stage|is not in a group|raises
 def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
     for axis in mesh:
         for group in groups(mesh, axis):
-            each = zip(*[device_params[rank] for rank in group])
-            for j, params in enumerate(each):
-                if held(params) and not (axis == 'tensor' and is_split(j, n)):
-                    direct_allreduce([p.grad for p in held(params)])
+            for params in zip(*[device_params[rank] for rank in group]):
+                if axis == 'data' or params[0].ndim == 1:
+                    direct_allreduce([param.grad for param in params])
+
+# 2 wrong: both axes, always -> is not in a group with it
+def sum_over_mesh(device_params, mesh, axes):
+    for axis in ('data', 'tensor'):
+        for group in groups(mesh, axis):
+            for params in zip(*[device_params[rank] for rank in group]):
+                if axis == 'data' or params[0].ndim == 1:
+                    direct_allreduce([param.grad for param in params])
 
 # 2 wrong: the mean -> a mean
 def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
     for axis in axes:
         for group in groups(mesh, axis):
-            each = zip(*[device_params[rank] for rank in group])
-            for j, params in enumerate(each):
-                if held(params) and not (axis == 'tensor' and is_split(j, n)):
-                    grads = [p.grad for p in held(params)]
-                    direct_allreduce(grads)
-                    for grad in grads:
-                        grad /= len(grads)
+            for params in zip(*[device_params[rank] for rank in group]):
+                if axis == 'data' or params[0].ndim == 1:
+                    direct_allreduce([param.grad for param in params])
+                    for param in params:
+                        param.grad[:] /= len(group)
 
 # 2 wrong: the first group of each axis -> is left out
 def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
     for axis in axes:
         group = groups(mesh, axis)[0]
-        each = zip(*[device_params[rank] for rank in group])
-        for j, params in enumerate(each):
-            if held(params) and not (axis == 'tensor' and is_split(j, n)):
-                direct_allreduce([p.grad for p in held(params)])
-
-# 2 wrong: only on the data axis -> both use E
-def sum_over_mesh(device_params, mesh, axes):
-    if 'data' in axes:
-        for group in groups(mesh, 'data'):
-            for params in zip(*[device_params[rank] for rank in group]):
-                if held(params):
-                    direct_allreduce([p.grad for p in held(params)])
+        for params in zip(*[device_params[rank] for rank in group]):
+            if axis == 'data' or params[0].ndim == 1:
+                direct_allreduce([param.grad for param in params])
 
 # 2 wrong: without the tensor axis -> it saw other positions
 def sum_over_mesh(device_params, mesh, axes):
     for axis in {*axes} - {'tensor'}:
         for group in groups(mesh, axis):
             for params in zip(*[device_params[rank] for rank in group]):
-                if held(params):
-                    direct_allreduce([p.grad for p in held(params)])
+                direct_allreduce([param.grad for param in params])
 
 # 2 wrong: copies of the gradients -> is left out
 def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
     for axis in axes:
         for group in groups(mesh, axis):
-            each = zip(*[device_params[rank] for rank in group])
-            for j, params in enumerate(each):
-                if held(params) and not (axis == 'tensor' and is_split(j, n)):
-                    direct_allreduce([p.grad.copy() for p in held(params)])
+            for params in zip(*[device_params[rank] for rank in group]):
+                if axis == 'data' or params[0].ndim == 1:
+                    direct_allreduce([param.grad.copy() for param in params])
 
 # 2 wrong: each group twice -> counted more than once
 def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
     for axis in axes:
         for group in groups(mesh, axis) * 2:
-            each = zip(*[device_params[rank] for rank in group])
-            for j, params in enumerate(each):
-                if held(params) and not (axis == 'tensor' and is_split(j, n)):
-                    direct_allreduce([p.grad for p in held(params)])
+            for params in zip(*[device_params[rank] for rank in group]):
+                if axis == 'data' or params[0].ndim == 1:
+                    direct_allreduce([param.grad for param in params])
 
-# 2 wrong: numbers of parameters within a layer -> Their sum is|saw other
-def sum_over_mesh(device_params, mesh, axes):
-    for axis in axes:
-        for group in groups(mesh, axis):
-            each = zip(*[device_params[rank] for rank in group])
-            for j, params in enumerate(each):
-                if held(params) and not (axis == 'tensor' and j in SPLIT):
-                    direct_allreduce([p.grad for p in held(params)])
-
-# 2 wrong: all who hold it, at once -> Their sum is the gradient of neither|not in a group
+# 2 wrong: all ranks at once -> raises|another shard|of another stage
 def sum_over_mesh(device_params, mesh, axes):
     for params in zip(*device_params):
-        direct_allreduce([p.grad for p in held(params)])
+        direct_allreduce([param.grad for param in params])
 
 # 2 right: by index
 def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
     for axis in axes:
         for group in groups(mesh, axis):
-            for j in range(n):
-                if axis == 'tensor' and is_split(j, n):
+            for j, first in enumerate(device_params[group[0]]):
+                if axis == 'tensor' and first.ndim > 1:
                     continue
-                grads = [device_params[rank][j].grad for rank in group
-                         if device_params[rank][j] is not None]
-                if grads:
-                    direct_allreduce(grads)
+                direct_allreduce([device_params[rank][j].grad
+                                  for rank in group])
 
 # 2 right: chapter 3's star
 def sum_over_mesh(device_params, mesh, axes):
     from d2lmulti.replicas import allreduce
     for axis in axes:
         for group in groups(mesh, axis):
-            for j in range(len(device_params[0])):
-                own = held([device_params[rank][j] for rank in group])
-                if own and (axis != 'tensor'
-                            or not is_split(j, len(device_params[0]))):
-                    allreduce([param.grad for param in own])
-
-# 2 right: parameters outside, axes inside
-def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
-    for j in range(n):
-        for axis in axes:
-            if axis == 'tensor' and is_split(j, n):
-                continue
-            for group in groups(mesh, axis):
-                own = [device_params[r][j] for r in group]
-                own = [p for p in own if p is not None]
-                if len(own) > 1:
-                    direct_allreduce([p.grad for p in own])
+            for params in zip(*[device_params[rank] for rank in group]):
+                if axis != 'tensor' or len(params[0].shape) == 1:
+                    allreduce([param.grad for param in params])
 
 # 2 right: the last axis first
 def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
     for axis in reversed([*axes]):
         for group in groups(mesh, axis):
-            each = zip(*[device_params[rank] for rank in group])
-            for j, params in enumerate(each):
-                if held(params) and not (axis == 'tensor' and is_split(j, n)):
-                    direct_allreduce([p.grad for p in held(params)])
+            for params in zip(*[device_params[rank] for rank in group]):
+                if axis == 'data' or params[0].ndim == 1:
+                    direct_allreduce([param.grad for param in params])
 
-# 2 right: a list of what is whole
+# 2 right: the gradients that each rank sums, first
 def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
-    whole = [j for j in range(n) if not is_split(j, n)]
+    def grads(rank, axis):
+        return [param.grad for param in device_params[rank]
+                if axis == 'data' or param.ndim == 1]
     for axis in axes:
         for group in groups(mesh, axis):
-            for j in whole if axis == 'tensor' else range(n):
-                params = held(device_params[rank][j] for rank in group)
-                if params:
-                    direct_allreduce([p.grad for p in params])
+            for each in zip(*[grads(rank, axis) for rank in group]):
+                direct_allreduce(list(each))
 
 # 2 right: through NumPy
 def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
     for axis in axes:
         for group in groups(mesh, axis):
-            for j in range(n):
-                own = held([device_params[rank][j] for rank in group])
-                if not own or (axis == 'tensor' and is_split(j, n)):
+            for params in zip(*[device_params[rank] for rank in group]):
+                if axis == 'tensor' and params[0].ndim == 2:
                     continue
-                total = sum(p.grad.asnumpy() for p in own)
-                for p in own:
-                    p.grad[:] = np.array(total, dtype=p.dtype, ctx=p.ctx)
-
-# 2 right: with an inner function
-def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
-
-    def one(params):
-        if params:
-            direct_allreduce([param.grad for param in params])
-    for axis in axes:
-        for group in groups(mesh, axis):
-            for j, params in enumerate(
-                    zip(*(device_params[rank] for rank in group))):
-                if axis == 'tensor' and is_split(j, n):
-                    pass
-                else:
-                    one(held(params))
-
-# 2 right: by comprehension
-def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
-    work = [held([device_params[rank][j] for rank in group])
-            for axis in axes for group in groups(mesh, axis)
-            for j in range(n) if axis != 'tensor' or not is_split(j, n)]
-    [direct_allreduce([p.grad for p in params]) for params in work if params]
+                total = sum(param.grad.asnumpy() for param in params)
+                for param in params:
+                    param.grad[:] = np.array(total, dtype=param.dtype,
+                                             ctx=param.ctx)
 
 # 2 right: by recursion over the axes
 def sum_over_mesh(device_params, mesh, axes):
     if not axes:
         return
     axis, *rest = axes
-    n = len(device_params[0])
     for group in groups(mesh, axis):
-        for j in range(n):
-            own = held([device_params[rank][j] for rank in group])
-            if own and not (is_split(j, n) and axis == 'tensor'):
-                direct_allreduce([p.grad for p in own])
+        for params in zip(*(device_params[rank] for rank in group)):
+            if params[0].ndim == 1 or axis == 'data':
+                direct_allreduce([param.grad for param in params])
     sum_over_mesh(device_params, mesh, rest)
 
 # 2 right: all who are to be summed, at once
 def sum_over_mesh(device_params, mesh, axes):
-    names, n = list(mesh), len(device_params[0])
-    places = list(onp.ndindex(*mesh.values()))
-    for j in range(n):
-        teams = {}
-        for params, place in zip(device_params, places):
-            if params[j] is not None:
-                key = tuple(
-                    p for name, p in zip(names, place) if name not in axes
-                    or (name == 'tensor' and is_split(j, n)))
-                teams.setdefault(key, []).append(params[j].grad)
-        for grads in teams.values():
-            direct_allreduce(grads)
+    teams = {}
+    for params, (d, p, t) in zip(device_params,
+                                 onp.ndindex(*mesh.values())):
+        for j, param in enumerate(params):
+            kept = (p, j, None if 'data' in axes else d,
+                    None if 'tensor' in axes and param.ndim == 1 else t)
+            teams.setdefault(kept, []).append(param.grad)
+    for grads in teams.values():
+        direct_allreduce(grads)
 
 # 2 right: a while loop, and it returns the gradients
 def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
     todo = [(axis, group) for axis in axes for group in groups(mesh, axis)]
     while todo:
         axis, group = todo.pop()
-        for j in range(n):
-            own = held([device_params[rank][j] for rank in group])
-            if own and not (axis == 'tensor' and is_split(j, n)):
-                direct_allreduce([p.grad for p in own])
-    return [[p.grad for p in held(params)] for params in device_params]
+        for params in zip(*[device_params[rank] for rank in group]):
+            if not (axis == 'tensor' and params[0].ndim > 1):
+                direct_allreduce([param.grad for param in params])
+    return [[param.grad for param in params] for params in device_params]
 
 # 2 right: a star, written out
 def sum_over_mesh(device_params, mesh, axes):
-    n = len(device_params[0])
     for axis in axes:
         for group in groups(mesh, axis):
-            for j in range(n):
-                own = held([device_params[rank][j] for rank in group])
-                if len(own) < 2 or (axis == 'tensor' and is_split(j, n)):
+            for params in zip(*[device_params[rank] for rank in group]):
+                if len(params) < 2 or (
+                        axis == 'tensor' and params[0].ndim != 1):
                     continue
-                total = own[0].grad
-                for p in own[1:]:
-                    total += p.grad.copyto(total.ctx)
-                for p in own[1:]:
-                    total.copyto(p.grad)
+                total = params[0].grad
+                for param in params[1:]:
+                    total += param.grad.copyto(total.ctx)
+                for param in params[1:]:
+                    total.copyto(param.grad)
 
 # 3 wrong: every link is between nodes -> bytes, not
 def ring_between_nodes(order, node_size, num_bytes):
