@@ -28,13 +28,6 @@ from ..learning.checks import check_decoder, check_tokens, check_transformer
 # Chapter 15: pipelines and tensor parallelism
 
 
-def check_layers(params, devices, layers, costs):
-    """Raise TypeError or ValueError unless each layer has its parameters."""
-    check_devices(devices)
-    check_each(2 * len(layers), 'weight and bias', params=params)
-    check_each(len(layers), 'layer', costs=costs)
-
-
 def check_micro_batches(num_examples, num_micro_batches):
     """Raise TypeError or ValueError unless every part gets an example."""
     check_positive_int(num_micro_batches=num_micro_batches)

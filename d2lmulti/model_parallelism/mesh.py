@@ -19,7 +19,7 @@ from ..communication.collectives import (all_gather, direct_allreduce,
 from ..devices import split_slices
 from ..learning.large_batch import sgd_momentum
 from .model_parallel import (
-    add_to, copy_with_gradient, moved, one_f_one_b_schedule, run_decoder,
+    add_to, copy_with_gradient, exchanged, one_f_one_b_schedule, run_decoder,
     run_schedule, score_gradients, shard_decoder)
 from ..rounding import to_numpy
 from ..prepare.interrupts import uninterrupted
@@ -54,11 +54,11 @@ def sum_positions(wholes):
 
 def f_positions(tape, hs):
     """Return all positions on each device; backward, sums."""
-    return moved(tape, hs, join_positions, sum_positions)
+    return exchanged(tape, hs, join_positions, sum_positions)
 
 def g_positions(tape, hs):
     """Return sums on each device, of its positions; backward, all."""
-    return moved(tape, hs, sum_positions, join_positions)
+    return exchanged(tape, hs, sum_positions, join_positions)
 
 # %% ../../notebooks/18_mesh.ipynb #shard-mesh
 def shard_mesh(params, devices, mesh, size=16):
@@ -93,8 +93,8 @@ def forward_group(stages, s, i, arrived, live, y, size, num_words):
         hs = read(hs)
     else:
         before = [h.ctx for h in hs]
-        hs = moved(tape, hs, lambda arrays: copied(arrays, devices),
-                   lambda grads: copied(grads, before))
+        hs = exchanged(tape, hs, lambda arrays: copied(arrays, devices),
+                       lambda grads: copied(grads, before))
     hs = run_decoder(tape, hs, stages[s], size, f_positions, g_positions)
     if s < len(stages) - 1:
         arrived[s + 1, 'forward', i] = hs

@@ -19,63 +19,45 @@ from mxnet import autograd, np, npx
 import d2lmulti
 from d2lmulti.model_parallelism import model_parallel
 
-LAYERS = model_parallel.LENET
 CHAPTERS = pathlib.Path(__file__).parents[2] / 'notebooks'
 few = settings(max_examples=25)
 
 
-def make_params(channels=(4, 5), units=6, classes=10, seed=0):
-    """Return parameters of a LeNet with other widths, in float64."""
-    first, second = channels
-    random = onp.random.RandomState(seed)
-    shapes = [
-        (first, 1, 3, 3),
-        (first,),
-        (second, first, 5, 5),
-        (second,),
-        (second * 16, units),
-        (units,),
-        (units, classes),
-        (classes,),
-    ]
-    return [np.array(draw(random, shape), dtype='float64') for shape in shapes]
-
-
-def draw(random, shape):
-    """Return weights of a size with which scores neither vanish nor
-    explode, or biases with which no unit of relu is dead."""
-    if len(shape) == 1:
-        return random.uniform(0.5, 1, shape)
-    num_inputs = onp.prod(shape[1:]) if len(shape) == 4 else shape[0]
-    return random.normal(0, num_inputs**-0.5, shape)
-
-
-def minibatch(n, classes=10, seed=0):
-    random = onp.random.RandomState(seed)
-    return (
-        np.array(random.uniform(size=(n, 1, 28, 28)), dtype='float64'),
-        np.array(random.randint(0, classes, n), dtype='int32'),
+def make_decoder(num_key_heads=4, num_layers=2, n=9):
+    """Return a decoder's parameters, gains other than 1, and its tokens."""
+    rng = onp.random.RandomState(0)
+    params = as_type(
+        d2lmulti.init_decoder(
+            0,
+            17,
+            width=12,
+            num_layers=num_layers,
+            num_heads=2 * num_key_heads,
+            num_key_heads=num_key_heads,
+            size=4,
+            num_units=19,
+        )
     )
+    params = [
+        np.array(rng.uniform(0.5, 1.5, param.shape), dtype='float64')
+        if param.ndim == 1
+        else param
+        for param in params
+    ]
+    words = rng.randint(1, 17, (n, 7))
+    words *= onp.arange(7) < rng.randint(2, 8, (n, 1))
+    X, y = [
+        np.array(part, dtype='int32') for part in (words[:, :-1], words[:, 1:])
+    ]
+    return params, X, y
 
 
 def reference(X, y, params):
-    """Return the gradients on one device, written down without the module."""
-    params = [param.copy() for param in params]
-    for param in params:
-        param.attach_grad()
-    W1, b1, W2, b2, W3, b3, W4, b4 = params
+    """Return the gradients on one device."""
+    params = d2lmulti.get_params(params, mx.cpu(0))
     with autograd.record():
-        h = X
-        for W, b, size in ((W1, b1, 3), (W2, b2, 5)):
-            h = npx.relu(
-                npx.convolution(
-                    h, W, b, kernel=(size, size), num_filter=len(W)
-                )
-            )
-            h = npx.pooling(h, kernel=(2, 2), stride=(2, 2), pool_type='avg')
-        h = npx.relu(np.dot(h.reshape(len(X), -1), W3) + b3)
-        scores = np.dot(h, W4) + b4
-        total = -npx.pick(npx.log_softmax(scores), y).sum()
+        scores = d2lmulti.decoder_scores(X, params, 4)
+        total = d2lmulti.token_loss(scores, y).sum()
     total.backward()
     return [param.grad.asnumpy() for param in params]
 
@@ -108,7 +90,7 @@ def pipeline(
 ):
     devices = [mx.cpu(i) for i in range(k)]
     stages = d2lmulti.split_layers(
-        params, devices, costs=costs, num_chunks=num_chunks
+        d2lmulti.decoder_layers(params, 4), devices, costs, num_chunks
     )
     for _ in range(2):  # the second time nothing is left of the first
         gradients = d2lmulti.pipeline_gradients(
@@ -117,31 +99,9 @@ def pipeline(
     assert [gradient.ctx for gradient in gradients] == [
         device
         for stage, device in zip(stages, devices * num_chunks)
-        for _ in range(2 * len(stage))
+        for _ in model_parallel.stage_params(stage)
     ]
     return [gradient.asnumpy() for gradient in gradients]
-
-
-def join(device_parts):
-    """Return whole arrays from the shards of all devices."""
-    joined, last = [], len(device_parts[0]) - 2
-    for j, parts in enumerate(zip(*device_parts)):
-        arrays = [part.asnumpy() for part in parts if part is not None]
-        axis = 1 if arrays[0].ndim == 2 and j != last else 0
-        joined.append(onp.concatenate(arrays, axis))
-    return joined
-
-
-def tensor_parallel(X, y, params, k):
-    devices = [mx.cpu(i) for i in range(k)]
-    parts = d2lmulti.shard_params(params, devices)
-    for shards, device in zip(parts, devices):
-        assert all(s.ctx == device for s in shards if s is not None)
-    for _ in range(2):
-        gradients = d2lmulti.tensor_parallel_gradients(
-            X, y, parts, LAYERS[:-1]
-        )
-    return join(gradients)
 
 
 def assert_equal(grads, expected):
@@ -151,20 +111,11 @@ def assert_equal(grads, expected):
 def assert_pipeline_equals_one_device(
     n, k, num_micro_batches, *options, **more
 ):
-    params, (X, y) = make_params(), minibatch(n)
+    params, X, y = make_decoder(n=n)
     expected = reference(X, y, params)
     grads = pipeline(X, y, params, k, num_micro_batches, *options, **more)
     assert_equal(grads, expected)
     assert min(abs(right).max() for right in expected) > 0
-
-
-def assert_tensor_parallel_equals_one_device(n, k, **widths):
-    params = make_params(**widths)
-    X, y = minibatch(n, widths.get('classes', 10))
-    expected = reference(X, y, params)
-    assert_equal(tensor_parallel(X, y, params, k), expected)
-    if not widths:  # very narrow networks may be dead
-        assert min(abs(right).max() for right in expected) > 0
 
 
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
@@ -194,31 +145,11 @@ def test_more_warm_up_gives_the_gradients_of_one_device(k):
 
 
 def test_a_part_of_the_minibatch_gives_other_gradients():
-    params, (X, y) = make_params(), minibatch(12)
+    params, X, y = make_decoder(n=12)
     with pytest.raises(AssertionError):
         assert_equal(
             pipeline(X[:6], y[:6], params, 2, 2), reference(X, y, params)
         )
-
-
-@pytest.mark.parametrize('k', [1, 2, 3, 4])
-@pytest.mark.parametrize('n', [1, 8, 13])
-def test_tensor_parallelism_gives_the_gradients_of_one_device(n, k):
-    assert_tensor_parallel_equals_one_device(n, k)
-
-
-@few
-@given(st.integers(1, 4), st.data())
-def test_any_widths_and_any_number_of_devices(k, data):
-    draw = data.draw
-    assert_tensor_parallel_equals_one_device(
-        draw(st.integers(1, 6)),
-        k,
-        units=draw(st.integers(k, 9)),
-        channels=(draw(st.integers(k, 7)), draw(st.integers(k, 7))),
-        classes=draw(st.integers(2, 5)),
-        seed=draw(st.integers(0, 99)),
-    )
 
 
 @few
@@ -232,52 +163,23 @@ def test_any_micro_batches(k, schedule, data):
     assert_pipeline_equals_one_device(n, k, m, schedule, costs)
 
 
-def test_a_network_without_hidden_dense_layer():
-    params = make_params()
-    params = params[:4] + as_type([np.ones((80, 3)) * 0.1, np.zeros(3)])
-    X, y = minibatch(4, classes=3)
-    layers = LAYERS[:2]
-    expected = [
-        g.asnumpy()
-        for g in d2lmulti.pipeline_gradients(
-            X,
-            y,
-            d2lmulti.split_layers(params, [mx.cpu()], layers + LAYERS[-1:]),
-        )
-    ]
-    parts = d2lmulti.shard_params(params, [mx.cpu(i) for i in range(3)])
-    assert_equal(
-        join(d2lmulti.tensor_parallel_gradients(X, y, parts, layers)),
-        expected,
-    )
-
-
 @pytest.mark.parametrize('k', [2, 3, 4])
-def test_no_device_holds_everything_and_together_they_hold_it_once(k):
-    params, devices = make_params(), [mx.cpu(i) for i in range(k)]
-    total = sum(param.size for param in params)
-    for device_arrays in (
-        [
-            [a for _, *both in stage for a in both]
-            for stage in d2lmulti.split_layers(params, devices)
-        ],
-        [
-            [a for a in parts if a is not None]
-            for parts in d2lmulti.shard_params(params, devices)
-        ],
-    ):
-        sizes = [
-            sum(array.size for array in arrays) for arrays in device_arrays
-        ]
-        assert sum(sizes) == total and max(sizes) < total
-    joined = join(d2lmulti.shard_params(params, devices))
-    for whole, param in zip(joined, params):
-        assert (whole == param.asnumpy()).all()
+def test_no_stage_holds_everything_and_together_they_hold_it_once(k):
+    params, _, _ = make_decoder()
+    stages = d2lmulti.split_layers(
+        d2lmulti.decoder_layers(params, 4), [mx.cpu(i) for i in range(k)]
+    )
+    held = [model_parallel.stage_params(stage) for stage in stages]
+    assert all(len(own) < len(params) for own in held)
+    for whole, param in zip(sum(held, []), params):
+        assert (whole.asnumpy() == param.asnumpy()).all()
 
 
 def test_what_crosses_in_a_pipeline_does_not_depend_on_micro_batches():
-    X, y = minibatch(12)
-    stages = d2lmulti.split_layers(make_params(), [mx.cpu(0), mx.cpu(1)])
+    params, X, y = make_decoder(n=12)
+    stages = d2lmulti.split_layers(
+        d2lmulti.decoder_layers(params, 4), [mx.cpu(0), mx.cpu(1)]
+    )
     sent = [
         d2lmulti.profiler.record_copies(
             lambda m=m: d2lmulti.pipeline_gradients(X, y, stages, m)
@@ -285,7 +187,7 @@ def test_what_crosses_in_a_pipeline_does_not_depend_on_micro_batches():
         for m in (1, 4)
     ]
     total = [sum(num_bytes for _, _, num_bytes in copies) for copies in sent]
-    assert total == [4 * 12 + 8 * 2 * 80 * 12] * 2  # labels, activations
+    assert total == [72 * (4 + 8 * 2 * 12)] * 2  # tokens, activations
     assert [len(copies) for copies in sent] == [1 + 2, 1 + 2 * 4]
 
 
@@ -319,12 +221,9 @@ def test_many_layers_are_cut_in_time():
 
 
 def test_stages_follow_the_costs():
-    params, devices = make_params(), [mx.cpu(0), mx.cpu(1)]
+    layers, devices = [(scale, [])] * 4, [mx.cpu(0), mx.cpu(1)]
     lengths = [
-        [
-            len(stage)
-            for stage in d2lmulti.split_layers(params, devices, costs=costs)
-        ]
+        [len(stage) for stage in d2lmulti.split_layers(layers, devices, costs)]
         for costs in (None, [9, 1, 1, 1], [1.5, 9, 9, 20.0])
     ]
     assert lengths == [[2, 2], [1, 3], [3, 1]]
@@ -350,11 +249,9 @@ def log_run(p, m, schedule, num_chunks=1):
     """Run a tiny pipeline. Return the calls as (time step, stage, phase,
     micro-batch), and the most that each device held after any of them."""
     num_stages = p * num_chunks
-    params = [np.ones(3) for _ in range(2 * num_stages)]
+    layers = [(scale, [np.ones(3), np.ones(3)])] * num_stages
     devices = [mx.cpu(s) for s in range(p)]
-    stages = d2lmulti.split_layers(
-        params, devices, [scale] * num_stages, num_chunks=num_chunks
-    )
+    stages = d2lmulti.split_layers(layers, devices, num_chunks=num_chunks)
     calls, held = [], [0] * p
     waitall = mock.Mock(side_effect=npx.waitall)
 
@@ -380,7 +277,7 @@ def log_run(p, m, schedule, num_chunks=1):
         },
     ):
         d2lmulti.pipeline_gradients(
-            np.ones((m, 3)), np.zeros(m), stages, m, schedule
+            np.ones((m, 1, 3)), np.zeros((m, 1)), stages, m, schedule
         )
     return calls, held
 
@@ -481,13 +378,13 @@ def most_alive(schedule, m=8, p=2):
             counts.append(len(alive))
         return h
 
-    params = [np.ones(3) for _ in range(2 * p)]
     stages = d2lmulti.split_layers(
-        params, [mx.cpu(s) for s in range(p)], [layer] * p
+        [(layer, [np.ones(3), np.ones(3)])] * p,
+        [mx.cpu(s) for s in range(p)],
     )
     gc.collect()
     d2lmulti.pipeline_gradients(
-        np.ones((m, 3)), np.zeros(m), stages, m, schedule
+        np.ones((m, 1, 3)), np.zeros((m, 1)), stages, m, schedule
     )
     gc.collect()
     assert not alive  # all are freed at the end
@@ -550,8 +447,8 @@ F0, B0, I0, W0, F1, B1, I1, W1 = [
     ],
 )
 def test_a_schedule_that_cannot_end_is_refused(orders, message):
-    params, (X, y) = make_params(), minibatch(4)
-    stages = d2lmulti.split_layers(params, TWO)
+    params, X, y = make_decoder(n=4)
+    stages = d2lmulti.split_layers(d2lmulti.decoder_layers(params, 4), TWO)
     with pytest.raises(ValueError, match=message):
         d2lmulti.pipeline_gradients(X, y, stages, 2, lambda p, m: orders)
     grads = d2lmulti.pipeline_gradients(X, y, stages, 2)  # nothing is left
@@ -575,17 +472,13 @@ TWO = [mx.cpu(0), mx.cpu(1)]
             lambda p: model_parallel.split_by_cost([1, 1], 1.0),
             'k must be an integer',
         ),
-        (lambda p: d2lmulti.split_layers(p[:-1], TWO), 'weight and bias, '),
         (
-            lambda p: d2lmulti.split_layers(p, TWO, costs=[1]),
+            lambda p: d2lmulti.split_layers([(scale, [])] * 2, TWO, [1]),
             'costs needs an entry for each layer',
         ),
-        (lambda p: in_stages(p, *minibatch(4), 5), '4 examples .* over 5 mic'),
-        (lambda p: in_stages(p, *minibatch(4), '2'), 'must be an integer'),
-        (
-            lambda p: in_stages(p, minibatch(4)[0], minibatch(3)[1], 2),
-            '4 examples but 3 labels',
-        ),
+        (lambda p: in_stages(p, 4, 4, 5), '4 examples .* over 5 mic'),
+        (lambda p: in_stages(p, 4, 4, '2'), 'must be an integer'),
+        (lambda p: in_stages(p, 4, 3, 2), '4 examples but 3 labels'),
         (
             lambda p: model_parallel.interleaved_schedule(3, 4, 2),
             'divide num_stages, 3',
@@ -602,44 +495,30 @@ TWO = [mx.cpu(0), mx.cpu(1)]
 )
 def test_counts_that_do_not_fit_are_refused(call, words):
     with pytest.raises((TypeError, ValueError), match=words):
-        call(make_params())
+        call(make_decoder()[0])
 
 
-def in_stages(params, X, y, num_micro_batches):
-    stages = d2lmulti.split_layers(params, TWO)
+def in_stages(params, num_rows, num_labels, num_micro_batches):
+    stages = d2lmulti.split_layers(d2lmulti.decoder_layers(params, 4), TWO)
+    X, y = np.ones((num_rows, 6)), np.ones((num_labels, 6))
     return d2lmulti.pipeline_gradients(X, y, stages, num_micro_batches)
 
 
 @pytest.mark.parametrize(
-    'widths', [dict(channels=(1, 5)), dict(channels=(4, 1)), dict(units=1)]
-)
-def test_more_devices_than_channels_are_refused(widths):
-    with pytest.raises(ValueError, match='1 output cannot be split over 2'):
-        d2lmulti.shard_params(make_params(**widths), TWO)
-
-
-@pytest.mark.parametrize(
-    'split', [d2lmulti.split_layers, d2lmulti.shard_params]
+    'split',
+    [
+        lambda params, devices: d2lmulti.split_layers(
+            [(scale, [])] * 2, devices
+        ),
+        lambda params, devices: d2lmulti.shard_decoder(params, devices, 4),
+    ],
 )
 def test_a_device_twice_is_refused(split):
     with pytest.raises(ValueError, match='twice'):
-        split(make_params(), [mx.cpu(0), mx.cpu(0)])
+        split(make_decoder()[0], [mx.cpu(0), mx.cpu(0)])
 
 
-def test_a_bias_that_each_device_adds_is_noticed(monkeypatch):
-    right = model_parallel.parallel_scores
-
-    def added_by_each(wholes, device_parts, layer):
-        bias = device_parts[0][-1]
-        first, *others = right(wholes, device_parts, layer)
-        return [first] + [part + bias.as_in_ctx(part.ctx) for part in others]
-
-    monkeypatch.setattr(model_parallel, 'parallel_scores', added_by_each)
-    with pytest.raises(AssertionError):
-        assert_tensor_parallel_equals_one_device(8, 2)
-
-
-def test_a_group_without_an_image_is_refused():
+def test_a_group_without_a_sentence_is_refused():
     (path,) = CHAPTERS.glob('*_model_parallel.ipynb')
     (source,) = [
         cell.source
@@ -648,57 +527,19 @@ def test_a_group_without_an_image_is_refused():
     ]
     names = {**vars(model_parallel), 'allreduce': None}
     exec(f'from d2lmulti.checks import check_num_rows\n{source}', names)
-    X, y, groups = np.ones((1, 1, 28, 28)), np.zeros(1), [None, None]
+    X, y, groups = np.ones((1, 6)), np.ones((1, 6)), [None, None]
     with pytest.raises(ValueError, match='1 example cannot be split over 2 g'):
-        names['data_tensor_gradients'](X, y, groups, [])
+        names['data_tensor_gradients'](X, y, groups)
 
 
 # The decoder, its heads, units and vocabulary
-
-
-def make_decoder(num_key_heads=4, num_layers=2):
-    """Return a decoder's parameters, gains other than 1, and its tokens."""
-    rng = onp.random.RandomState(0)
-    params = as_type(
-        d2lmulti.init_decoder(
-            0,
-            17,
-            width=12,
-            num_layers=num_layers,
-            num_heads=2 * num_key_heads,
-            num_key_heads=num_key_heads,
-            size=4,
-            num_units=19,
-        )
-    )
-    params = [
-        np.array(rng.uniform(0.5, 1.5, param.shape), dtype='float64')
-        if param.ndim == 1
-        else param
-        for param in params
-    ]
-    words = rng.randint(1, 17, (9, 7))
-    words *= onp.arange(7) < rng.randint(1, 8, (9, 1))
-    X, y = [
-        np.array(part, dtype='int32') for part in (words[:, :-1], words[:, 1:])
-    ]
-    return params, X, y
-
-
-def decoder_reference(params, X, y):
-    params = d2lmulti.get_params(params, mx.cpu(0))
-    with autograd.record():
-        scores = d2lmulti.decoder_scores(X, params, 4)
-        total = d2lmulti.token_loss(scores, y).sum()
-    total.backward()
-    return [param.grad.asnumpy() for param in params]
 
 
 def assert_decoder(k, num_key_heads=4, num_layers=2):
     """Every device has the gains' gradients of one device, and together
     they have those of all other parameters."""
     params, X, y = make_decoder(num_key_heads, num_layers)
-    expected = decoder_reference(params, X, y)
+    expected = reference(X, y, params)
     shards = d2lmulti.shard_decoder(params, [mx.cpu(i) for i in range(k)], 4)
     for _ in range(2):  # the second time nothing is left of the first
         found = d2lmulti.decoder_gradients(X, y, shards, 4)

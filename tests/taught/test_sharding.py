@@ -26,6 +26,7 @@ from d2lmulti.model_parallelism.model_parallel import (
     output_layer,
     shard_params,
     split_layers,
+    stage_params,
 )
 from d2lmulti.model_parallelism.sharding import (
     backward_recomputed,
@@ -355,10 +356,10 @@ def copies(params, devices):
 
 
 def pipeline(params, devices):
-    stages = split_layers(params, devices, LAYERS)
-    return [
-        [param for _, W, b in stage for param in (W, b)] for stage in stages
+    layers = [
+        (layer, params[2 * i : 2 * i + 2]) for i, layer in enumerate(LAYERS)
     ]
+    return [stage_params(stage) for stage in split_layers(layers, devices)]
 
 
 def tensor(params, devices):

@@ -1,4 +1,4 @@
-"""Draw pipeline parallelism: LeNet in two stages, each on its own device.
+"""Draw pipeline parallelism: a decoder in two stages, each on a device.
 
 Forward, activations go to device 1; backward, their gradients come back.
 """
@@ -22,20 +22,19 @@ HEIGHT = 132
 Y, FRAME_HEIGHT, FRAME_WIDTH = 66, 108, 154
 FRAMES = (129, 379)  # x of devices 0 and 1
 LAYERS = (
-    ('conv 1', 'W₁'),
-    ('conv 2', 'W₂'),
-    ('dense', 'W₃'),
-    ('output', 'W₄'),
+    ('embedding', 'E'),
+    ('block', 'W₁'),
+    ('block', 'W₂'),
+    ('output', 'W₃'),
 )
 PITCH = 70  # from one layer to the next
 FORWARD_Y, BACKWARD_Y = Y + 14, Y - 22
 
 DESCRIPTION = (
-    'Images enter device 0, which holds the two convolutions with W1 and W2. '
-    'The activations, 800 numbers per image, go to device 1, which holds the '
-    'dense layer and the output layer with W3 and W4 and computes the loss. '
-    'The gradients of the activations, again 800 numbers per image, go back '
-    'to device 0.'
+    'Tokens enter device 0, which holds the embedding and a block. The '
+    'activations go to device 1, which holds a block and the output layer '
+    'and computes the loss. The gradients of the activations go back to '
+    'device 0.'
 )
 
 
@@ -55,7 +54,7 @@ def draw():
             (x - PITCH / 2 + PARAMETERS / 2, Y - 4),
             (x + PITCH / 2 - PARAMETERS / 2, Y - 4),
         )
-    label(ax, MARGIN, FORWARD_Y + 12, 'images', SMALL, 'left')
+    label(ax, MARGIN, FORWARD_Y + 12, 'tokens', SMALL, 'left')
     arrow(ax, (MARGIN, FORWARD_Y), (left - FRAME_WIDTH / 2, FORWARD_Y))
     from_x, to_x = left + FRAME_WIDTH / 2, right - FRAME_WIDTH / 2
     arrow(ax, (from_x, FORWARD_Y), (to_x, FORWARD_Y))
@@ -74,6 +73,6 @@ if __name__ == '__main__':
     save(
         draw(),
         'pipeline_parallelism',
-        'Pipeline parallelism: LeNet in two stages on two devices',
+        'Pipeline parallelism: a decoder in two stages on two devices',
         DESCRIPTION,
     )

@@ -1,6 +1,6 @@
 """Draw two ways at once: tensor parallelism in a group, data between them.
 
-Two groups of two devices. A group has half of the images; each of its
+Two groups of two devices. A group has half of the sentences; each of its
 devices has half of every layer.
 """
 
@@ -24,7 +24,7 @@ FRAME_WIDTH, FRAME_HEIGHT = 138, 70
 
 DESCRIPTION = (
     'A grid of four devices. Devices 0 and 1, side by side, are group 0 and '
-    'have the first half of the images; devices 2 and 3, below them, are '
+    'have the first half of the sentences; devices 2 and 3, below them, are '
     'group 1 and have the second half. Devices 0 and 2 hold the same half '
     'of every layer, devices 1 and 3 the other half. Activations cross '
     'within a group; the gradients of each half are summed between the '

@@ -54,7 +54,7 @@ def full_trials(notes):
         [Trial(*peer, 'step', step) for peer in peers]
         + [Trial(*peer, 'epoch', epoch) for peer in peers]
         + [Trial(OURS, k, 'collectives', sizes) for k in (2, 4)]
-        + [Trial(OURS, 2, task) for task in ('parallelism', 'overlap')]
+        + [Trial(OURS, 2, 'overlap')]
     )
 
 

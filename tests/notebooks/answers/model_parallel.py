@@ -266,196 +266,224 @@ def one_f_one_b_schedule(num_stages, num_micro_batches):
         orders.insert(0, order)
     return orders
 
-# 2 wrong: b_out on each device -> 2 devices .* b_out was added 2 times
-def parallel_scores(wholes, device_parts, layer):
-    bias = device_parts[0][3].asnumpy()
-    return [np.dot(layer(h, W, b), W_out) + np.array(bias, ctx=h.ctx)
-            for h, (W, b, W_out, _) in zip(wholes, device_parts)]
+# 2 wrong: each device its own softmax -> It must sum to 0|sent
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    grads = []
+    for s, y, own in zip(scores, ys, own_tokens([s.shape[2] for s in scores])):
+        place = np.arange(own.start, own.stop, dtype=y.dtype, ctx=y.ctx)
+        grads.append((npx.softmax(s) - (place == y[:, :, None]).astype(
+            s.dtype)) * (y != PADDING).astype(s.dtype)[:, :, None])
+    return grads
 
-# 2 wrong: forgets b_out -> b_out was added 0 times
-def parallel_scores(wholes, device_parts, layer):
-    return [np.dot(layer(h, W, b), W_out)
-            for h, (W, b, W_out, b_out) in zip(wholes, device_parts)]
+# 2 wrong: each device its own maximum -> the same maximum
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    powers = [np.exp(s - s.max(axis=2, keepdims=True)) for s in scores]
+    totals = summed([p.sum(axis=2, keepdims=True) for p in powers])
+    grads = []
+    for p, total, y, own in zip(powers, totals, ys, own_tokens(
+            [s.shape[2] for s in scores])):
+        place = np.arange(own.start, own.stop, dtype=y.dtype, ctx=y.ctx)
+        grads.append((p / total - (place == y[:, :, None]).astype(
+            p.dtype)) * (y != PADDING).astype(p.dtype)[:, :, None])
+    return grads
 
-# 2 wrong: adds None -> raises TypeError
-def parallel_scores(wholes, device_parts, layer):
-    return [np.dot(layer(h, W, b), W_out) + b_out
-            for h, (W, b, W_out, b_out) in zip(wholes, device_parts)]
+# 2 wrong: each device its own sum -> It must sum to 0
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    tops = largest([s.max(axis=2, keepdims=True) for s in scores])
+    powers = [np.exp(s - top) for s, top in zip(scores, tops)]
+    grads = []
+    for p, y, own in zip(powers, ys, own_tokens(
+            [s.shape[2] for s in scores])):
+        place = np.arange(own.start, own.stop, dtype=y.dtype, ctx=y.ctx)
+        grads.append((p / p.sum(axis=2, keepdims=True) - (
+            place == y[:, :, None]).astype(p.dtype)) * (
+                y != PADDING).astype(p.dtype)[:, :, None])
+    return grads
 
-# 2 wrong: the sum, on one device -> a list with an array of shape
-def parallel_scores(wholes, device_parts, layer):
-    device = wholes[0].ctx
-    return device_parts[0][3] + sum(
-        np.dot(layer(h, W, b), W_out).as_in_ctx(device)
-        for h, (W, b, W_out, b_out) in zip(wholes, device_parts))
+# 2 wrong: no maximum -> exponential of a large score
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    powers = [np.exp(s) for s in scores]
+    totals = summed([p.sum(axis=2, keepdims=True) for p in powers])
+    grads = []
+    for p, total, y, own in zip(powers, totals, ys, own_tokens(
+            [s.shape[2] for s in scores])):
+        place = np.arange(own.start, own.stop, dtype=y.dtype, ctx=y.ctx)
+        grads.append((p / total - (place == y[:, :, None]).astype(
+            p.dtype)) * (y != PADDING).astype(p.dtype)[:, :, None])
+    return grads
 
-# 2 wrong: an all-gather of the units first -> they sent .* Column, then row
-def parallel_scores(wholes, device_parts, layer):
-    units = [layer(h, W, b)
-             for h, (W, b, W_out, b_out) in zip(wholes, device_parts)]
-    result, start = [], 0
-    for h, (W, b, W_out, b_out) in zip(wholes, device_parts):
-        joined = np.concatenate([u.as_in_ctx(h.ctx) for u in units], axis=1)
-        part = np.dot(joined[:, start:start + len(W_out)], W_out)
-        start += len(W_out)
-        result.append(part if b_out is None else part + b_out)
-    return result
+# 2 wrong: padding learns -> nothing to predict where y is 0
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    tops = largest([s.max(axis=2, keepdims=True) for s in scores])
+    powers = [np.exp(s - top) for s, top in zip(scores, tops)]
+    totals = summed([p.sum(axis=2, keepdims=True) for p in powers])
+    grads = []
+    for p, total, y, own in zip(powers, totals, ys, own_tokens(
+            [s.shape[2] for s in scores])):
+        place = np.arange(own.start, own.stop, dtype=y.dtype, ctx=y.ctx)
+        grads.append(p / total - (place == y[:, :, None]).astype(p.dtype))
+    return grads
 
-# 2 wrong: the sum on every device -> they sent
-def parallel_scores(wholes, device_parts, layer):
-    parts = [np.dot(layer(h, W, b), W_out)
-             for h, (W, b, W_out, b_out) in zip(wholes, device_parts)]
-    parts[0] = parts[0] + device_parts[0][3]
-    return [sum(part.as_in_ctx(own.ctx) for part in parts) for own in parts]
+# 2 wrong: every device counts its tokens from 0 -> one device only subtracts 1
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    tops = largest([s.max(axis=2, keepdims=True) for s in scores])
+    powers = [np.exp(s - top) for s, top in zip(scores, tops)]
+    totals = summed([p.sum(axis=2, keepdims=True) for p in powers])
+    grads = []
+    for p, total, y in zip(powers, totals, ys):
+        place = np.arange(p.shape[2], dtype=y.dtype, ctx=y.ctx)
+        grads.append((p / total - (place == y[:, :, None]).astype(
+            p.dtype)) * (y != PADDING).astype(p.dtype)[:, :, None])
+    return grads
 
-# 2 wrong: the mean of the parts -> the parts sum to
-def parallel_scores(wholes, device_parts, layer):
-    parts = [np.dot(layer(h, W, b), W_out) / len(wholes)
-             for h, (W, b, W_out, b_out) in zip(wholes, device_parts)]
-    parts[0] = parts[0] + device_parts[0][3]
-    return parts
+# 2 wrong: the softmax alone -> one device only subtracts 1|of the summed loss
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    tops = largest([s.max(axis=2, keepdims=True) for s in scores])
+    powers = [np.exp(s - top) for s, top in zip(scores, tops)]
+    totals = summed([p.sum(axis=2, keepdims=True) for p in powers])
+    return [p / total * (y != PADDING).astype(p.dtype)[:, :, None]
+            for p, total, y in zip(powers, totals, ys)]
 
-# 2 wrong: without the first bias -> the parts sum to
-def parallel_scores(wholes, device_parts, layer):
-    parts = [np.dot(layer(h, W, 0 * b), W_out)
-             for h, (W, b, W_out, b_out) in zip(wholes, device_parts)]
-    parts[0] = parts[0] + device_parts[0][3]
-    return parts
+# 2 wrong: of the mean loss -> of the summed loss
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    tops = largest([s.max(axis=2, keepdims=True) for s in scores])
+    powers = [np.exp(s - top) for s, top in zip(scores, tops)]
+    totals = summed([p.sum(axis=2, keepdims=True) for p in powers])
+    grads = []
+    for p, total, y, own in zip(powers, totals, ys, own_tokens(
+            [s.shape[2] for s in scores])):
+        place = np.arange(own.start, own.stop, dtype=y.dtype, ctx=y.ctx)
+        grads.append((p / total - (place == y[:, :, None]).astype(
+            p.dtype)) * (y != PADDING).astype(p.dtype)[:, :, None]
+            / count_words(y))
+    return grads
 
-# 2 wrong: without relu -> the parts sum to
-def parallel_scores(wholes, device_parts, layer):
-    parts = [np.dot(np.dot(h, W) + b, W_out)
-             for h, (W, b, W_out, b_out) in zip(wholes, device_parts)]
-    parts[0] = parts[0] + device_parts[0][3]
-    return parts
+def count_words(y):
+    return 2 * max(1, int((y != 0).sum()))
 
-# 2 wrong: the first device alone -> a list with an array
-def parallel_scores(wholes, device_parts, layer):
-    W, b, W_out, b_out = device_parts[0]
-    return [np.dot(layer(wholes[0], W, b), W_out) + b_out]
+# 2 wrong: the other sign -> of the summed loss
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    tops = largest([s.max(axis=2, keepdims=True) for s in scores])
+    powers = [np.exp(s - top) for s, top in zip(scores, tops)]
+    totals = summed([p.sum(axis=2, keepdims=True) for p in powers])
+    grads = []
+    for p, total, y, own in zip(powers, totals, ys, own_tokens(
+            [s.shape[2] for s in scores])):
+        place = np.arange(own.start, own.stop, dtype=y.dtype, ctx=y.ctx)
+        grads.append(((place == y[:, :, None]).astype(p.dtype) - p / total)
+                     * (y != PADDING).astype(p.dtype)[:, :, None])
+    return grads
 
-# 2 wrong: the units, without the second layer -> a list with an array of shape
-def parallel_scores(wholes, device_parts, layer):
-    return [layer(h, W, b)
-            for h, (W, b, W_out, b_out) in zip(wholes, device_parts)]
+# 2 wrong: all scores go to every device -> too many to send
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    grads = []
+    for s, y, own in zip(scores, ys, own_tokens([s.shape[2] for s in scores])):
+        whole = np.concatenate([part.as_in_ctx(s.ctx) for part in scores],
+                               axis=2)
+        place = np.arange(own.start, own.stop, dtype=y.dtype, ctx=y.ctx)
+        grads.append((npx.softmax(whole)[:, :, own] - (
+            place == y[:, :, None]).astype(s.dtype)) * (
+                y != PADDING).astype(s.dtype)[:, :, None])
+    return grads
 
-# 2 wrong: through NumPy -> autograd lost track
-def parallel_scores(wholes, device_parts, layer):
-    parts = []
-    for h, (W, b, W_out, b_out) in zip(wholes, device_parts):
-        part = onp.dot(layer(h, W, b).asnumpy(), W_out.asnumpy())
-        if b_out is not None:
-            part = part + b_out.asnumpy()
-        parts.append(np.array(part, ctx=h.ctx, dtype=h.dtype))
-    return parts
-
-# 2 wrong: copies of the weights, which get no gradient -> the gradient of W is not
-def parallel_scores(wholes, device_parts, layer):
-    parts = []
-    for h, (W, b, W_out, b_out) in zip(wholes, device_parts):
-        part = np.dot(layer(h, W.detach(), b), W_out)
-        parts.append(part if b_out is None else part + b_out)
-    return parts
-
-# 2 wrong: everything on the first device -> does not run|they sent|DeviceError|copy
-def parallel_scores(wholes, device_parts, layer):
-    return [np.dot(layer(wholes[0], W, b), W_out)
-            for W, b, W_out, b_out in device_parts]
-
-# 2 right: a loop that appends
-def parallel_scores(wholes, device_parts, layer):
-    parts = []
-    for h, (W, b, W_out, b_out) in zip(wholes, device_parts):
-        part = np.dot(layer(h, W, b), W_out)
-        parts.append(part if b_out is None else part + b_out)
-    return parts
-
-# 2 right: a comprehension, then the bias
-def parallel_scores(wholes, device_parts, layer):
-    parts = [np.dot(layer(h, *own[:2]), own[2])
-             for h, own in zip(wholes, device_parts)]
-    parts[0] = parts[0] + device_parts[0][3]
-    return parts
-
-# 2 right: a tuple, by map
-def parallel_scores(wholes, device_parts, layer):
-    def one(h, own):
-        W, b, W_out, b_out = own
-        return output_layer(layer(h, W, b), W_out, 0 if b_out is None else b_out)
-    return tuple(map(one, wholes, device_parts))
+# 2 wrong: in one array -> return a list
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    whole = np.concatenate([s.as_in_ctx(scores[0].ctx) for s in scores],
+                           axis=2)
+    return npx.softmax(whole)
 
 # 2 right: by index
-def parallel_scores(wholes, device_parts, layer):
-    result = [None] * len(wholes)
-    for i in range(len(wholes)):
-        W, b, W_out, b_out = device_parts[i]
-        result[i] = layer(wholes[i], W, b) @ W_out
-        if i == 0:
-            result[i] = result[i] + b_out
-    return result
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    k = len(scores)
+    tokens = own_tokens([scores[i].shape[2] for i in range(k)])
+    tops = largest([np.max(scores[i], axis=2, keepdims=True)
+                    for i in range(k)])
+    powers = [np.exp(scores[i] - tops[i]) for i in range(k)]
+    totals = summed([np.sum(powers[i], axis=2, keepdims=True)
+                     for i in range(k)])
+    grads = []
+    for i in range(k):
+        grad = powers[i] / totals[i]
+        y = ys[i].asnumpy()
+        for a, b in onp.ndindex(*y.shape):
+            if tokens[i].start <= y[a, b] < tokens[i].stop:
+                grad[a, b, int(y[a, b]) - tokens[i].start] -= 1
+            if y[a, b] == 0:
+                grad[a, b] = 0
+        grads.append(grad)
+    return grads
 
-# 2 right: first all units, then all products
-def parallel_scores(wholes, device_parts, layer):
-    units = [layer(h, W, b) for h, (W, b, *_) in zip(wholes, device_parts)]
-    parts = [np.dot(h, own[2]) for h, own in zip(units, device_parts)]
-    return [parts[0] + device_parts[0][3], *parts[1:]]
+# 2 right: one-hot rows, and logarithms
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    tops = largest([s.max(axis=2) for s in scores])
+    totals = summed([np.exp(s - top[:, :, None]).sum(axis=2)
+                     for s, top in zip(scores, tops)])
+    grads, start = [], 0
+    for s, top, total, y in zip(scores, tops, totals, ys):
+        V = s.shape[2]
+        log = top + np.log(total)
+        hot = npx.one_hot(y - start, V).astype(s.dtype)
+        grads.append((np.exp(s - log[:, :, None]) - hot)
+                     * (y > 0).astype(s.dtype)[:, :, None])
+        start += V
+    return grads
 
-# 2 right: by recursion
-def parallel_scores(wholes, device_parts, layer):
-    if not wholes:
-        return []
-    W, b, W_out, b_out = device_parts[0]
-    part = np.dot(layer(wholes[0], W, b), W_out)
-    if b_out is not None:
-        part = part + b_out
-    return [part] + parallel_scores(wholes[1:], device_parts[1:], layer)
+# 2 right: through NumPy, device by device
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    def arrays(found):
+        return [np.array(each, dtype='float64', ctx=s.ctx)
+                for each, s in zip(found, scores)]
+    own = [s.asnumpy() for s in scores]
+    tops = [top.asnumpy() for top in largest(arrays(
+        [s.max(2, keepdims=True) for s in own]))]
+    powers = [onp.exp(s - top) for s, top in zip(own, tops)]
+    totals = [total.asnumpy() for total in summed(arrays(
+        [p.sum(2, keepdims=True) for p in powers]))]
+    grads = []
+    for p, total, y, part in zip(powers, totals, ys, own_tokens(
+            [s.shape[2] for s in own])):
+        y = y.asnumpy()[:, :, None]
+        hot = onp.arange(part.start, part.stop) == y
+        grads.append((p / total - hot) * (y != 0))
+    return arrays(grads)
 
-# 2 right: zeros for the missing biases
-def parallel_scores(wholes, device_parts, layer):
-    classes = device_parts[0][3].size
-    biases = [np.zeros(classes, dtype=own[0].dtype, ctx=own[0].ctx)
-              if own[3] is None else own[3] for own in device_parts]
-    return [np.dot(layer(h, own[0], own[1]), own[2]) + bias
-            for h, own, bias in zip(wholes, device_parts, biases)]
+# 2 right: a generator, and in place
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    def each():
+        tokens = own_tokens([s.shape[2] for s in scores])
+        tops = largest([s.max(axis=-1, keepdims=True) for s in scores])
+        powers = [np.exp(s - top) for s, top in zip(scores, tops)]
+        totals = summed([p.sum(axis=-1, keepdims=True) for p in powers])
+        for p, total, y, own in zip(powers, totals, ys, tokens):
+            p /= total
+            place = np.arange(own.start, own.stop, dtype=y.dtype, ctx=y.ctx)
+            p -= (place == np.expand_dims(y, 2)).astype(p.dtype)
+            p *= np.expand_dims(y != 0, 2).astype(p.dtype)
+            yield p
+    return list(each())
 
-# 2 right: a fully connected operator
-def parallel_scores(wholes, device_parts, layer):
-    return [npx.fully_connected(
-        layer(h, W, b), W_out.T, *([] if b_out is None else [b_out]),
-        num_hidden=W_out.shape[1], no_bias=b_out is None)
-        for h, (W, b, W_out, b_out) in zip(wholes, device_parts)]
+# 2 right: an inner function for each device
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    def one(p, total, y, own):
+        place = np.arange(own.start, own.stop, dtype='int32', ctx=y.ctx)
+        right = (place == y.reshape(*y.shape, 1)).astype(p.dtype)
+        counts = (y != PADDING).astype(p.dtype)
+        return (p / total - right) * counts.reshape(*y.shape, 1)
+    tops = largest([s.max(axis=2, keepdims=True) for s in scores])
+    powers = [np.exp(s - top) for s, top in zip(scores, tops)]
+    totals = summed([p.sum(axis=2, keepdims=True) for p in powers])
+    return [*map(one, powers, totals, ys, own_tokens(
+        [s.shape[2] for s in scores]))]
 
-# 2 right: an einsum
-def parallel_scores(wholes, device_parts, layer):
-    parts = []
-    for h, (W, b, W_out, b_out) in zip(wholes, device_parts):
-        part = np.einsum('nu,uc->nc', layer(h, W, b), W_out)
-        parts.append(part + b_out if b_out is not None else part)
-    return parts
-
-# 2 right: the last device first
-def parallel_scores(wholes, device_parts, layer):
-    parts = []
-    for i in reversed(range(len(wholes))):
-        W, b, W_out, b_out = device_parts[i]
-        part = np.matmul(layer(wholes[i], W, b), W_out)
-        parts.insert(0, part if i else b_out + part)
-    return parts
-
-# 2 right: a generator
-def parallel_scores(wholes, device_parts, layer):
-    def scores():
-        for h, own in zip(wholes, device_parts):
-            score = np.dot(layer(h, own[0], own[1]), own[2])
-            yield score if own[3] is None else np.add(score, own[3])
-    return list(scores())
-
-# 2 right: flattened first, and a while loop
-def parallel_scores(wholes, device_parts, layer):
-    parts, i = [], 0
-    while i < len(wholes):
-        W, b, W_out, b_out = device_parts[i]
-        units = layer(wholes[i], W, b).reshape(len(wholes[i]), -1)
-        parts += [np.dot(units, W_out) + (0 if b_out is None else b_out)]
-        i += 1
-    return parts
+# 2 right: the counts of words first
+def score_gradients(scores, ys, largest=largest, summed=summed):
+    masks = [(y != 0).astype(s.dtype)[:, :, None] for s, y in zip(scores, ys)]
+    starts = [0, *onp.cumsum([s.shape[2] for s in scores]).tolist()]
+    hots = [(np.arange(a, b, ctx=y.ctx).astype('int32')
+             == y[:, :, None]).astype(s.dtype)
+            for a, b, y, s in zip(starts, starts[1:], ys, scores)]
+    tops = largest([s.max(axis=2, keepdims=True) for s in scores])
+    powers = [np.exp(s - top) for s, top in zip(scores, tops)]
+    totals = summed([p.sum(axis=2, keepdims=True) for p in powers])
+    return [mask * (p / total - hot) for mask, p, total, hot
+            in zip(masks, powers, totals, hots)]

@@ -359,7 +359,7 @@ def test_the_contents_show_the_longest_name_of_the_package(browser, site):
                 e => e.textContent); }"""
         )
         names = visit.page.locator('.bd-sidebar-secondary code')
-        assert 'tensor_parallel_gradients()' in names.all_inner_texts()
+        assert 'halving_doubling_allreduce()' in names.all_inner_texts()
     assert not cut
 
 

@@ -2,7 +2,7 @@
 
 from .collectives import collectives_section
 from .epochs import FIGURE, draw, epochs_table
-from .parallelism import parallelism_section
+from .overlap import overlap_section
 from .steps import ratios_table, same_work, steps_table
 from .tables import method
 
@@ -23,6 +23,6 @@ def write(results, notes, num_rounds, out):
         parts += [epochs_table(results), FIGURE]
     parts.append(collectives_section(results))
     if full:
-        parts.append(parallelism_section(results))
+        parts.append(overlap_section(results))
     parts.append(same_work(results))
     out.write_text('\n\n'.join(parts) + '\n')
