@@ -190,7 +190,7 @@ def check_words(params: Any, **tokens: Any) -> None:
     check_tokens(len(params[0]), rows, **tokens)
 
 
-def check_sequence(X, y, device_params, devices, num_heads, split, documents):
+def check_sequence(X, y, device_params, devices, size, split, documents):
     """Raise TypeError or ValueError unless gradients can be computed, and
     `split` divides all positions among the devices."""
     if documents is not None and documents.shape != X.shape:
@@ -199,7 +199,7 @@ def check_sequence(X, y, device_params, devices, num_heads, split, documents):
             f'X, {X.shape}, not {documents.shape}'
         )
     check_replicas(device_params, devices)
-    check_transformer(X, device_params[0], num_heads)
+    check_decoder(X, device_params[0], size)
     check_next_words(X, y, device_params[0])
     places = split(X.shape[1], len(devices))
     check_each(len(devices), 'device', **{'what split returns': places})
@@ -212,19 +212,21 @@ def check_sequence(X, y, device_params, devices, num_heads, split, documents):
         )
 
 
-def check_experts(X, y, replicas, experts, devices, num_choices):
+def check_experts(X, y, replicas, experts, devices, num_choices, size):
     """Raise TypeError or ValueError unless gradients can be computed."""
     check_replicas(replicas, devices)
-    check_batch(X, y)
-    check_words(replicas[0], X=X, y=y)
     check_positive_int(num_choices=num_choices)
-    if num_choices > len(experts):
-        raise ValueError(
-            'num_choices must be at most the number of experts, '
-            f'{len(experts)}, not {num_choices}'
-        )
-    router = replicas[0][1]
-    check_each(len(experts), 'expert', **{'the router, params[1],': router})
+    params = replicas[0][: -len(experts)]
+    check_decoder(X, params, size)
+    check_next_words(X, y, params)
+    check_each(len(params) // 9, 'block', experts=experts)
+    for own, router in zip(experts, replicas[0][len(params) :]):
+        check_each(len(own), 'expert', **{'each row of a router': router[0]})
+        if num_choices > len(own):
+            raise ValueError(
+                'num_choices must be at most the number of experts, '
+                f'{len(own)}, not {num_choices}'
+            )
 
 
 # Chapter 18: several ways at once

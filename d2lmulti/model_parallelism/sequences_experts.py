@@ -10,11 +10,12 @@ from mxnet import np, npx
 from .checks import check_experts, check_sequence
 from ..data import split_batch
 from ..devices import split_slices
-from .model_parallel import leaves, record
-from ..network import loss
+from .model_parallel import leaves, moved, record
 from ..replicas import allreduce_gradients
-from ..learning.transformer import (PADDING, count_tokens, linear,
-                                           split_heads, token_loss)
+from ..learning.transformer import (PADDING, attention, count_tokens,
+                                           embed, output,
+                                           queries_keys_values, rms_norm,
+                                           swiglu, token_loss)
 
 # %% ../../notebooks/17_sequences_experts.ipynb #add-block
 def add_block(top, total, mean, S, V):
@@ -30,32 +31,29 @@ def split_plain(length, k):
     """Return the positions of each of k devices: a piece each, in order."""
     return [onp.arange(length)[piece] for piece in split_slices(length, k)]
 
-def visible(queries, keys, causal):
+def visible(queries, keys):
     """Return two slices: the queries that see a key, and the keys that a
     query sees. `queries`, `keys`: their positions, NumPy, ascending."""
-    if not causal:
-        return slice(0, len(queries)), slice(0, len(keys))
     return (slice(int(onp.searchsorted(queries, keys[0])), len(queries)),
             slice(0, int(onp.searchsorted(keys, queries[-1], 'right'))))
 
-def block_scores(step, Qs, blocks, places, causal, documents=None):
+def block_scores(step, Qs, blocks, places, documents=None):
     """Yield for each device (its number, rows, columns, their scores), if a
     query sees a key. Rows and columns: the slices from `visible`."""
-    for i, (Q, (K, _, is_padding, *_)) in enumerate(zip(Qs, blocks)):
-        queries, keys = places[i], places[i - step]  # where the block began
-        rows, columns = visible(queries, keys, causal)
+    for i, (Q, (K, *_)) in enumerate(zip(Qs, blocks)):
+        queries = onp.repeat(places[i], Q.shape[2] // len(places[i]))
+        keys = places[i - step]  # where the block began
+        rows, columns = visible(queries, keys)
         if rows.start == rows.stop:
             continue
-        hidden = is_padding[..., columns]
-        if causal:
-            later = keys[columns] > queries[rows][:, None]
-            hidden = np.maximum(hidden, np.array(later, Q.dtype, ctx=Q.ctx))
+        queries, keys = queries[rows], keys[columns]
+        hidden = keys > queries[:, None]
         if documents is not None:  # of the words, (n, length); NumPy
-            other = (documents[:, queries[rows], None]
-                     != documents[:, None, keys[columns]])[:, None]
-            hidden = np.maximum(hidden, np.array(other, Q.dtype, ctx=Q.ctx))
+            hidden = hidden | (documents[:, queries, None]
+                               != documents[:, None, keys])[:, None]
         S = np.matmul(Q[:, :, rows], K[:, :, columns].swapaxes(2, 3))
-        yield i, rows, columns, S / math.sqrt(Q.shape[3]) - 1e9 * hidden
+        yield i, rows, columns, S / math.sqrt(Q.shape[3]) - np.array(
+            1e9 * hidden, dtype=Q.dtype, ctx=Q.ctx)
 
 # %% ../../notebooks/17_sequences_experts.ipynb #ring
 def pass_on(blocks):
@@ -64,19 +62,20 @@ def pass_on(blocks):
     return [[array.copyto(device) for array in blocks[i - 1]]
             for i, device in enumerate(devices)]
 
-def ring_attention(Qs, Ks, Vs, pads, places, causal, documents=None):
+def ring_attention(Qs, Ks, Vs, places, documents=None):
     """Return each device's means, and the logarithm of each query's sum.
-    `Qs`, `Ks`, `Vs`: (n, heads, positions, width / heads) on each device;
-    `pads`: 1 for padding, (n, 1, 1, positions); `places`: the positions of
-    each device; `documents`: see `sequence_gradients` (Liu et al. 2023)."""
-    blocks = list(zip(Ks, Vs, pads))
+    `Ks`, `Vs`: (n, key heads, positions, size) on each device; `Qs`: the
+    same, with one or more queries in a row for each position; `places`: the
+    positions of each device; `documents`: see `sequence_gradients` (Liu et
+    al. 2023)."""
+    blocks = list(zip(Ks, Vs))
     states = [[np.full_like(Q[..., :1], -1e30), np.zeros_like(Q[..., :1]),
                np.zeros_like(Q)] for Q in Qs]
     for step in range(len(Qs)):
         if step:
             blocks = pass_on(blocks)
         for i, rows, columns, S in block_scores(step, Qs, blocks, places,
-                                                causal, documents):
+                                                documents):
             parts = [array[:, :, rows] for array in states[i]]
             news = add_block(*parts, S, blocks[i][1][:, :, columns])
             for array, new in zip(states[i], news):
@@ -85,18 +84,17 @@ def ring_attention(Qs, Ks, Vs, pads, places, causal, documents=None):
             [top + np.log(total) for top, total, _ in states])
 
 # %% ../../notebooks/17_sequences_experts.ipynb #ring-backward
-def ring_backward(dOs, Os, logs, Qs, Ks, Vs, pads, places, causal,
-                  documents=None):
+def ring_backward(dOs, Os, logs, Qs, Ks, Vs, places, documents=None):
     """Return the gradients of Qs, Ks and Vs. `dOs`: of the means `Os`; the
     other arguments: of `ring_attention`, and `logs` from it."""
     dots = [(dO * mean).sum(axis=3, keepdims=True)
             for dO, mean in zip(dOs, Os)]
     dQs = [np.zeros_like(Q) for Q in Qs]
-    blocks = [[K, V, is_padding, np.zeros_like(K), np.zeros_like(V)]
-              for K, V, is_padding in zip(Ks, Vs, pads)]
+    blocks = [[K, V, np.zeros_like(K), np.zeros_like(V)]
+              for K, V in zip(Ks, Vs)]
     for step in range(len(Qs)):
         for i, rows, columns, S in block_scores(step, Qs, blocks, places,
-                                                causal, documents):
+                                                documents):
             Q, dO, log, dot = [arrays[i][:, :, rows]
                                for arrays in (Qs, dOs, logs, dots)]
             K, V = [array[:, :, columns] for array in blocks[i][:2]]
@@ -104,74 +102,57 @@ def ring_backward(dOs, Os, logs, Qs, Ks, Vs, pads, places, causal,
             dS = A * (np.matmul(dO, V.swapaxes(2, 3)) - dot)
             dS = dS / math.sqrt(Q.shape[3])
             dQs[i][:, :, rows] += np.matmul(dS, K)
-            dK, dV = blocks[i][3:]
+            dK, dV = blocks[i][2:]
             dK[:, :, columns] += np.matmul(dS.swapaxes(2, 3), Q)
             dV[:, :, columns] += np.matmul(A.swapaxes(2, 3), dO)
         is_last = step == len(Qs) - 1  # then only the gradients go home
-        blocks = pass_on([block[3 * is_last:] for block in blocks])
+        blocks = pass_on([block[2 * is_last:] for block in blocks])
     return dQs, *map(list, zip(*blocks))
 
-# %% ../../notebooks/17_sequences_experts.ipynb #record
-def moved(tape, inputs, move, move_back):
-    """Return moved arrays; put their gradients' way back on the tape."""
-    outputs = leaves(move(inputs))
-
-    def backward():
-        grads = move_back([output.grad for output in outputs])
-        for array, grad in zip(inputs, grads):
-            array.grad[:] += grad
-    tape.append(backward)
-    return outputs
-
 # %% ../../notebooks/17_sequences_experts.ipynb #attend
+def join_heads(Q, K, V):
+    """Return queries, key and value of each position and key head, as one
+    array: (n, key heads, positions, queries + 2, size)."""
+    Q = Q.reshape(*K.shape[:3], -1, K.shape[3])
+    return np.concatenate([Q, K[:, :, :, None], V[:, :, :, None]], axis=3)
+
+def split_heads(QKV):
+    """Return them as `ring_attention` takes them."""
+    Q = QKV[:, :, :, :-2].reshape(*QKV.shape[:2], -1, QKV.shape[4])
+    return Q, QKV[:, :, :, -2], QKV[:, :, :, -1]
+
 def attend(tape, QKVs, *where):
     """Return the means of ring attention, and put it on the tape."""
-    Os, logs = ring_attention(*zip(*QKVs), *where)
+    inputs = [*zip(*map(split_heads, QKVs))]
+    Os, logs = ring_attention(*inputs, *where)
 
     def backward(dOs):
-        grads = ring_backward(dOs, Os, logs, *zip(*QKVs), *where)
-        return [np.stack(parts) for parts in zip(*grads)]
+        return [join_heads(*grads) for grads in zip(
+            *ring_backward(dOs, Os, logs, *inputs, *where))]
     return moved(tape, QKVs, lambda _: Os, backward)
 
 # %% ../../notebooks/17_sequences_experts.ipynb #layers
-def restart(documents):
-    """Return the position of each word in its document; NumPy."""
-    place = onp.arange(documents.shape[1])
-    is_first = onp.diff(documents, axis=1, prepend=-1) != 0
-    return place - onp.maximum.accumulate(is_first * place, axis=1)
+def before_attention(H, params, places, size):
+    """Return a block's queries, keys and values, from `join_heads`.
+    `places`: the positions in the whole sequence; `size`: of a head."""
+    Q, K, V = queries_keys_values(rms_norm(H, params[0]), *params[1:4],
+                                  places, size)
+    Q = Q.reshape(len(K), K.shape[1], -1, *K.shape[2:]).swapaxes(2, 3)
+    return join_heads(Q, K, V)
 
-def embed_words(x, params, places):
-    """Return the first layer's input: words, and their positions."""
-    E, P = params[:2]
-    H = npx.embedding(x, E, input_dim=len(E), output_dim=E.shape[1])
-    return H + P[np.array(places, ctx=x.ctx)]
-
-def project(H, params, num_heads):
-    """Return queries, keys and values of all heads, as one array."""
-    gamma, beta, W_qkv, b_qkv = params[:4]
-    QKV = linear(npx.layer_norm(H, gamma, beta), W_qkv, b_qkv)
-    return np.stack([split_heads(A, num_heads)
-                     for A in np.split(QKV, 3, axis=2)])
-
-def finish_layer(H, means, params):
-    """Return a layer's output, from its input and its attention's means."""
-    W_out, b_out, gamma, beta, *feed_forward_params = params[4:]
-    means = means.transpose(0, 2, 1, 3).reshape(H.shape)
-    H = H + linear(means, W_out, b_out)
-    return H + feed_forward(npx.layer_norm(H, gamma, beta),
-                            feed_forward_params)
-
-def feed_forward(H, params):
-    """Return two fully connected layers, with `relu` between them."""
-    W1, b1, W2, b2 = params
-    return linear(npx.activation(linear(H, W1, b1), 'relu'), W2, b2)
+def after_attention(H, means, params):
+    """Return a block's output, from its input and its attention's means."""
+    W_out, gain, *units = params[4:]
+    n, length, width = H.shape
+    means = means.reshape(n, means.shape[1], length, -1, means.shape[-1])
+    means = means.swapaxes(1, 2).reshape(n, length, -1)
+    H = H + np.dot(means, W_out)
+    return H + swiglu(rms_norm(H, gain), *units)
 
 # %% ../../notebooks/17_sequences_experts.ipynb #gradients
 def word_losses(H, y, params):
-    """Return the loss of each sequence, from the last layer's output."""
-    E, gamma, beta, bias = params[0], *params[-3:]
-    H = npx.layer_norm(H, gamma, beta) / math.sqrt(E.shape[1])
-    return token_loss(linear(H, E, bias), y)
+    """Return the loss of each sequence, from the last block's output."""
+    return token_loss(output(H, *params[-2:]), y)
 
 def run_backward(tape, losses, num_words, device_params):
     """Run the tape backward, for the mean loss over the words of all
@@ -184,33 +165,28 @@ def run_backward(tape, losses, num_words, device_params):
     return sum(float(array.sum()) for array in losses) / num_words
 
 # %% ../../notebooks/17_sequences_experts.ipynb #sequence
-def sequence_gradients(X, y, device_params, devices, num_heads=4,
-                       causal=False, split=split_plain, documents=None):
+def sequence_gradients(X, y, device_params, devices, size=16,
+                       split=split_plain, documents=None):
     """Store the gradient of the mean loss in every replica; return the loss.
     `X`, `y`: tokens, (n, length), int32, 0 where there is none or none to
-    predict; `device_params`: replicas of `init_transformer`'s parameters
-    (`attach_grad` again before another kind of step); `split(length, k)`:
-    ascending positions of each device; `documents`: the document of each
-    word, NumPy, integers from 0, (n, length). Raises TypeError or
-    ValueError."""
-    check_sequence(X, y, device_params, devices, num_heads, split, documents)
+    predict; `device_params`: replicas of `init_decoder`'s parameters, with
+    heads of `size` numbers; `split(length, k)`: ascending positions of each
+    device; `documents`: the document of each word, NumPy, (n, length).
+    Raises TypeError or ValueError."""
+    check_sequence(X, y, device_params, devices, size, split, documents)
     for param in [param for params in device_params for param in params]:
-        param.attach_grad('add')  # several graphs use E
+        param.attach_grad()  # 0 on devices without a position
     places = [own for own in split(X.shape[1], len(devices)) if len(own)]
     used = device_params[:len(places)]
     Xs, ys = [[array[:, np.array(own, ctx=array.ctx)].copyto(device)
                for own, device in zip(places, devices)] for array in (X, y)]
-    pads = [(x == PADDING).astype(used[0][0].dtype)[:, None, None]
-            for x in Xs]
-    tape = []
-    positions = places if documents is None else [
-        restart(documents)[:, own] for own in places]
-    hs = record(tape, embed_words, Xs, used, positions)
-    for i in range(2, len(used[0]) - 3, 12):
-        layers = [params[i:i + 12] for params in used]
-        QKVs = record(tape, project, hs, layers, [num_heads] * len(hs))
-        means = attend(tape, QKVs, pads, places, causal, documents)
-        hs = record(tape, finish_layer, hs, means, layers)
+    tape, sizes = [], [size] * len(used)
+    hs = record(tape, embed, Xs, [params[0] for params in used])
+    for i in range(1, len(used[0]) - 2, 9):
+        blocks = [params[i:i + 9] for params in used]
+        QKVs = record(tape, before_attention, hs, blocks, places, sizes)
+        means = attend(tape, QKVs, places, documents)
+        hs = record(tape, after_attention, hs, means, blocks)
     losses = record(tape, word_losses, hs, ys, used)
     return run_backward(tape, losses, count_tokens(y), device_params)
 
@@ -229,12 +205,19 @@ def all_to_all(parts, devices):
             for j, device in enumerate(devices)]
 
 # %% ../../notebooks/17_sequences_experts.ipynb #choose
-def choose_experts(device_probs, num_choices, bias=0):
-    """Return for each device the experts of its rows: NumPy, (num_choices,
-    rows). `device_probs`: the router's probabilities, (rows, experts);
-    `bias`: is added to them for the choice, (experts,)."""
-    return [(-probs.asnumpy() - bias).argsort(axis=1, kind='stable')
-            .T[:num_choices] for probs in device_probs]
+def choose_experts(device_probs, Xs, num_choices, bias=0):
+    """Return for each device the experts of its words: NumPy, (num_choices,
+    words), -1 for padding. `device_probs`: the router's probabilities,
+    (words, experts); `Xs`: the words; `bias`: is added to the probabilities
+    for the choice, (experts,)."""
+    return [onp.where(X.asnumpy().ravel() == PADDING, -1, (
+        -probs.asnumpy() - bias).argsort(axis=1, kind='stable')
+        .T[:num_choices]) for probs, X in zip(device_probs, Xs)]
+
+def count_words(chosen, num_experts):
+    """Return the words of each expert, over all devices."""
+    return sum(onp.bincount(own[own >= 0], minlength=num_experts)
+               for own in chosen)
 
 def update_bias(bias, counts, rate=0.001):
     """Move each expert's bias, in place, against its number of words."""
@@ -262,9 +245,9 @@ def from_experts(arrays, places, targets):
 # %% ../../notebooks/17_sequences_experts.ipynb #run-experts
 def run_experts(tape, hs, chosen, experts, dispatch=to_experts):
     """Return what the chosen experts make of each row, one choice after the
-    other; put it on the tape. `experts[e]`: W1, b1, W2, b2 of expert e, on
-    its device; `dispatch`: brings them their rows."""
-    used = sorted({e for own in chosen for e in own.flat})
+    other; put it on the tape. `experts[e]`: W_gate, W_up and W_down of
+    expert e, on its device; `dispatch`: brings them their rows."""
+    used = sorted({e for own in chosen for e in own.flat} - {-1})
     homes = [experts[e][0].ctx for e in used]
     rows = [[onp.flatnonzero((own == e).any(axis=0)) for e in used]
             for own in chosen]
@@ -281,50 +264,63 @@ def run_experts(tape, hs, chosen, experts, dispatch=to_experts):
             for h in hs])
     inputs = moved(tape, hs, lambda arrays: dispatch(arrays, rows, homes),
                    back(rows, 1))
-    outputs = record(tape, feed_forward, inputs, [experts[e] for e in used])
+    outputs = record(tape, lambda h, params: swiglu(h, *params), inputs,
+                     [experts[e] for e in used])
     return moved(tape, outputs, back(results, len(chosen[0])),
                  lambda arrays: to_experts(arrays, results, homes))
 
 # %% ../../notebooks/17_sequences_experts.ipynb #expert-layers
-def route(H, params):
-    """Return the router's probabilities of the experts."""
-    return npx.softmax(np.dot(H, params[1].T))
+def attended(H, params, size):
+    """Return H after a block's attention."""
+    return H + attention(rms_norm(H, params[0]), *params[1:5], size)
 
-def mix(H, results, probs, chosen, params):
-    """Return rows plus the shared expert's results, and those of the chosen
+def normed_words(H, params):
+    """Return a row for each word: what the router and the experts see."""
+    return rms_norm(H, params[5]).reshape(-1, H.shape[2])
+
+def route(h, W):
+    """Return the router's probabilities of the experts."""
+    return npx.softmax(np.dot(h, W))
+
+def mix(H, h, results, probs, chosen, params):
+    """Return H plus the shared expert's results, and those of the chosen
     ones, each times its probability."""
     gates = np.stack([npx.pick(probs, np.array(own, ctx=H.ctx))
                       for own in chosen])
-    results = results.reshape(*chosen.shape, -1)
-    return H + feed_forward(H, params[2:6]) + (
-        gates[:, :, None] * results).sum(axis=0)
-
-def next_word_losses(H, y, params):
-    """Return the loss of each word."""
-    return loss(linear(H, params[0], params[-1]), y)
+    results = results.reshape(*chosen.shape, -1)  # of padding: 0
+    added = swiglu(h, *params[6:]) + (gates[:, :, None] * results).sum(axis=0)
+    return H + added.reshape(H.shape)
 
 # %% ../../notebooks/17_sequences_experts.ipynb #expert-gradients
 def expert_gradients(X, y, device_params, experts, devices, num_choices=1,
-                     bias=0, dispatch=to_experts):
+                     biases=None, dispatch=to_experts, size=16):
     """Store the gradients of the mean loss over all words; return it, and
-    the words of each expert, NumPy. `X`, `y`: words and the next ones, (n,),
-    int32; `device_params`: replicas of E, the router's W, the shared
-    expert's W1, b1, W2, b2, and a bias; `experts`, `dispatch`: see
-    `run_experts`; `bias`: see `choose_experts`. Raises TypeError or
-    ValueError for invalid arguments."""
-    check_experts(X, y, device_params, experts, devices, num_choices)
-    for param in [p for params in (*device_params, *experts) for p in params]:
-        param.attach_grad('add')
-    (Xs, ys), tape = split_batch(X, y, devices), []
-    hs = record(tape, lambda x, params: params[0][x], Xs, device_params)
-    probs = record(tape, route, hs, device_params)
-    chosen = choose_experts(probs, num_choices, bias)
-    results = run_experts(tape, hs, chosen, experts, dispatch)
-    mixed = record(tape, mix, hs, results, probs, chosen, device_params)
-    losses = record(tape, next_word_losses, mixed, ys, device_params)
-    counts = sum(onp.bincount(own.ravel(), minlength=len(experts))
-                 for own in chosen)
-    return run_backward(tape, losses, len(X), device_params), counts
+    for each block the choices of each device. `X`, `y`: tokens, as for
+    `sequence_gradients`; `device_params`: replicas of `init_decoder`'s
+    parameters, whose SwiGLU is the shared expert, and at last a router,
+    (width, experts), for each block; `experts[b]`, `dispatch`: see
+    `run_experts`; `biases[b]`: see `choose_experts`. Raises TypeError or
+    ValueError."""
+    check_experts(X, y, device_params, experts, devices, num_choices, size)
+    for params in (*device_params, *sum(experts, [])):
+        for param in params:
+            param.attach_grad()  # 0 for experts without words
+    (Xs, ys), tape, choices = split_batch(X, y, devices), [], []
+    routers = [params[-len(experts):] for params in device_params]
+    decoders = [params[:-len(experts)] for params in device_params]
+    hs = record(tape, embed, Xs, [params[0] for params in decoders])
+    for b, own in enumerate(experts):
+        blocks = [params[1 + 9 * b:10 + 9 * b] for params in decoders]
+        hs = record(tape, attended, hs, blocks, [size] * len(hs))
+        words = record(tape, normed_words, hs, blocks)
+        probs = record(tape, route, words, [Ws[b] for Ws in routers])
+        chosen = choose_experts(probs, Xs, num_choices,
+                                0 if biases is None else biases[b])
+        results = run_experts(tape, words, chosen, own, dispatch)
+        hs = record(tape, mix, hs, words, results, probs, chosen, blocks)
+        choices.append(chosen)
+    losses = record(tape, word_losses, hs, ys, decoders)
+    return run_backward(tape, losses, count_tokens(y), device_params), choices
 
 # %% ../../notebooks/17_sequences_experts.ipynb #two-level
 def to_experts_by_node(arrays, places, homes, node_size=2):

@@ -14,10 +14,13 @@ from mxnet import autograd, np, npx
 
 from d2lmulti.learning import transformer
 from d2lmulti.learning.transformer import (
+    attention,
     count_tokens,
-    init_transformer,
+    decoder_scores,
+    init_decoder,
+    rms_norm,
+    swiglu,
     token_loss,
-    transformer_scores,
 )
 from d2lmulti.model_parallelism import sequences_experts
 from d2lmulti.model_parallelism.sequences_experts import (
@@ -41,7 +44,6 @@ from d2lmulti.rounding import all_close, rounding_ratio
 V = 11
 SPLITS = [split_plain, split_zigzag]
 each_split = pytest.mark.parametrize('split', SPLITS)
-causal_or_not = pytest.mark.parametrize('causal', [False, True])
 
 
 def minibatch(n, length, seed=0):
@@ -56,9 +58,10 @@ def minibatch(n, length, seed=0):
 
 
 @functools.lru_cache(maxsize=None)
-def start(length, num_layers=2, dtype='float64'):
-    params = init_transformer(
-        1, V, max(length, 2), width=8, num_layers=num_layers
+def start(num_layers=2, dtype='float64', key_heads=2):
+    """Two query heads share a key head."""
+    params = init_decoder(
+        1, V, 8, num_layers, 2 * key_heads, key_heads, size=4
     )
     return [param.astype(dtype) for param in params]
 
@@ -66,20 +69,20 @@ def start(length, num_layers=2, dtype='float64'):
 # Attention against a formula in NumPy
 
 
-def attention_data(n, length, seed=0, scale=1.0):
-    """Return Q, K, V, the gradient of the means, and the padding mask."""
-    rng = onp.random.RandomState(seed)
-    arrays = scale * rng.normal(size=(4, n, 2, length, 3))
-    is_padding = onp.zeros((n, 1, 1, length))
-    is_padding[1:, ..., (length + 2) // 2 :] = 1
-    return arrays, is_padding
+def attention_data(n, length, scale=1.0):
+    """Return Q, K, V and the gradient of the means: two key heads, three
+    queries for each at each position."""
+    rng = onp.random.RandomState(0)
+    Q, dO = scale * rng.normal(size=(2, n, 2, length, 3, 3))
+    K, V = scale * rng.normal(size=(2, n, 2, length, 3))
+    return Q, K, V, dO
 
 
-def by_formula(Q, K, V, dO, is_padding, causal):
+def one_query_head(Q, K, V, dO):
     """Return the means and the gradients of Q, K and V: NumPy, float64; and
     the sums of the sizes of the terms from which each is made."""
     T = Q.shape[2]
-    hidden = is_padding + onp.triu(onp.ones((T, T)), 1) * causal > 0
+    hidden = onp.triu(onp.ones((T, T)), 1) > 0
     S = onp.where(hidden, -onp.inf, Q @ K.swapaxes(2, 3) / math.sqrt(3))
     A = onp.exp(S - S.max(axis=3, keepdims=True))
     A /= A.sum(axis=3, keepdims=True)
@@ -93,58 +96,77 @@ def by_formula(Q, K, V, dO, is_padding, causal):
     return [A @ V, dS @ K, dK, dV], [*size, A.swapaxes(2, 3) @ abs(dO)]
 
 
-def on_devices(arrays, is_padding, k, causal, split, dtype='float64'):
+def by_formula(Q, K, V, dO):
+    """Return the same for all query heads; those of K and V are sums."""
+    each = [
+        one_query_head(Q[:, :, :, i], K, V, dO[:, :, :, i]) for i in range(3)
+    ]
+    return [
+        [onp.stack(arrays, axis=3) for arrays in (means, dQs)]
+        + [sum(dKs), sum(dVs)]
+        for means, dQs, dKs, dVs in (zip(*kind) for kind in zip(*each))
+    ]
+
+
+def on_devices(arrays, k, split):
     """Return the same, by the ring."""
-    places = [own for own in split(arrays.shape[3], k) if len(own)]
-    parts = [
+    places = [own for own in split(arrays[0].shape[2], k) if len(own)]
+    n = len(arrays[0])
+    *QKV, dOs = [
         [
-            np.array(array[:, :, own], dtype=dtype, ctx=mx.cpu(i))
+            np.array(
+                array[:, :, own].reshape(n, 2, -1, 3),
+                dtype='float64',
+                ctx=mx.cpu(i),
+            )
             for i, own in enumerate(places)
         ]
         for array in arrays
     ]
-    pads = [
-        np.array(is_padding[..., own], dtype=dtype, ctx=mx.cpu(i))
-        for i, own in enumerate(places)
-    ]
-    *QKV, dOs = parts
-    Os, logs = ring_attention(*QKV, pads, places, causal)
-    all_results = Os, *ring_backward(dOs, Os, logs, *QKV, pads, places, causal)
+    Os, logs = ring_attention(*QKV, places)
+    all_results = Os, *ring_backward(dOs, Os, logs, *QKV, places)
     for results in all_results:
         assert [a.ctx for a in results] == [a.ctx for a in dOs]
     order = onp.concatenate(places).argsort()
     return [
-        onp.concatenate([a.asnumpy() for a in results], axis=2)[:, :, order]
-        for results in all_results
+        onp.concatenate(
+            [
+                result.asnumpy().reshape(n, 2, len(own), *shape[3:])
+                for result, own in zip(results, places)
+            ],
+            axis=2,
+        )[:, :, order]
+        for results, shape in zip(
+            all_results, [array.shape for array in (arrays[3], *arrays[:3])]
+        )
     ]
 
 
-def assert_equals_formula(k, length, causal, split=split_plain, scale=1.0):
+def assert_equals_formula(k, length, split=split_plain, scale=1.0):
     """A sum of n terms is right to n roundings of the sum of their sizes.
-    There are four, one after the other, of at most `length` terms and k
-    corrections; and an exponential multiplies the rounding of its score."""
-    arrays, is_padding = attention_data(2, length, scale=scale)
-    right, sizes = by_formula(*arrays, is_padding, causal)
-    results = on_devices(arrays, is_padding, k, causal, split)
+    There are four, one after the other, of at most three times `length`
+    terms and k corrections; and an exponential multiplies the rounding of
+    its score."""
+    arrays = attention_data(2, length, scale)
+    right, sizes = by_formula(*arrays)
+    results = on_devices(arrays, k, split)
     largest = abs(arrays[0]).max() * abs(arrays[1]).max() * 3
-    roundings_of = 4 * (length + k + 3) + 4 * largest
+    roundings_of = 4 * (3 * length + k + 3) + 4 * largest
     for array, value, size in zip(results, right, sizes):
         bound = 2 * roundings_of * onp.finfo(float).eps * size.max()
         assert abs(array - value).max() <= bound
 
 
 @each_split
-@causal_or_not
 @pytest.mark.parametrize('length', [1, 13])
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
-def test_ring_attention_equals_the_formula(k, length, causal, split):
-    assert_equals_formula(k, length, causal, split)
+def test_ring_attention_equals_the_formula(k, length, split):
+    assert_equals_formula(k, length, split)
 
 
-@causal_or_not
-def test_large_scores_do_not_overflow(causal):
+def test_large_scores_do_not_overflow():
     """In float64, exp overflows above 709."""
-    assert_equals_formula(3, 13, causal, scale=40.0)
+    assert_equals_formula(3, 13, scale=40.0)
 
 
 def test_blocks_may_come_in_any_order():
@@ -182,7 +204,7 @@ def test_visible_leaves_out_only_what_the_mask_hides(k, split):
     places = split(13, k)
     for queries in places:
         for keys in places:
-            rows, columns = visible(queries, keys, True)
+            rows, columns = visible(queries, keys)
             seen = queries[:, None] >= keys
             inside = seen[rows, columns]
             assert inside.sum() == seen.sum()
@@ -199,9 +221,7 @@ def work(split, length, k):
             [
                 (rows.stop - rows.start) * (columns.stop - columns.start)
                 for i in range(k)
-                for rows, columns in [
-                    visible(places[i], places[i - step], True)
-                ]
+                for rows, columns in [visible(places[i], places[i - step])]
             ]
             for step in range(k)
         ]
@@ -221,127 +241,103 @@ def test_zigzag_gives_every_device_the_same_work(k):
 # The whole step
 
 
-def one_device(X, y, causal, dtype='float64', num_layers=2, num_heads=2):
-    """Return the gradients of chapter 14's transformer, with later positions
-    hidden if `causal`, and the loss."""
-
-    def weights(Q, K, is_padding):
-        later = onp.triu(onp.ones((Q.shape[2],) * 2), 1)
-        hidden = np.maximum(is_padding, np.array(later, dtype=Q.dtype))
-        return own_weights(Q, K, hidden)
-
-    own_weights = transformer.attention_weights
-    params = get_params(start(X.shape[1], num_layers, dtype), mx.cpu(0))
-    with mock.patch.object(
-        transformer, 'attention_weights', weights if causal else own_weights
-    ):
-        with autograd.record():
-            scores = transformer_scores(X, params, num_heads)
-            loss = token_loss(scores, y).sum() / count_tokens(y)
+def one_device(X, y, dtype='float64', **options):
+    """Return the gradients of chapter 14's decoder, and the loss."""
+    params = get_params(start(dtype=dtype, **options), mx.cpu(0))
+    with autograd.record():
+        scores = decoder_scores(X, params, 4)
+        loss = token_loss(scores, y).sum() / count_tokens(y)
     loss.backward()
     return [param.grad for param in params], float(loss)
 
 
-def run(X, y, k, dtype='float64', num_layers=2, num_heads=2, **options):
+def run(X, y, k, dtype='float64', key_heads=2, **options):
     """Return the gradients on each device, and the loss."""
     devices = [mx.cpu(i) for i in range(k)]
     replicas = [
-        get_params(start(X.shape[1], num_layers, dtype), device)
+        get_params(start(dtype=dtype, key_heads=key_heads), device)
         for device in devices
     ]
-    loss = sequence_gradients(X, y, replicas, devices, num_heads, **options)
+    loss = sequence_gradients(X, y, replicas, devices, 4, **options)
     return [[param.grad for param in params] for params in replicas], loss
 
 
-def assert_equals_one_device(
-    k, length, causal, split=split_plain, n=3, num_heads=2
-):
+def assert_equals_one_device(k, length, split=split_plain, n=3, key_heads=2):
     """float64 differs by far less than a rounding to float32."""
     X, y = minibatch(n, length)
-    right, right_loss = one_device(X, y, causal, num_heads=num_heads)
-    device_grads, loss = run(
-        X, y, k, causal=causal, split=split, num_heads=num_heads
-    )
+    right, right_loss = one_device(X, y, key_heads=key_heads)
+    device_grads, loss = run(X, y, k, split=split, key_heads=key_heads)
     assert all(roundings(grads, right) <= 1 for grads in device_grads)
     assert abs(loss - right_loss) < 1e-12 * right_loss
 
 
 @each_split
-@causal_or_not
 @pytest.mark.parametrize('k', [1, 2, 3, 4, 5])
-def test_gradients_equal_those_of_one_device(k, causal, split):
-    assert_equals_one_device(k, 13, causal, split)
+def test_gradients_equal_those_of_one_device(k, split):
+    assert_equals_one_device(k, 13, split)
 
 
 @each_split
-@pytest.mark.parametrize('n, length', [(1, 1), (3, 2), (1, 6), (4, 7)])
+@pytest.mark.parametrize('n, length', [(3, 2), (1, 6), (4, 7)])
 def test_other_shapes_equal_one_device(n, length, split):
     """Two words are too few for three devices."""
-    assert_equals_one_device(3, length, True, split, n)
+    assert_equals_one_device(3, length, split, n)
 
 
 def test_float32_differs_by_rounding_only():
     X, y = minibatch(3, 13)
-    results = [
-        one_device(X, y, True, dtype)[0] for dtype in ('float32', 'float64')
-    ]
-    device_grads, _ = run(X, y, 3, 'float32', causal=True)
+    results = [one_device(X, y, dtype)[0] for dtype in ('float32', 'float64')]
+    device_grads, _ = run(X, y, 3, 'float32')
     assert all(all_close(grads, results) for grads in device_grads)
 
 
 def test_a_device_whose_words_are_all_padding_adds_nothing():
     X, y = minibatch(2, 8)
     X[:, 5:], y[:, 5:] = 0, 0
-    right, _ = one_device(X, y, False)
+    right, _ = one_device(X, y)
     assert all(roundings(grads, right) <= 1 for grads in run(X, y, 4)[0])
 
 
 def test_gradients_are_not_added_to_those_of_the_last_step():
-    X, y = minibatch(2, 5)
-    devices = [mx.cpu(i) for i in range(2)]
-    replicas = [get_params(start(5), device) for device in devices]
-    for _ in range(2):
-        sequence_gradients(X, y, replicas, devices, 2)
-    right, _ = one_device(X, y, False)
-    assert roundings([p.grad for p in replicas[1]], right) <= 1
+    """In the second step, the third device has no word."""
+    devices = [mx.cpu(i) for i in range(3)]
+    replicas = [get_params(start(), device) for device in devices]
+    for length in (5, 2):
+        X, y = minibatch(3, length)
+        sequence_gradients(X, y, replicas, devices, 4)
+    right, _ = one_device(X, y)
+    assert roundings([p.grad for p in replicas[2]], right) <= 1
 
 
 # Bytes
 
 
-def ring_bytes(k, n, length, num_layers, split=split_plain):
+def ring_bytes(k, n, length, num_layers, split):
     """Return the bytes that k devices copy without gradients and tokens."""
     X, y = minibatch(n, length)
     devices = [mx.cpu(i) for i in range(k)]
-    params = start(length, num_layers)
+    params = start(num_layers)
     replicas = [get_params(params, device) for device in devices]
     copies = record_copies(
-        lambda: sequence_gradients(X, y, replicas, devices, 2, split=split)
+        lambda: sequence_gradients(X, y, replicas, devices, 4, split=split)
     )
     gradients = 2 * (k - 1) * 8 * sum(param.size for param in params)
     tokens = 2 * 4 * n * sum(map(len, split(length, k)[1:]))
     return sum(size for *_, size in copies) - gradients - tokens
 
 
-def formula(k, n, length, num_layers):
-    return (
-        8 * num_layers * n * length * ((6 * k - 4) * 8 + 2 * (k - 1))
-        if k > 1
-        else 0
-    )
-
-
 @each_split
 @pytest.mark.parametrize('k', [1, 2, 5])
 def test_bytes_are_those_of_the_formula(k, split):
+    """Of two key heads, though there are four query heads."""
     for n, length, num_layers in ((3, 13, 2), (1, 8, 1)):
-        counted = ring_bytes(k, n, length, num_layers, split)
-        assert counted == formula(k, n, length, num_layers)
+        passes = 6 * k - 4 if k > 1 else 0
+        numbers = passes * num_layers * n * length * 2 * 4
+        assert ring_bytes(k, n, length, num_layers, split) == 8 * numbers
 
 
 def test_no_array_is_as_large_as_all_weights():
     """A device holds the scores of one block."""
-    arrays, is_padding = attention_data(1, 16)
     largest = []
 
     def watched(*arguments):
@@ -350,8 +346,8 @@ def test_no_array_is_as_large_as_all_weights():
             yield *place, S
 
     with mock.patch.object(sequences_experts, 'block_scores', watched):
-        on_devices(arrays, is_padding, 4, False, split_plain)
-    assert set(largest) == {(1, 2, 4, 4)} and len(largest) == 2 * 16
+        on_devices(attention_data(1, 16), 4, split_plain)
+    assert set(largest) == {(1, 2, 12, 4)} and len(largest) == 2 * 10
 
 
 def test_all_to_all_brings_each_part_to_its_device():
@@ -391,61 +387,45 @@ def heads_names():
     return names
 
 
-def assert_heads_equal_one_device(attend, *arguments, **options):
-    with mock.patch.object(sequences_experts, 'attend', attend):
-        assert_equals_one_device(*arguments, **options)
-
-
 @each_split
-@causal_or_not
-@pytest.mark.parametrize('num_heads, lengths', [(4, (13, 2)), (8, (8,))])
+@pytest.mark.parametrize('key_heads, lengths', [(4, (13, 2)), (8, (8,))])
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
-def test_heads_on_devices_equal_one_device(
-    k, num_heads, lengths, causal, split
-):
+def test_heads_on_devices_equal_one_device(k, key_heads, lengths, split):
     """Also if k divides neither heads nor positions."""
-    for length in lengths:
-        assert_heads_equal_one_device(
-            heads_names()['attend_heads'],
-            k,
-            length,
-            causal,
-            split,
-            num_heads=num_heads,
-        )
+    attend = heads_names()['attend_heads']
+    with mock.patch.object(sequences_experts, 'attend', attend):
+        for length in lengths:
+            assert_equals_one_device(k, length, split, key_heads=key_heads)
 
 
 def attention_numbers(attend, k, n, heads, length, width):
-    """Return the numbers that are sent forward and backward."""
+    """Return the numbers that are sent forward and backward, with three
+    query heads for each key head."""
     places, tape = split_plain(length, k), []
     QKVs = leaves(
         [
-            np.ones((3, n, heads, len(own), width), ctx=mx.cpu(i))
+            np.ones((n, heads, len(own), 3 + 2, width), ctx=mx.cpu(i))
             for i, own in enumerate(places)
         ]
     )
-    pads = [
-        np.zeros((n, 1, 1, len(own)), ctx=mx.cpu(i))
-        for i, own in enumerate(places)
-    ]
     return [
         sum(size for *_, size in record_copies(work)) // 4
         for work in (
-            lambda: attend(tape, QKVs, pads, places, False),
+            lambda: attend(tape, QKVs, places),
             lambda: [backward() for backward in reversed(tape)],
         )
     ]
 
 
 def heads_formula(k, n, heads, length, width):
-    """What is not on the right device already is sent, number by number."""
+    """What is not on the right device already is sent, number by number:
+    three queries, their means, a key and a value."""
     position, head = [
         onp.concatenate([[i] * len(own) for i, own in enumerate(owns)])
         for owns in (split_plain(length, k), split_plain(heads, k))
     ]
     elsewhere = (position[:, None] != head).sum()
-    sent = 4 * n * width * int(elsewhere)
-    return [sent + (k - 1) * n * length, sent]
+    return [(3 + 3 + 2) * n * width * int(elsewhere)] * 2
 
 
 SHAPES = [(1, 4, 8, 2), (2, 4, 13, 3), (1, 6, 5, 1)]
@@ -459,18 +439,18 @@ def test_numbers_that_heads_send(k, shape):
     assert counted == heads_formula(k, *shape)
     n, heads, length, width = shape
     if heads % k == length % k == 0:
-        N = n * heads * length * width
-        assert counted[1] == 4 * (k - 1) * N // k
+        M = n * heads * length * width
+        assert counted[1] == 2 * (3 * M + M) * (k - 1) // k
 
 
 @pytest.mark.parametrize('shape', SHAPES)
 @pytest.mark.parametrize('k', [1, 2, 4])
 def test_numbers_that_the_ring_sends_forward_and_backward(k, shape):
     n, heads, length, width = shape
-    N, mask = n * heads * length * width, n * length
+    M = n * heads * length * width
     assert attention_numbers(sequences_experts.attend, k, *shape) == [
-        (k - 1) * (2 * N + mask),
-        (k - 1) * (4 * N + mask) + 2 * N * (k > 1),
+        (k - 1) * 2 * M,
+        (k - 1) * 4 * M + 2 * M * (k > 1),
     ]
 
 
@@ -478,7 +458,7 @@ def test_the_way_back_is_that_of_autograd():
     names, places = heads_names(), split_zigzag(13, 3)
     arrays = leaves(
         [
-            np.ones((2, 4, len(own), 3), ctx=mx.cpu(i))
+            np.ones((2, 4, len(own), 4, 3), ctx=mx.cpu(i))
             for i, own in enumerate(places)
         ]
     )
@@ -494,188 +474,162 @@ def test_the_way_back_is_that_of_autograd():
 
 
 def assert_packed_equals_each_alone(
-    k, lengths, causal=True, split=split_plain
+    k, lengths, split=split_plain, key_heads=2
 ):
-    """Chapter 14's transformer on each document, its gradients added."""
+    """Chapter 14's decoder on each document, its gradients added. The places
+    of the packed words run on."""
     rng, T = onp.random.RandomState(8), sum(lengths)
     X, y = rng.randint(3, V, (2, 1, T))
     ends = onp.cumsum(lengths)
     total = 0
     for end, length in zip(ends, lengths):
-        params = get_params(start(T), mx.cpu(0))
-        own = slice(end - length, end)
-        with autograd.record():
-            scores = transformer_scores(
-                np.array(X[:, own], dtype='int32'),
-                params,
-                num_heads=4,
-                causal=causal,
-            )
-            loss = token_loss(scores, np.array(y[:, own], dtype='int32'))
-            mean = loss.sum() / T
-        mean.backward()
-        total = total + onp.array(
-            [param.grad.asnumpy() for param in params], dtype=object
+        own = [
+            np.array(array[:, end - length : end], dtype='int32')
+            for array in (X, y)
+        ]
+        grads, _ = one_device(*own, key_heads=key_heads)
+        total = total + length / T * onp.array(
+            [grad.asnumpy() for grad in grads], dtype=object
         )
-    devices = [mx.cpu(i) for i in range(k)]
-    replicas = [get_params(start(T), device) for device in devices]
-    sequence_gradients(
+    device_grads, _ = run(
         np.array(X, dtype='int32'),
         np.array(y, dtype='int32'),
-        replicas,
-        devices,
-        causal=causal,
+        k,
+        key_heads=key_heads,
         split=split,
         documents=onp.repeat(range(len(lengths)), lengths)[None],
     )
-    for params in replicas:
-        assert roundings([p.grad for p in params], [*total]) <= 1
+    assert all(roundings(grads, [*total]) <= 1 for grads in device_grads)
 
 
 @each_split
-@causal_or_not
 @pytest.mark.parametrize('lengths', [(5, 6, 2), (1, 1, 9, 2), (7,)])
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
-def test_packed_documents_equal_each_alone(k, lengths, causal, split):
-    assert_packed_equals_each_alone(k, lengths, causal, split)
+def test_packed_documents_equal_each_alone(k, lengths, split):
+    assert_packed_equals_each_alone(k, lengths, split)
 
 
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
 def test_heads_see_their_document_only(k):
     attend = heads_names()['attend_heads']
     with mock.patch.object(sequences_experts, 'attend', attend):
-        assert_packed_equals_each_alone(k, (5, 6, 2))
+        assert_packed_equals_each_alone(k, (5, 6, 2), key_heads=4)
 
 
-def without_mask(*arguments):
-    return block_scores(*arguments[:-1])
-
-
-@pytest.mark.parametrize(
-    'name, bug',
-    [
-        ('block_scores', without_mask),
-        ('restart', lambda documents: 0 * documents + onp.arange(13)),
-    ],
-)
-def test_bugs_of_packing_are_caught(name, bug, monkeypatch):
-    monkeypatch.setattr(sequences_experts, name, bug)
+def test_packing_without_a_mask_is_noticed(monkeypatch):
+    monkeypatch.setattr(
+        sequences_experts,
+        'block_scores',
+        lambda *arguments: block_scores(*arguments[:-1]),
+    )
     with pytest.raises(AssertionError):
         assert_packed_equals_each_alone(3, (5, 6, 2))
 
 
 def test_documents_of_another_shape_are_refused():
-    params = init_transformer(0, V, 5, 8)
-    replicas = [get_params(params, device) for device in TWO]
+    replicas = [get_params(start(), device) for device in TWO]
     with pytest.raises(ValueError, match='documents must have'):
         sequence_gradients(
-            TOKENS, TOKENS, replicas, TWO, documents=onp.zeros((1, 5), int)
+            TOKENS, TOKENS, replicas, TWO, 4, documents=onp.zeros((1, 5), int)
         )
 
 
 # Experts
 
-WIDTH, WORDS = 5, 11
-
-
-def expert_params(num_experts, dtype='float64', seed=0):
-    """Return parameters of all devices and those of each expert."""
-    rng = onp.random.RandomState(seed)
+def expert_params(num_experts, dtype='float64'):
+    """Return parameters of all devices and the experts of two blocks."""
+    rng = onp.random.RandomState(0)
 
     def arrays(*shapes):
         return [np.array(rng.normal(size=shape), dtype) for shape in shapes]
 
-    wide = 4 * WIDTH
-    expert = (wide, WIDTH), (wide,), (WIDTH, wide), (WIDTH,)
-    shared = arrays((WORDS, WIDTH), (num_experts, WIDTH), *expert, (WORDS,))
-    return shared, [arrays(*expert) for _ in range(num_experts)]
-
-
-def words(n, seed=0):
-    rng = onp.random.RandomState(seed)
-    return [np.array(rng.randint(0, WORDS, n), 'int32') for _ in range(2)]
+    expert = (8, 5), (8, 5), (5, 8)
+    return [*start(dtype=dtype), *arrays(*2 * [(8, num_experts)])], [
+        [arrays(*expert) for _ in range(num_experts)] for _ in range(2)
+    ]
 
 
 def choices_by_hand(p, num_choices, bias):
     """Return which rows each expert computes, with loops."""
     kept = onp.zeros(p.shape)
-    for row, each in enumerate(p):
+    for row in onp.ndindex(p.shape[:-1]):
         for _ in range(num_choices):
-            left = onp.where(kept[row], -onp.inf, each + bias)
-            kept[row, left.argmax()] = 1
+            left = onp.where(kept[row], -onp.inf, p[row] + bias)
+            kept[(*row, left.argmax())] = 1
     return kept
 
 
-def experts_by_formula(X, y, shared, experts, num_choices, bias=0):
-    """Return all gradients and the mean loss: NumPy, float64, by hand."""
-    X, y = X.asnumpy(), y.asnumpy()
-    shared, *experts = [
-        [param.asnumpy().astype('float64') for param in params]
-        for params in (shared, *experts)
-    ]
-    E, W, *common, last = shared
-    n = len(X)
-    H = E[X]
-    p = onp.exp(H @ W.T)
-    p /= p.sum(axis=1, keepdims=True)
-    kept = choices_by_hand(p, num_choices, bias)
-    every = [*experts, common]
-    gates = [*(p * kept).T, onp.ones(n)]
-    hidden = [onp.maximum(H @ W1.T + b1, 0) for W1, b1, _, _ in every]
-    results = [A @ W2.T + b2 for A, (_, _, W2, b2) in zip(hidden, every)]
-    out = H + sum(g[:, None] * R for g, R in zip(gates, results))
-    q = onp.exp(out @ E.T + last)
-    q /= q.sum(axis=1, keepdims=True)
-    loss = -onp.log(q[range(n), y]).mean()
-    q[range(n), y] -= 1
-    q /= n
-    d_out = q @ E
-    dH, dE = d_out.copy(), q.T @ out
-    grads = []
-    for gate, A, (W1, _, W2, _) in zip(gates, hidden, every):
-        dR = gate[:, None] * d_out
-        dA = dR @ W2 * (A > 0)
-        grads += [dA.T @ H, dA.sum(0), dR.T @ A, dR.sum(0)]
-        dH += dA @ W1
-    dp = onp.stack([(d_out * R).sum(1) for R in results[:-1]], 1) * kept
-    dz = p * (dp - (p * dp).sum(axis=1, keepdims=True))
-    dH += dz @ W
-    onp.add.at(dE, X, dH)
-    return [dE, dz.T @ H, *grads[-4:], q.sum(0), *grads[:-4]], loss
+def experts_in_one_graph(
+    X, y, num_experts, num_choices, biases, dtype='float64'
+):
+    """Return all gradients, the mean loss and who chose what, NumPy: every
+    expert computes every word."""
+    params, experts = expert_params(num_experts, dtype)
+    params = get_params(params, mx.cpu(0))
+    experts = [[get_params(e, mx.cpu(0)) for e in own] for own in experts]
+    choices = []
+    with autograd.record():
+        H = params[0][X]
+        for b, own in enumerate(experts):
+            gain1, *heads, gain2, W_gate, W_up, W_down = params[
+                1 + 9 * b : 10 + 9 * b
+            ]
+            H = H + attention(rms_norm(H, gain1), *heads, 4)
+            h = rms_norm(H, gain2)
+            p = npx.softmax(np.dot(h, params[b - 2]))
+            kept = choices_by_hand(p.asnumpy(), num_choices, biases[b])
+            choices.append(kept * (X.asnumpy() > 0)[..., None])
+            gates = p * np.array(kept, dtype=dtype)
+            H = H + swiglu(h, W_gate, W_up, W_down)
+            for e, params_e in enumerate(own):
+                H = H + gates[..., e : e + 1] * swiglu(h, *params_e)
+        scores = np.dot(rms_norm(H, params[-4]), params[-3])
+        loss = token_loss(scores, y).sum() / count_tokens(y)
+    loss.backward()
+    every = [*params, *sum(sum(experts, []), [])]
+    return [param.grad for param in every], float(loss), choices
 
 
 def run_step(X, y, k, num_experts, dtype='float64', **options):
-    """Return all gradients as each device has them, the loss, the counts."""
+    """Return all gradients as each device has them, the loss, the choices."""
     devices = [mx.cpu(i) for i in range(k)]
-    shared, experts = expert_params(num_experts, dtype)
-    replicas = [get_params(shared, device) for device in devices]
+    params, experts = expert_params(num_experts, dtype)
+    replicas = [get_params(params, device) for device in devices]
     experts = [
-        get_params(params, devices[e % k]) for e, params in enumerate(experts)
+        [get_params(each, devices[e % k]) for e, each in enumerate(own)]
+        for own in experts
     ]
-    results = expert_gradients(X, y, replicas, experts, devices, **options)
+    results = expert_gradients(
+        X, y, replicas, experts, devices, size=4, **options
+    )
+    every = sum(sum(experts, []), [])
     return [
-        [p.grad for arrays in (params, *experts) for p in arrays]
-        for params in replicas
+        [param.grad for param in (*params, *every)] for params in replicas
     ], *results
 
 
-def some_bias(num_experts):
-    return onp.random.RandomState(7).uniform(-0.3, 0.3, num_experts)
+def some_biases(num_experts):
+    return onp.random.RandomState(7).uniform(-0.3, 0.3, (2, num_experts))
 
 
-def assert_experts_equal_formula(k, n, num_experts, num_choices=1, **options):
+def assert_experts_equal_one_graph(
+    k, n, num_experts, num_choices=1, length=4, **options
+):
     """float64 differs by far less than a rounding to float32."""
-    X, y = words(n)
-    bias = some_bias(num_experts)
-    right, right_loss = experts_by_formula(
-        X, y, *expert_params(num_experts), num_choices, bias
+    X, y = minibatch(n, length)
+    biases = some_biases(num_experts)
+    right, right_loss, kept = experts_in_one_graph(
+        X, y, num_experts, num_choices, biases
     )
-    device_grads, loss, counts = run_step(
-        X, y, k, num_experts, num_choices=num_choices, bias=bias, **options
+    device_grads, loss, choices = run_step(
+        X, y, k, num_experts, num_choices=num_choices, biases=biases, **options
     )
     assert all(roundings(grads, right) <= 1 for grads in device_grads)
     assert abs(loss - right_loss) < 1e-12 * right_loss
-    assert sum(counts) == n * num_choices  # nothing is dropped
+    for chosen, each in zip(choices, kept):  # nothing is dropped
+        counts = sequences_experts.count_words(chosen, num_experts)
+        assert counts.tolist() == each.sum(axis=(0, 1)).tolist()
+        assert sum(counts) == int((X > 0).sum()) * num_choices
     return counts
 
 
@@ -688,36 +642,48 @@ DISPATCHES = [
 @pytest.mark.parametrize('dispatch', DISPATCHES)
 @pytest.mark.parametrize('num_experts, num_choices', [(1, 1), (3, 2), (6, 1)])
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
-def test_experts_equal_the_formula(k, num_experts, num_choices, dispatch):
-    assert_experts_equal_formula(
-        k, 13, num_experts, num_choices, dispatch=dispatch
+def test_experts_equal_one_graph(k, num_experts, num_choices, dispatch):
+    assert_experts_equal_one_graph(
+        k, 6, num_experts, num_choices, dispatch=dispatch
     )
 
 
 @pytest.mark.parametrize('dispatch', DISPATCHES)
 @pytest.mark.parametrize('n, k', [(1, 1), (2, 2), (5, 5), (7, 3)])
-def test_few_words_equal_the_formula(n, k, dispatch):
+def test_few_words_equal_one_graph(n, k, dispatch):
     """Some experts get no word, and some devices send none."""
-    counts = assert_experts_equal_formula(k, n, 8, 2, dispatch=dispatch)
+    counts = assert_experts_equal_one_graph(
+        k, n, 8, 2, length=1, dispatch=dispatch
+    )
     assert 0 in counts or n > 4
 
 
 def test_experts_in_float32_differ_by_rounding_only():
-    X, y = words(40)
-    right, _ = experts_by_formula(X, y, *expert_params(6), 2)
-    single = [run_step(X, y, k, 6, 'float32', num_choices=2) for k in (1, 4)]
-    for grads in single[1][0]:
-        assert all_close(grads, [single[0][0][0], right])
+    X, y = minibatch(8, 5)
+    results = [
+        experts_in_one_graph(X, y, 6, 2, (0, 0), dtype)[0]
+        for dtype in ('float32', 'float64')
+    ]
+    for grads in run_step(X, y, 4, 6, 'float32', num_choices=2)[0]:
+        assert all_close(grads, results)
 
 
 def test_the_router_prefers_the_largest_probabilities():
     probs = [np.array([[0.2, 0.5, 0.3], [0.4, 0.1, 0.5]]), np.ones((1, 3)) / 3]
-    first, second = choose_experts(probs, 2)
+    Xs = [np.array([[5, 7]]), np.array([[5]])]
+    first, second = choose_experts(probs, Xs, 2)
     assert first.tolist() == [[1, 2], [2, 0]]
     assert second.tolist() == [[0], [1]]
-    first, second = choose_experts(probs, 1, onp.array([0.35, 0, 0.1]))
+    first, second = choose_experts(probs, Xs, 1, onp.array([0.35, 0, 0.1]))
     assert first.tolist() == [[0, 0]]
     assert second.tolist() == [[0]]
+
+
+def test_padding_goes_to_no_expert():
+    chosen = choose_experts([np.ones((4, 3))], [np.array([[5, 0], [7, 0]])], 2)
+    assert chosen[0].tolist() == [[0, -1, 0, -1], [1, -1, 1, -1]]
+    counts = sequences_experts.count_words(chosen * 2, 3)
+    assert counts.tolist() == [4, 4, 0]
 
 
 def test_a_bias_falls_for_experts_with_more_words_than_the_mean():
@@ -729,7 +695,6 @@ def test_a_bias_falls_for_experts_with_more_words_than_the_mean():
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
 def test_a_row_enters_each_node_once(k):
     """Nodes of two devices; four of eight experts for each word."""
-    X, y = words(13)
     homes = onp.repeat(range(k), [13 // k + (i < 13 % k) for i in range(k)])
     crossed = {}
     for dispatch in DISPATCHES:
@@ -775,26 +740,32 @@ def test_a_row_enters_each_node_once(k):
     assert num == needed
 
 
-def bias_in_the_weights(H, results, probs, chosen, params):
-    bias = np.array(some_bias(probs.shape[1]), dtype=H.dtype, ctx=H.ctx)
-    return right_mix(H, results, probs + bias, chosen, params)
+def bias_in_the_weights(H, h, results, probs, chosen, params):
+    bias = some_biases(probs.shape[1])[0]
+    bias = np.array(bias, dtype=H.dtype, ctx=H.ctx)
+    return right_mix(H, h, results, probs + bias, chosen, params)
 
 
-def each_device_its_own_bias(device_probs, num_choices, bias):
+def each_device_its_own_bias(device_probs, Xs, num_choices, bias):
     """As if each had counted its own words."""
     return [
-        right_choice([probs], num_choices, bias * (i == 0))[0]
-        for i, probs in enumerate(device_probs)
+        right_choice([probs], [X], num_choices, bias * (i == 0))[0]
+        for i, (probs, X) in enumerate(zip(device_probs, Xs))
     ]
 
 
-def shared_is_left_out(H, results, probs, chosen, params):
-    nothing = [*params[:2], *[0 * p for p in params[2:6]], params[-1]]
-    return right_mix(H, results, probs, chosen, nothing)
+def shared_is_left_out(H, h, results, probs, chosen, params):
+    nothing = [*params[:6], *[0 * param for param in params[6:]]]
+    return right_mix(H, h, results, probs, chosen, nothing)
+
+
+def rows_from_the_next(arrays, places, targets):
+    return right_return(arrays[1:] + arrays[:1], places, targets)
 
 
 right_mix = sequences_experts.mix
 right_choice = sequences_experts.choose_experts
+right_return = sequences_experts.from_experts
 
 
 @pytest.mark.parametrize(
@@ -803,57 +774,76 @@ right_choice = sequences_experts.choose_experts
         ('mix', bias_in_the_weights),
         ('mix', shared_is_left_out),
         ('choose_experts', each_device_its_own_bias),
+        ('from_experts', rows_from_the_next),
+        ('allreduce_gradients', lambda device_params: None),
     ],
 )
-def test_bugs_of_experts_are_caught(name, bug, monkeypatch):
+def test_bugs_of_experts_are_noticed(name, bug, monkeypatch):
     monkeypatch.setattr(sequences_experts, name, bug)
-    with pytest.raises(AssertionError):
-        assert_experts_equal_formula(3, 13, 6, 2)
+    with pytest.raises((AssertionError, mx.MXNetError, IndexError)):
+        assert_experts_equal_one_graph(3, 6, 6, 2)
 
 
 @pytest.mark.parametrize('k', [1, 2, 3, 5])
 @pytest.mark.parametrize('num_choices', [1, 2])
 def test_bytes_of_the_all_to_alls(k, num_choices):
-    """Four exchanges of the rows whose expert is on another device."""
-    X, y = words(13)
-    devices = [mx.cpu(i) for i in range(k)]
-    shared, experts = expert_params(4)
-    p = onp.exp(shared[0].asnumpy()[X.asnumpy()] @ shared[1].asnumpy().T)
-    order = (-p).argsort(axis=1)[:, :num_choices]
-    sizes = [13 // k + (i < 13 % k) for i in range(k)]
-    homes = onp.repeat(range(k), sizes)
-    elsewhere = (order % k != homes[:, None]).sum()
-    replicas = [get_params(shared, device) for device in devices]
-    experts = [get_params(a, devices[e % k]) for e, a in enumerate(experts)]
-    copies = record_copies(
-        lambda: expert_gradients(X, y, replicas, experts, devices, num_choices)
+    """Four exchanges of the words whose expert is on another device."""
+    X, y = minibatch(6, 4)
+    *_, kept = experts_in_one_graph(X, y, 4, num_choices, (0, 0))
+    sizes = [6 // k + (i < 6 % k) for i in range(k)]
+    homes = onp.repeat(range(k), sizes)[:, None, None]
+    elsewhere = sum((each * (onp.arange(4) % k != homes)).sum() for each in kept)
+    copies = record_copies(lambda: run_step(X, y, k, 4, num_choices=num_choices))
+    params, experts = expert_params(4)
+    gradients = 2 * (k - 1) * 8 * sum(param.size for param in params)
+    placed = (k - 1) * 8 * sum(param.size for param in params)
+    placed += 8 * sum(
+        param.size
+        for own in experts
+        for e, each in enumerate(own)
+        for param in each
+        if e % k
     )
-    gradients = 2 * (k - 1) * 8 * sum(param.size for param in shared)
-    tokens = 2 * 4 * (13 - sizes[0])
+    tokens = 2 * 4 * 4 * (6 - sizes[0])
     sent = sum(size for *_, size in copies)
-    assert sent - gradients - tokens == 4 * elsewhere * 8 * WIDTH
+    assert sent - gradients - placed - tokens == 4 * elsewhere * 8 * 8
 
 
 # Bugs that must be noticed
 
 
-def test_gradients_of_one_device_alone_are_noticed(monkeypatch):
-    monkeypatch.setattr(
-        sequences_experts, 'allreduce_gradients', lambda device_params: None
-    )
+def positions_from_0(H, W_q, W_k, W_v, places, size):
+    """RoPE, as if each device had the first words."""
+    places = onp.arange(len(places))
+    return right_project(H, W_q, W_k, W_v, places, size)
+
+
+def gradients_of_blocks_stay(*arguments):
+    """The last pass is left out: device i has block i + 1."""
+    dQs, *others = right_backward(*arguments)
+    return dQs, *[
+        [grad.copyto(dQ.ctx) for grad, dQ in zip(grads[1:] + grads[:1], dQs)]
+        for grads in others
+    ]
+
+
+right_project = sequences_experts.queries_keys_values
+right_backward = sequences_experts.ring_backward
+
+
+@pytest.mark.parametrize(
+    'name, bug',
+    [
+        ('allreduce_gradients', lambda device_params: None),
+        ('queries_keys_values', positions_from_0),
+        ('ring_backward', gradients_of_blocks_stay),
+    ],
+)
+def test_bugs_of_the_ring_are_noticed(name, bug, monkeypatch):
+    monkeypatch.setattr(sequences_experts, name, bug)
+    assert_equals_one_device(1, 12)
     with pytest.raises(AssertionError):
-        assert_equals_one_device(3, 13, True)
-
-
-def test_rows_that_come_back_to_another_device_are_noticed(monkeypatch):
-    right = sequences_experts.from_experts
-
-    def from_the_next(arrays, places, targets):
-        return right(arrays[1:] + arrays[:1], places, targets)
-
-    monkeypatch.setattr(sequences_experts, 'from_experts', from_the_next)
-    with pytest.raises((AssertionError, mx.MXNetError, IndexError)):
-        assert_experts_equal_formula(3, 13, 3, 2)
+        assert_equals_one_device(3, 12)
 
 
 # What is refused
@@ -863,18 +853,16 @@ TOKENS = np.ones((2, 5), dtype='int32')
 TWO = [mx.cpu(0), mx.cpu(1)]
 
 
-def sequence(X=TOKENS, y=TOKENS, num_heads=4, split=split_plain):
-    params = init_transformer(0, V, 5, 8)
+def sequence(X=TOKENS, y=TOKENS, size=4, split=split_plain):
+    replicas = [get_params(start(), device) for device in TWO]
+    sequence_gradients(X, y, replicas, TWO, size, split=split)
+
+
+def experts(X=TOKENS, y=TOKENS, num_experts=2, num_blocks=2, **options):
+    params, every = expert_params(2)
     replicas = [get_params(params, device) for device in TWO]
-    sequence_gradients(X, y, replicas, TWO, num_heads, split=split)
-
-
-def experts(X=TOKENS[0], y=TOKENS[0], num_experts=2, **options):
-    expert = [np.ones((8, 4)), np.ones(8), np.ones((4, 8)), np.ones(4)]
-    router = [np.ones((V, 4)), np.ones((2, 4)), *expert, np.ones(V)]
-    replicas = [get_params(router, device) for device in TWO]
-    every = [get_params(expert, TWO[i % 2]) for i in range(num_experts)]
-    expert_gradients(X, y, replicas, every, TWO, **options)
+    every = [own[:num_experts] for own in every[:num_blocks]]
+    expert_gradients(X, y, replicas, every, TWO, size=4, **options)
 
 
 def at(*places):
@@ -887,17 +875,17 @@ def at(*places):
         (lambda: sequence(y=TOKENS[:, :2]), 'y must have the shape of X'),
         (lambda: sequence(y=0 * TOKENS), 'no words to predict'),
         (lambda: sequence(X=TOKENS + V), 'X must be from 0 to 10'),
-        (lambda: sequence(num_heads=3), 'num_heads must divide the width, 8'),
-        (lambda: sequence(np.ones((2, 6)), np.ones((2, 6))), 'at most 5 pos'),
+        (lambda: sequence(size=3), 'size must be even and fit the weights'),
         (lambda: sequence(split=at([0, 1, 2, 3, 4])), 'what split returns'),
         (lambda: sequence(split=at([2, 1], [0, 3, 4])), 'in ascending order'),
         (lambda: sequence(split=at([0, 1, 2], [2, 3, 4])), '0 to 4 to one'),
         (lambda: sequence(split=at([0, 1, 2], [4])), '0 to 4 to one device'),
         (lambda: experts(num_choices=3), 'at most the number of experts, 2'),
         (lambda: experts(num_choices=1.5), 'num_choices must be an integer'),
-        (lambda: experts(num_experts=1), 'router, .* 1 in all, but has 2'),
-        (lambda: experts(y=TOKENS[0, :2]), '5 examples but 2 labels'),
-        (lambda: experts(y=TOKENS[0] + V), 'y must be from 0 to 10'),
+        (lambda: experts(num_experts=1), 'router .* 1 in all, but has 2'),
+        (lambda: experts(num_blocks=1), 'experts needs .* each block, 2 in all'),
+        (lambda: experts(y=TOKENS[:, :2]), 'y must have the shape of X'),
+        (lambda: experts(y=TOKENS + V), 'y must be from 0 to 10'),
     ],
 )
 def test_what_cannot_be_computed_is_refused(call, words):
