@@ -53,7 +53,7 @@ def minibatch(n, length, seed=0):
     X = rng.randint(3, V, (n, length))
     X[1:][onp.arange(length) >= rng.randint(1, length + 1, (n - 1, 1))] = 0
     y = onp.where((rng.rand(n, length) < 0.5) & (X > 0), X, 0)
-    y[0, 0] = 5
+    y[0, [0, -1]] = 5
     return [np.array(array, dtype='int32') for array in (X, y)]
 
 
