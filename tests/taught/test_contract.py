@@ -44,14 +44,6 @@ def rebinds(data):
         data[i] = total.copyto(array.ctx)
 
 
-def rebinds_all_but_the_first(data):
-    total = data[0]
-    for array in data[1:]:
-        total += array.copyto(total.ctx)
-    for i, array in enumerate(data):
-        data[i] = total.copyto(array.ctx)
-
-
 def returns(data):
     total = sum(array.copyto(data[0].ctx) for array in data)
     return [total.copyto(array.ctx) for array in data]
@@ -59,11 +51,6 @@ def returns(data):
 
 def does_nothing(data):
     pass
-
-
-def only_reduces(data):
-    for array in data[1:]:
-        data[0] += array.copyto(data[0].ctx)
 
 
 def averages(data):
@@ -95,24 +82,9 @@ def forgets_to_send_to_the_last(data):
     d2lmulti.allreduce(data[:-1])
 
 
-def sums_neighbors(data):
-    before = [array.copy() for array in data]
-    for i, array in enumerate(data):
-        array += before[i - 1].copyto(array.ctx)
-
-
-def clears(data):
-    for array in data:
-        array[:] = 0
-
-
 def skips_matrices(data):
     if data[0].ndim == 1:
         d2lmulti.allreduce(data)
-
-
-def sums_flat_copies(data):
-    d2lmulti.allreduce([array.copy().reshape(-1) for array in data])
 
 
 def every_other_time():
@@ -169,30 +141,15 @@ def split_as_pairs(X, y, devices):
     return [*zip(*d2lmulti.split_batch(X, y, devices))]
 
 
-def split_as_iterators(X, y, devices):
-    return tuple(map(iter, d2lmulti.split_batch(X, y, devices)))
-
-
 def random_init(seed):
     return [np.random.normal(size=p.shape) for p in init(seed)]
 
 
-def counted_init(seed):
-    calls.append(None)
-    return init(seed + len(calls))
-
-
-calls = []
 log_softmax = npx.log_softmax
 WRONG = {  # the callback, and what the message says
     'rebinds': ({'allreduce': rebinds}, 'into the list'),
-    'rebinds but the first': (
-        {'allreduce': rebinds_all_but_the_first},
-        'into the list',
-    ),
     'returns': ({'allreduce': returns}, 'returns new arrays'),
     'does nothing': ({'allreduce': does_nothing}, 'does not write'),
-    'only reduces': ({'allreduce': only_reduces}, 'does not write'),
     'averages': ({'allreduce': averages}, 'leaves 0.33 x'),
     'only broadcasts': ({'allreduce': only_broadcasts}, '0 x that of cpu.1'),
     'sums twice': ({'allreduce': sums_twice}, 'leaves 3 x'),
@@ -201,22 +158,11 @@ WRONG = {  # the callback, and what the message says
         {'allreduce': forgets_to_send_to_the_last},
         r'cpu.0. and cpu.2.',
     ),
-    'neighbors': ({'allreduce': sums_neighbors}, 'does not write'),
-    'clears': ({'allreduce': clears}, 'leaves 0 x'),
     'skips matrices': ({'allreduce': skips_matrices}, 'does not write'),
-    'flat copies': ({'allreduce': sums_flat_copies}, 'does not write'),
     'every other time': ({'allreduce': every_other_time}, r'params\[[01]\]'),
     'loss: mean': (
         {'loss': lambda s, y: d2lmulti.loss(s, y).mean()},
         r'loss returns the shape \(\) for 4 examples',
-    ),
-    'loss: sum': (
-        {'loss': lambda s, y: d2lmulti.loss(s, y).sum()},
-        'a number for each',
-    ),
-    'loss: kept mean': (
-        {'loss': lambda s, y: d2lmulti.loss(s, y).mean(keepdims=True)},
-        'a number for each',
     ),
     'loss: of classes': (
         {'loss': lambda s, y: -log_softmax(s)},
@@ -235,10 +181,7 @@ WRONG = {  # the callback, and what the message says
         'is inf',
     ),
     'net: one row': ({'net': lambda X, p: net(X, p)[:1]}, 'net returns'),
-    'net: turned': ({'net': lambda X, p: net(X, p).T}, 'net returns'),
-    'net: a mean': ({'net': lambda X, p: net(X, p).mean(0)}, 'net returns'),
     'init: random': ({'init': random_init}, 'start apart'),
-    'init: counts': ({'init': counted_init}, 'start apart'),
     'split: rest': ({'split': split_drops_the_rest}, 'each must be in one'),
     'split: repeats': ({'split': split_repeats}, 'into two shards'),
     'split: all': ({'split': split_gives_all_to_all}, 'each must be in one'),
@@ -248,7 +191,6 @@ WRONG = {  # the callback, and what the message says
     'split: two': ({'split': split_uses_two}, 'the 3 devices'),
     'split: only X': ({'split': split_copies_only_x}, r'y_shards\[1\]'),
     'split: pairs': ({'split': split_as_pairs}, 'two lists'),
-    'split: iterators': ({'split': split_as_iterators}, 'two lists'),
     'split: called': ({'split': ([], [])}, 'split is .*do not call it'),
     'loss: called': ({'loss': np.zeros(4)}, 'loss is .*do not call it'),
     'allreduce: called': ({'allreduce': None}, 'allreduce is None'),
@@ -380,13 +322,20 @@ SPLITS = {
 }
 
 
+@pytest.mark.parametrize('name', SUMS)
+def test_a_right_sum_gives_no_alarm(name):
+    train(allreduce=SUMS[name], num_epochs=2)
+
+
 @pytest.mark.parametrize('name', NETS)
-@pytest.mark.parametrize('split', SPLITS)
-def test_a_right_training_gives_no_alarm(name, split):
-    for allreduce in SUMS.values():
-        options = {**NETS[name], 'split': SPLITS[split]}
-        train(allreduce=allreduce, **options, num_epochs=1 + (split == 'even'))
+def test_a_right_network_gives_no_alarm(name):
+    train(**NETS[name], num_epochs=2)
     train(num_devices=1, **NETS[name])
+
+
+@pytest.mark.parametrize('name', SPLITS)
+def test_a_right_split_gives_no_alarm(name):
+    train(split=SPLITS[name], num_epochs=2)
 
 
 class Pair:
