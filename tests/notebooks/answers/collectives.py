@@ -46,20 +46,6 @@ def ring_allreduce(data):
             j = (i + 1 - step) % k
             slices[i][j].copyto(slices[(i + 1) % k][j])
 
-# 1 wrong: rebinds the slices -> each device would train alone
-def ring_allreduce(data):
-    k = len(data)
-    slices = [split_views(array, k) for array in data]
-    for step in range(k - 1):
-        for i in range(k):
-            right, j = (i + 1) % k, (i - step) % k
-            slices[right][j] = slices[right][j] + slices[i][j].copyto(
-                data[right].ctx)
-    for step in range(k - 1):
-        for i in range(k):
-            right, j = (i + 1) % k, (i + 1 - step) % k
-            slices[right][j] = slices[i][j].copyto(data[right].ctx)
-
 # 1 wrong: puts new arrays into the list -> puts a new array into the list
 def ring_allreduce(data):
     k = len(data)
@@ -96,10 +82,6 @@ def ring_allreduce(data):
 def ring_allreduce(data):
     allreduce(data)
 
-# 1 wrong: the direct algorithm -> may send to the next only
-def ring_allreduce(data):
-    direct_allreduce(data)
-
 # 1 wrong: whole arrays go around -> Send one slice in each step
 def ring_allreduce(data):
     k = len(data)
@@ -123,16 +105,6 @@ def ring_allreduce(data):
         for i in range(k):
             j = (i + 1 - step) % k
             slices[i][j].copyto(slices[(i + 1) % k][j])
-
-# 1 wrong: rows instead of views of all -> each device has one complete slice
-def ring_allreduce(data):
-    k = len(data)
-    slices = [[x[j::k] for j in range(k)] for x in data]
-    for step in range(k - 1):
-        for i in range(k):
-            j = (i - step) % k
-            slices[(i + 1) % k][j] += slices[i][j].copyto(
-                data[(i + 1) % k].ctx)
 
 # 1 wrong: one step too few -> lacks the numbers of device
 def ring_allreduce(data):
@@ -166,15 +138,6 @@ def ring_allreduce(data):
         for i in range(k):
             j = (i + 1 - step) % k
             slices[i][j].copyto(slices[(i + 1) % k][j])
-
-# 1 wrong: forgets the modulo -> raises IndexError: list index out of range
-def ring_allreduce(data):
-    k = len(data)
-    slices = [split_views(array, k) for array in data]
-    for step in range(k - 1):
-        for i in range(k):
-            slices[i + 1][i - step] += slices[i][i - step].copyto(
-                data[i + 1].ctx)
 
 # 1 wrong: the other way around -> may send to the next only
 def ring_allreduce(data):
@@ -471,22 +434,6 @@ def sum_in_bucket(device_arrays, allreduce):
         for array in arrays:
             array[:] = bucket[start:start + array.size].reshape(array.shape)
             start += array.size
-
-# 2 wrong: forgets the shape -> raises MXNetError
-def sum_in_bucket(device_arrays, allreduce):
-    buckets = [np.concatenate([x.reshape(-1) for x in arrays])
-               for arrays in device_arrays]
-    allreduce(buckets)
-    for arrays, bucket in zip(device_arrays, buckets):
-        start = 0
-        for array in arrays:
-            array[:] = bucket[start:start + array.size]
-            start += array.size
-
-# 2 wrong: concatenates without flattening -> raises
-def sum_in_bucket(device_arrays, allreduce):
-    buckets = [np.concatenate(arrays) for arrays in device_arrays]
-    allreduce(buckets)
 
 # 2 wrong: a bucket for each parameter over all devices -> no device can use another|numbers, where
 def sum_in_bucket(device_arrays, allreduce):

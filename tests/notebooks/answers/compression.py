@@ -14,17 +14,6 @@ def exchange_compressed(arrays, state, compress, feedback=True):
     sent = compress(arrays, state)
     state['residuals'] = [array - part for array, part in zip(arrays, sent)]
 
-# 1 wrong: another name is no copy -> that is the sum of all devices
-def exchange_compressed(arrays, state, compress, feedback=True):
-    if 'residuals' not in state:
-        state['residuals'] = [np.zeros_like(array) for array in arrays]
-    if feedback:
-        for array, residual in zip(arrays, state['residuals']):
-            array += residual
-    totals = list(arrays)
-    sent = compress(arrays, state)
-    state['residuals'] = [t - s for t, s in zip(totals, sent)]
-
 # 1 wrong: the rest of the gradient alone -> what waited before this exchange is missing
 def exchange_compressed(arrays, state, compress, feedback=True):
     totals = [array.copy() for array in arrays]
@@ -132,33 +121,6 @@ def exchange_compressed(arrays, state, compress, feedback=True):
     sent = compress(arrays, state)
     state['residuals'] = [(t - s).copyto(mx.cpu(0))
                           for t, s in zip(totals, sent)]
-
-# 1 wrong: adds the residual after the sum -> were not added before compress
-def exchange_compressed(arrays, state, compress, feedback=True):
-    if 'residuals' not in state:
-        state['residuals'] = [np.zeros_like(array) for array in arrays]
-    totals = [array.copy() for array in arrays]
-    sent = compress(arrays, state)
-    old = state['residuals']
-    state['residuals'] = [t + o - s for t, o, s in zip(totals, old, sent)]
-
-# 1 wrong: does not compress -> as before
-def exchange_compressed(arrays, state, compress, feedback=True):
-    if 'residuals' not in state:
-        state['residuals'] = [np.zeros_like(array) for array in arrays]
-    if feedback:
-        for array, residual in zip(arrays, state['residuals']):
-            array += residual
-
-# 1 wrong: what is left is zero -> what waits is all that
-def exchange_compressed(arrays, state, compress, feedback=True):
-    if 'residuals' not in state:
-        state['residuals'] = [np.zeros_like(array) for array in arrays]
-    if feedback:
-        for array, residual in zip(arrays, state['residuals']):
-            array += residual
-    sent = compress(arrays, state)
-    state['residuals'] = [0 * part for part in sent]
 
 # 1 right: a new list each time
 def exchange_compressed(arrays, state, compress, feedback=True):
@@ -354,16 +316,6 @@ def sum_low_rank(matrices, Qs, allreduce):
     sent = [np.dot(P, Q.T) for P, Q in zip(Ps, Qs)]
     return [np.dot(P, Q.T) for P, Q in zip(Ps, Qs)], sent, Qs
 
-# 2 wrong: sent is the matrix -> has sent is P times its own
-def sum_low_rank(matrices, Qs, allreduce):
-    Ps = [np.dot(M, Q) for M, Q in zip(matrices, Qs)]
-    allreduce(Ps)
-    Ps = [orthonormal(P) for P in Ps]
-    Qs = [np.dot(M.T, P) for M, P in zip(matrices, Ps)]
-    sent = [np.dot(P, Q.T) for P, Q in zip(Ps, Qs)]
-    allreduce(Qs)
-    return [np.dot(P, Q.T) for P, Q in zip(Ps, Qs)], matrices, Qs
-
 # 2 wrong: the old Q -> the Q that is returned is not the summed one
 def sum_low_rank(matrices, Qs, allreduce):
     Ps = [np.dot(M, Q) for M, Q in zip(matrices, Qs)]
@@ -401,16 +353,6 @@ def sum_low_rank(matrices, Qs, allreduce):
     direct_allreduce(Qs)
     return [np.dot(P, Q.T) for P, Q in zip(Ps, Qs)], sent, Qs
 
-# 2 wrong: Q in the place of M transposed -> raises|those of P|the sum is
-def sum_low_rank(matrices, Qs, allreduce):
-    Ps = [np.dot(M, Q) for M, Q in zip(matrices, Qs)]
-    allreduce(Ps)
-    Ps = [orthonormal(P) for P in Ps]
-    Qs = [np.dot(M, P) for M, P in zip(matrices, Ps)]
-    sent = [np.dot(P, Q.T) for P, Q in zip(Ps, Qs)]
-    allreduce(Qs)
-    return [np.dot(P, Q.T) for P, Q in zip(Ps, Qs)], sent, Qs
-
 # 2 wrong: two results -> return three lists
 def sum_low_rank(matrices, Qs, allreduce):
     Ps = [np.dot(M, Q) for M, Q in zip(matrices, Qs)]
@@ -430,16 +372,6 @@ def sum_low_rank(matrices, Qs, allreduce):
     sent = [np.dot(P, Q.T) for P, Q in zip(Ps, Qs)]
     allreduce(Qs)
     return np.dot(Ps[0], Qs[0].T), sent[0], Qs[0]
-
-# 2 wrong: sums and sent in the other order -> the sum is|not the same on all devices
-def sum_low_rank(matrices, Qs, allreduce):
-    Ps = [np.dot(M, Q) for M, Q in zip(matrices, Qs)]
-    allreduce(Ps)
-    Ps = [orthonormal(P) for P in Ps]
-    Qs = [np.dot(M.T, P) for M, P in zip(matrices, Ps)]
-    sent = [np.dot(P, Q.T) for P, Q in zip(Ps, Qs)]
-    allreduce(Qs)
-    return sent, [np.dot(P, Q.T) for P, Q in zip(Ps, Qs)], Qs
 
 # 2 wrong: allreduce returns nothing -> raises TypeError
 def sum_low_rank(matrices, Qs, allreduce):
@@ -606,12 +538,6 @@ def outer_step(start, arrived, velocity, outer_lr, momentum):
     moved = start - onp.mean(arrived, axis=0)
     velocity = momentum * velocity + moved
     return start - outer_lr * velocity, velocity
-
-# 3 wrong: a running mean for the velocity -> velocity is wrong
-def outer_step(start, arrived, velocity, outer_lr, momentum):
-    moved = start - onp.mean(arrived, axis=0)
-    velocity = momentum * velocity + (1 - momentum) * moved
-    return start - outer_lr * (moved + momentum * velocity), velocity
 
 # 3 wrong: overwrites the velocity -> arguments were changed
 def outer_step(start, arrived, velocity, outer_lr, momentum):

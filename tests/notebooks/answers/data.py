@@ -29,11 +29,6 @@ def split_and_load(data, devices):
 def split_and_load(data, devices):
     return [data[rows] for rows in split_slices(len(data), len(devices))]
 
-# 1 wrong: copies that stay on the first device -> shard 1 lives on cpu.0.
-def split_and_load(data, devices):
-    return [data[rows].copy() for rows
-            in split_slices(len(data), len(devices))]
-
 # 1 wrong: the whole minibatch for each device -> is there twice
 def split_and_load(data, devices):
     return [data.copyto(device) for device in devices]
@@ -44,26 +39,10 @@ def split_and_load(data, devices):
     return [data.copyto(mx.cpu(0))[i::k].copyto(device)
             for i, device in enumerate(devices)]
 
-# 1 wrong: every shard on the first device -> shard 1 lives on cpu.0.
-def split_and_load(data, devices):
-    return [data[rows].copyto(devices[0]) for rows
-            in split_slices(len(data), len(devices))]
-
-# 1 wrong: the last rows go to the first device -> keep the order
-def split_and_load(data, devices):
-    slices = split_slices(len(data), len(devices))[::-1]
-    return [data[rows].copyto(device)
-            for rows, device in zip(slices, devices)]
-
 # 1 wrong: arrays of NumPy -> an array of MXNet
 def split_and_load(data, devices):
     return [data[rows].asnumpy() for rows
             in split_slices(len(data), len(devices))]
-
-# 1 wrong: one shard, for the first device -> a list of 2 shards
-def split_and_load(data, devices):
-    rows = split_slices(len(data), len(devices))[0]
-    return [data[rows].copyto(devices[0])]
 
 # 1 wrong: labels become float32 -> shard 0 .*float32
 def split_and_load(data, devices):
@@ -76,13 +55,6 @@ def split_and_load(data, devices):
     for rows, device in zip(split_slices(len(data), len(devices)), devices):
         shard = data[rows].copyto(device)
     return shard
-
-# 1 wrong: the longer shards anywhere -> the longer shards come first
-def split_and_load(data, devices):
-    n, k = len(data), len(devices)
-    ends = [round(i * n / k) for i in range(k + 1)]
-    return [data[a:b].copyto(device)
-            for a, b, device in zip(ends, ends[1:], devices)]
 
 # 1 wrong: a generator -> a list of 2 shards
 def split_and_load(data, devices):

@@ -33,24 +33,6 @@ def split_slices(n, k):
     starts = [i * size + min(i, longer) for i in range(k + 1)]
     return list(zip(starts, starts[1:]))
 
-# 1 wrong: lengths, not slices -> a list of slices
-def split_slices(n, k):
-    size, longer = divmod(n, k)
-    return [size + (i < longer) for i in range(k)]
-
-# 1 wrong: the last part first -> keep the order
-def split_slices(n, k):
-    size, longer = divmod(n, k)
-    starts = [i * size + min(i, longer) for i in range(k + 1)]
-    parts = [slice(a, b) for a, b in zip(starts, starts[1:])]
-    return parts[::-1]
-
-# 1 wrong: each end one too early -> are lost
-def split_slices(n, k):
-    size, longer = divmod(n, k)
-    starts = [i * size + min(i, longer) for i in range(k + 1)]
-    return [slice(a, b - 1) for a, b in zip(starts, starts[1:])]
-
 # 1 wrong: no empty parts -> 5 parts, not 3
 def split_slices(n, k):
     size, longer = divmod(n, k)
@@ -68,10 +50,6 @@ def split_slices(n, k):
 # 1 wrong: a generator -> a list of slices
 def split_slices(n, k):
     return (slice(i, i + 1) for i in range(k))
-
-# 1 wrong: lists of indices -> a list of slices
-def split_slices(n, k):
-    return [list(range(n))[i::k] for i in range(k)]
 
 # 1 right: a loop with a running end
 def split_slices(n, k):

@@ -1,13 +1,3 @@
-# 1 wrong: one operation only -> those after it did not
-def run_queue(queue):
-    operation = queue.get()
-    try:
-        values = [given.wait() for given in operation.inputs]
-        operation.value = operation.work(*values)
-    except Exception as error:
-        operation.error = error
-    operation.done.set()
-
 # 1 wrong: tells nobody -> nobody is told
 def run_queue(queue):
     while True:
@@ -167,19 +157,6 @@ def run_queue(queue):
         finally:
             operation.done.set()
 
-# 1 wrong: raises the error again -> does not run.* ZeroDivisionError
-def run_queue(queue):
-    while True:
-        operation = queue.get()
-        try:
-            values = [given.wait() for given in operation.inputs]
-            operation.value = operation.work(*values)
-        except Exception as error:
-            operation.error = error
-            raise
-        finally:
-            operation.done.set()
-
 # 1 wrong: the inputs in the wrong order -> got \(2, 7\)
 def run_queue(queue):
     while True:
@@ -202,27 +179,6 @@ def run_queue(queue):
             operation.value = operation.work(*values)
         except Exception as error:
             operation.error = error
-        operation.done.set()
-
-# 1 wrong: a name that is not there -> NameError.*op
-def run_queue(queue):
-    while True:
-        operation = queue.get()
-        values = [given.wait() for given in op.inputs]
-        operation.value = operation.work(*values)
-        operation.done.set()
-
-# 1 wrong: an error that stays -> stays for all
-def run_queue(queue):
-    failed = None
-    while True:
-        operation = queue.get()
-        try:
-            values = [given.wait() for given in operation.inputs]
-            operation.value = operation.work(*values)
-        except Exception as error:
-            failed = error
-        operation.error = failed
         operation.done.set()
 
 # 1 right: with finally
@@ -415,38 +371,6 @@ def backward_from(head):
                     part = other.device.push(onp.add, gradients[other], part)
                 gradients[other] = part
 
-# 2 wrong: first come, first served -> gets a part from each use
-def backward_from(head):
-    gradients = {head.node: head.device.push(onp.ones_like, head.future)}
-    turns = [head.node]
-    while turns:
-        node = turns.pop(0)
-        node.grad = gradients.pop(node)
-        for other, back in zip(node.inputs, node.backs):
-            if other is not None:
-                part = other.device.push(back, node.grad, *node.futures)
-                if other in gradients:
-                    part = other.device.push(onp.add, gradients[other], part)
-                else:
-                    turns.append(other)
-                gradients[other] = part
-
-# 2 wrong: the last to come first -> gets a part from each use
-def backward_from(head):
-    gradients = {head.node: head.device.push(onp.ones_like, head.future)}
-    turns = [head.node]
-    while turns:
-        node = turns.pop()
-        node.grad = gradients.pop(node)
-        for other, back in zip(node.inputs, node.backs):
-            if other is not None:
-                part = other.device.push(back, node.grad, *node.futures)
-                if other in gradients:
-                    part = other.device.push(onp.add, gradients[other], part)
-                else:
-                    turns.append(other)
-                gradients[other] = part
-
 # 2 wrong: each path for itself -> turn comes once
 def backward_from(head):
     seen = set()
@@ -533,36 +457,9 @@ def backward_from(head):
                     part = other.device.push(onp.add, gradients[other], part)
                 gradients[other] = part
 
-# 2 wrong: looks at the shape, and so waits -> waits for a value
-def backward_from(head):
-    ones = onp.ones(head.numpy().shape)
-    gradients = {head.node: head.device.push(lambda: ones)}
-    while gradients:
-        node = max(gradients, key=lambda node: node.number)
-        node.grad = gradients.pop(node)
-        for other, back in zip(node.inputs, node.backs):
-            if other is not None:
-                part = other.device.push(back, node.grad, *node.futures)
-                if other in gradients:
-                    part = other.device.push(onp.add, gradients[other], part)
-                gradients[other] = part
-
 # 2 wrong: begins with the number 1 -> in the shape of the head
 def backward_from(head):
     gradients = {head.node: head.device.push(lambda: onp.array(1.))}
-    while gradients:
-        node = max(gradients, key=lambda node: node.number)
-        node.grad = gradients.pop(node)
-        for other, back in zip(node.inputs, node.backs):
-            if other is not None:
-                part = other.device.push(back, node.grad, *node.futures)
-                if other in gradients:
-                    part = other.device.push(onp.add, gradients[other], part)
-                gradients[other] = part
-
-# 2 wrong: begins with the value of the head -> the gradient at 0 is 1, not 0
-def backward_from(head):
-    gradients = {head.node: head.future}
     while gradients:
         node = max(gradients, key=lambda node: node.number)
         node.grad = gradients.pop(node)
@@ -597,34 +494,6 @@ def backward_from(head):
                 part = other.device.push(back, gradient, *node.futures)
                 if other in gradients:
                     part = other.device.push(onp.add, gradients[other], part)
-                gradients[other] = part
-
-# 2 wrong: an array for the gradient -> must be the operation
-def backward_from(head):
-    gradients = {head.node: head.device.push(onp.ones_like, head.future)}
-    while gradients:
-        node = max(gradients, key=lambda node: node.number)
-        gradient = gradients.pop(node)
-        node.grad = Array(node.device, gradient)
-        for other, back in zip(node.inputs, node.backs):
-            if other is not None:
-                part = other.device.push(back, gradient, *node.futures)
-                if other in gradients:
-                    part = other.device.push(onp.add, gradients[other], part)
-                gradients[other] = part
-
-# 2 wrong: the mean of the parts -> gets a part from each use
-def backward_from(head):
-    gradients = {head.node: head.device.push(onp.ones_like, head.future)}
-    while gradients:
-        node = max(gradients, key=lambda node: node.number)
-        node.grad = gradients.pop(node)
-        for other, back in zip(node.inputs, node.backs):
-            if other is not None:
-                part = other.device.push(back, node.grad, *node.futures)
-                if other in gradients:
-                    part = other.device.push(
-                        lambda a, b: (a + b) / 2, gradients[other], part)
                 gradients[other] = part
 
 # 2 wrong: a part for each input, and one for two that are the same -> x \+ x.*gets a part from each use

@@ -17,13 +17,6 @@ def shares(rates, n):
     counts[-1] += n - sum(counts)
     return counts
 
-# 1 wrong: what is left goes to the first devices -> should take about
-def shares(rates, n):
-    counts = [int(n * rate / sum(rates)) for rate in rates]
-    for i in range(n - sum(counts)):
-        counts[i] += 1
-    return counts
-
 # 1 right: an array of MXNet
 def shares(rates, n):
     exact = [n * rate / sum(rates) for rate in rates]

@@ -14,16 +14,6 @@ def first_difference(records):
             return dict(zip(records, row))
     return None
 
-# 1 wrong: only numbers that all have begun -> It waits for b
-def first_difference(records):
-    tables = {worker: {record.number: record for record in own}
-              for worker, own in records.items()}
-    for number in sorted(set.intersection(*map(set, tables.values()))):
-        found = {worker: table[number] for worker, table in tables.items()}
-        if len({call_of(record) for record in found.values()}) > 1:
-            return found
-    return None
-
 # 1 wrong: zip, which ends with the shortest -> It waits for b
 def first_difference(records):
     for row in zip(*records.values()):
@@ -99,17 +89,6 @@ def first_difference(records):
             return others
     return None
 
-# 1 wrong: the number -> return a dict with a record
-def first_difference(records):
-    tables = [{record.number: record for record in own}
-              for own in records.values()]
-    first = max(min(table, default=0) for table in tables)
-    last = max(max(table, default=-1) for table in tables)
-    for number in range(first, last + 1):
-        if len({call_of(table.get(number)) for table in tables}) > 1:
-            return number
-    return None
-
 # 1 wrong: what they call, not the record -> return|of b|numbers
 def first_difference(records):
     tables = {worker: {record.number: record for record in own}
@@ -161,18 +140,6 @@ def first_difference(records):
         if len({call_of(record) for record in found.values()}) > 1:
             return found
     return {}
-
-# 1 wrong: the first and the last worker alone -> yours finds none
-def first_difference(records):
-    workers = list(records)
-    tables = {worker: {record.number: record for record in own}
-              for worker, own in records.items()}
-    a, b = tables[workers[0]], tables[workers[-1]]
-    for number in sorted({*a} | {*b}):
-        if call_of(a.get(number)) != call_of(b.get(number)):
-            return {worker: table.get(number)
-                    for worker, table in tables.items()}
-    return None
 
 # 1 wrong: eats the records -> leave `records`|the first difference|your first_difference raises
 def first_difference(records):
@@ -361,19 +328,6 @@ def times_last(records):
             count[late[0]] += 1
     return count
 
-# 2 wrong: who was first -> begun at
-def times_last(records):
-    tables = {worker: {own.number: own.begun for own in owns}
-              for worker, owns in records.items()}
-    count = dict.fromkeys(records, 0)
-    for number in set.intersection(*map(set, tables.values())):
-        last = min(table[number] for table in tables.values())
-        late = [worker for worker, table in tables.items()
-                if table[number] == last]
-        if len(late) == 1:
-            count[late[0]] += 1
-    return count
-
 # 2 wrong: leaves out who was never last -> begun at
 def times_last(records):
     tables = {worker: {own.number: own.begun for own in owns}
@@ -421,14 +375,6 @@ def kind_of(own, others):
     for kind, skip, skip_others in (
             ('left out', 0, 1), ('replaced', 1, 1), ('added', 1, 0)):
         if own[skip:] == others[skip_others:]:
-            return kind
-    return None
-
-# 3 wrong: one exchange that agrees -> where others do
-def kind_of(own, others):
-    for kind, skip, skip_others in (
-            ('left out', 0, 1), ('replaced', 1, 1), ('added', 1, 0)):
-        if any(a == b for a, b in zip(own[skip:], others[skip_others:])):
             return kind
     return None
 

@@ -3,10 +3,6 @@ def shard_sizes(num_rows, shares):
     sizes = [int(num_rows * share / sum(shares)) for share in shares]
     return sizes
 
-# 1 wrong: rounds to the nearest -> rows.*more than there are|are never learned
-def shard_sizes(num_rows, shares):
-    return [round(num_rows * share / sum(shares)) for share in shares]
-
 # 1 wrong: rounds up -> more than there are
 def shard_sizes(num_rows, shares):
     return [-(-num_rows * share // sum(shares)) for share in shares]
@@ -15,29 +11,6 @@ def shard_sizes(num_rows, shares):
 def shard_sizes(num_rows, shares):
     sizes = [int(num_rows * share / sum(shares)) for share in shares]
     sizes[-1] += num_rows - sum(sizes)
-    while 0 in sizes:
-        giver = max((i for i in range(len(sizes)) if sizes[i] > 1),
-                    key=lambda i: sizes[i] / shares[i])
-        sizes[giver] -= 1
-        sizes[sizes.index(0)] += 1
-    return sizes
-
-# 1 wrong: the rest to the first device -> exact share is|done after|follow from
-def shard_sizes(num_rows, shares):
-    sizes = [int(num_rows * share / sum(shares)) for share in shares]
-    sizes[0] += num_rows - sum(sizes)
-    while 0 in sizes:
-        giver = max((i for i in range(len(sizes)) if sizes[i] > 1),
-                    key=lambda i: sizes[i] / shares[i])
-        sizes[giver] -= 1
-        sizes[sizes.index(0)] += 1
-    return sizes
-
-# 1 wrong: the rest in turn, from the first -> done after|follow from
-def shard_sizes(num_rows, shares):
-    sizes = [int(num_rows * share / sum(shares)) for share in shares]
-    for i in range(num_rows - sum(sizes)):
-        sizes[i] += 1
     while 0 in sizes:
         giver = max((i for i in range(len(sizes)) if sizes[i] > 1),
                     key=lambda i: sizes[i] / shares[i])
@@ -85,23 +58,6 @@ def shard_sizes(num_rows, shares):
         sizes[sizes.index(0)] += 1
     return sizes
 
-# 1 wrong: as if all were equal -> exact share is
-def shard_sizes(num_rows, shares):
-    k = len(shares)
-    return [num_rows // k + (i < num_rows % k) for i in range(k)]
-
-# 1 wrong: one row for each, too much -> more than there are
-def shard_sizes(num_rows, shares):
-    return [max(1, size) for size in shard_sizes_of(num_rows, shares)]
-
-def shard_sizes_of(num_rows, shares):
-    sizes = [int(num_rows * share / sum(shares)) for share in shares]
-    first = sorted(range(len(shares)),
-                   key=lambda i: (sizes[i] + 1) / shares[i])
-    for i in first[:num_rows - sum(sizes)]:
-        sizes[i] += 1
-    return sizes
-
 # 1 wrong: an array -> return a list with
 def shard_sizes(num_rows, shares):
     return onp.array([num_rows * s // sum(shares) for s in shares])
@@ -133,11 +89,6 @@ def shard_sizes(num_rows, shares):
                     key=lambda i: sizes[i] / shares[i])
         sizes[giver] -= 1
         sizes[sizes.index(0)] += 1
-    return sizes
-
-# 1 wrong: a name that is not there -> raises NameError
-def shard_sizes(num_rows, shares):
-    sizes = [int(num_rows * share / total) for share in shares]
     return sizes
 
 # 1 right: floor, sort, and give
@@ -355,10 +306,6 @@ def join_means(gradients, sizes):
         total += gradients[i] * (n / sum(sizes))
     return total
 
-# 2 wrong: the sum of the means -> a sum
-def join_means(gradients, sizes):
-    return sum(gradients)
-
 # 2 wrong: divided by the number of devices -> there are four examples, not two
 def join_means(gradients, sizes):
     return sum(g * n for g, n in zip(gradients, sizes)) / len(sizes)
@@ -374,10 +321,6 @@ def join_means(gradients, sizes):
         g *= n / sum(sizes)
     return sum(gradients)
 
-# 2 wrong: the largest shard alone -> mean of all four is
-def join_means(gradients, sizes):
-    return gradients[sizes.index(max(sizes))]
-
 # 2 wrong: only two devices -> like each gradient|does each example|raises IndexError
 def join_means(gradients, sizes):
     a, b = sizes[0], sizes[1]
@@ -387,10 +330,6 @@ def join_means(gradients, sizes):
 def join_means(gradients, sizes):
     return float(sum(g.sum() * n for g, n in zip(gradients, sizes))
                  / sum(sizes))
-
-# 2 wrong: nothing -> like each gradient
-def join_means(gradients, sizes):
-    sum(g * n for g, n in zip(gradients, sizes)) / sum(sizes)
 
 # 2 right: one line
 def join_means(gradients, sizes):

@@ -10,14 +10,6 @@ def warmup(step, lr, num_warmup, start=0.0):
 def warmup(step, lr, num_warmup, start=0.0):
     return lr * min(1, (step + 1) / num_warmup)
 
-# 1 wrong: adds start on top -> goes on to rise
-def warmup(step, lr, num_warmup, start=0.0):
-    return start + lr * min(1, (step + 1) / num_warmup)
-
-# 1 wrong: whole numbers -> step 0 already adds its part
-def warmup(step, lr, num_warmup, start=0.0):
-    return start + (lr - start) * min(1, (step + 1) // num_warmup)
-
 # 1 wrong: the whole rate at once -> the same amount is added
 def warmup(step, lr, num_warmup, start=0.0):
     return lr
@@ -26,38 +18,14 @@ def warmup(step, lr, num_warmup, start=0.0):
 def warmup(step, lr, num_warmup, start=0.0):
     return lr * max(0, 1 - (step + 1) / num_warmup)
 
-# 1 wrong: ends one step too early -> the same amount is added|step 0 already
-def warmup(step, lr, num_warmup, start=0.0):
-    return start + (lr - start) * min(1, (step + 1) / max(1, num_warmup - 1))
-
-# 1 wrong: min in the wrong place -> the same amount is added|ends at|goes on
-def warmup(step, lr, num_warmup, start=0.0):
-    return min(lr, start + lr * (step + 1))
-
-# 1 wrong: max for min -> goes on to rise|the same amount
-def warmup(step, lr, num_warmup, start=0.0):
-    return max(lr, start + (lr - start) * (step + 1) / num_warmup)
-
 # 1 wrong: a function, not a rate -> return one number
 def warmup(step, lr, num_warmup, start=0.0):
     return lambda step: lr * min(1, (step + 1) / num_warmup)
-
-# 1 wrong: all rates -> return one number
-def warmup(step, lr, num_warmup, start=0.0):
-    return [lr * (i + 1) / num_warmup for i in range(num_warmup)]
-
-# 1 wrong: grows by a factor -> the same amount is added|step 0
-def warmup(step, lr, num_warmup, start=0.0):
-    return lr * min(1, 2.0 ** (step + 1) / 2 ** num_warmup)
 
 # 1 wrong: a rate after it, none in it -> return one number
 def warmup(step, lr, num_warmup, start=0.0):
     if step < num_warmup:
         return start + (lr - start) * (step + 1) / num_warmup
-
-# 1 wrong: a name that is not there -> raises NameError
-def warmup(step, lr, num_warmup, start=0.0):
-    return start + (lr - start) * min(1, (steps + 1) / num_warmup)
 
 # 1 right: one line
 def warmup(step, lr, num_warmup, start=0.0):
@@ -134,33 +102,13 @@ def layer_rates(param_norms, grad_norms, lr, trust_coefficient):
     return [lr * w / g if w and g else lr
             for w, g in zip(param_norms, grad_norms)]
 
-# 2 wrong: without lr -> not by lr times the trust coefficient|one rate|upside
-def layer_rates(param_norms, grad_norms, lr, trust_coefficient):
-    return [trust_coefficient * w / g if w and g else lr
-            for w, g in zip(param_norms, grad_norms)]
-
 # 2 wrong: one rate for all -> one rate for all layers
 def layer_rates(param_norms, grad_norms, lr, trust_coefficient):
     return [lr for _ in param_norms]
 
-# 2 wrong: the same fraction of all norms -> not by lr times|one rate
-def layer_rates(param_norms, grad_norms, lr, trust_coefficient):
-    total = sum(param_norms) / sum(grad_norms)
-    return [lr * trust_coefficient * total for _ in param_norms]
-
 # 2 wrong: divides by zero -> biases that begin at 0 would never move
 def layer_rates(param_norms, grad_norms, lr, trust_coefficient):
     return [lr * trust_coefficient * w / g
-            for w, g in zip(param_norms, grad_norms)]
-
-# 2 wrong: a bias of zeros stays -> biases that begin at 0 would never move
-def layer_rates(param_norms, grad_norms, lr, trust_coefficient):
-    return [lr * trust_coefficient * w / g if g else lr
-            for w, g in zip(param_norms, grad_norms)]
-
-# 2 wrong: no rate for a bias of zeros -> biases that begin at 0 would never move
-def layer_rates(param_norms, grad_norms, lr, trust_coefficient):
-    return [lr * trust_coefficient * w / g if g and w else 0
             for w, g in zip(param_norms, grad_norms)]
 
 # 2 wrong: the trust coefficient there, too -> not lr, where a norm is 0
@@ -176,19 +124,9 @@ def layer_rates(param_norms, grad_norms, lr, trust_coefficient):
             + 0 * (onp.array(param_norms) == 0)) + (
             lr * (onp.array(param_norms) == 0))
 
-# 2 wrong: never more than lr -> not by lr times
-def layer_rates(param_norms, grad_norms, lr, trust_coefficient):
-    return [lr * min(1, trust_coefficient * w / g) if w and g else lr
-            for w, g in zip(param_norms, grad_norms)]
-
 # 2 wrong: a small number against zero -> not lr, where a norm is 0|never move
 def layer_rates(param_norms, grad_norms, lr, trust_coefficient):
     return [lr * trust_coefficient * w / (g + 1e-8)
-            for w, g in zip(param_norms, grad_norms)]
-
-# 2 wrong: squares of the norms -> not by lr times
-def layer_rates(param_norms, grad_norms, lr, trust_coefficient):
-    return [lr * trust_coefficient * w ** 2 / g ** 2 if w and g else lr
             for w, g in zip(param_norms, grad_norms)]
 
 # 2 wrong: a number, not a list -> return a list with

@@ -33,32 +33,6 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return np.dot(h, W4) + b4
 
-# 1 wrong: no relu after the second convolution -> without relu after the second convolution
-def lenet(X, params):
-    W1, b1, W2, b2, W3, b3, W4, b4 = params
-    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
-    h = npx.activation(h, 'relu')
-    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
-    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
-    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
-    h = h.reshape(len(X), -1)
-    h = np.dot(h, W3) + b3
-    h = npx.activation(h, 'relu')
-    return np.dot(h, W4) + b4
-
-# 1 wrong: no relu after the first dense layer -> without relu after the first dense layer
-def lenet(X, params):
-    W1, b1, W2, b2, W3, b3, W4, b4 = params
-    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
-    h = npx.activation(h, 'relu')
-    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
-    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
-    h = npx.activation(h, 'relu')
-    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
-    h = h.reshape(len(X), -1)
-    h = np.dot(h, W3) + b3
-    return np.dot(h, W4) + b4
-
 # 1 wrong: no relu at all -> without any relu
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
@@ -168,20 +142,6 @@ def lenet(X, params):
     h = npx.activation(h, 'relu')
     return (np.dot(h, W4) + b4).argmax(axis=1)
 
-# 1 wrong: no bias in the last layer -> the scores of the first image are
-def lenet(X, params):
-    W1, b1, W2, b2, W3, b3, W4, b4 = params
-    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
-    h = npx.activation(h, 'relu')
-    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
-    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
-    h = npx.activation(h, 'relu')
-    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
-    h = h.reshape(len(X), -1)
-    h = np.dot(h, W3) + b3
-    h = npx.activation(h, 'relu')
-    return np.dot(h, W4)
-
 # 1 wrong: scores moved to the first device -> the scores are on cpu.0.
 def lenet(X, params):
     W1, b1, W2, b2, W3, b3, W4, b4 = params
@@ -209,35 +169,6 @@ def lenet(X, params):
     h = np.dot(h, W3) + b3
     h = npx.activation(h, 'sigmoid')
     return np.dot(h, W4) + b4
-
-# 1 wrong: pixels divided by 255 again -> the scores of the first image are
-def lenet(X, params):
-    W1, b1, W2, b2, W3, b3, W4, b4 = params
-    X = X / 255
-    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
-    h = npx.activation(h, 'relu')
-    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
-    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
-    h = npx.activation(h, 'relu')
-    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
-    h = h.reshape(len(X), -1)
-    h = np.dot(h, W3) + b3
-    h = npx.activation(h, 'relu')
-    return np.dot(h, W4) + b4
-
-# 1 wrong: one bias for all classes -> the scores of the first image are
-def lenet(X, params):
-    W1, b1, W2, b2, W3, b3, W4, b4 = params
-    h = npx.convolution(X, W1, b1, kernel=(3, 3), num_filter=20)
-    h = npx.activation(h, 'relu')
-    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
-    h = npx.convolution(h, W2, b2, kernel=(5, 5), num_filter=50)
-    h = npx.activation(h, 'relu')
-    h = npx.pooling(h, pool_type='avg', kernel=(2, 2), stride=(2, 2))
-    h = h.reshape(len(X), -1)
-    h = np.dot(h, W3) + b3
-    h = npx.activation(h, 'relu')
-    return np.dot(h, W4) + b4[0]
 
 # 1 right: layer by layer
 def lenet(X, params):
@@ -407,10 +338,6 @@ def lenet(X, params):
 def loss(y_hat, y):
     return -npx.pick(npx.log_softmax(y_hat), y).mean()
 
-# 2 wrong: the sum over the examples -> return one loss per example
-def loss(y_hat, y):
-    return -npx.pick(npx.log_softmax(y_hat), y).sum()
-
 # 2 wrong: without the minus -> the sign
 def loss(y_hat, y):
     return npx.pick(npx.log_softmax(y_hat), y)
@@ -431,17 +358,9 @@ def loss(y_hat, y):
 def loss(y_hat, y):
     return -npx.pick(npx.log_softmax(y_hat), y, keepdims=True)
 
-# 2 wrong: of the likeliest class, not the true one -> not .2.303
-def loss(y_hat, y):
-    return -npx.log_softmax(y_hat).max(axis=1)
-
 # 2 wrong: the logarithm of a softmax that can be 0 -> an exponential overflows|not finite|overflows
 def loss(y_hat, y):
     return -np.log(npx.pick(npx.softmax(y_hat), y))
-
-# 2 wrong: exponentials that overflow -> an exponential overflows|overflows
-def loss(y_hat, y):
-    return -np.log(npx.pick(np.exp(y_hat), y) / np.exp(y_hat).sum(axis=1))
 
 # 2 wrong: an array of NumPy -> an array of MXNet
 def loss(y_hat, y):
@@ -454,14 +373,6 @@ def loss(y_hat, y):
 # 2 wrong: of every class -> one number per example
 def loss(y_hat, y):
     return -npx.log_softmax(y_hat)
-
-# 2 wrong: one minus the probability -> not .2.303
-def loss(y_hat, y):
-    return 1 - npx.pick(npx.softmax(y_hat), y)
-
-# 2 wrong: in bits -> not .2.303
-def loss(y_hat, y):
-    return -npx.pick(npx.log_softmax(y_hat), y) / np.log(np.array(2))
 
 # 2 wrong: detached from the scores -> the gradient is not
 def loss(y_hat, y):

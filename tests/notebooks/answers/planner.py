@@ -75,18 +75,6 @@ def peak_bytes(order, chunks):
             live = live - kept
     return peak
 
-# 1 wrong: the number of the micro-batch for the chunk -> your peak_bytes raises IndexError
-def peak_bytes(order, chunks):
-    live = peak = onp.zeros(3)
-    for phase, s, _ in order:
-        kept = onp.array(chunks[s].kept_bytes)
-        if phase == 'forward':
-            live = live + kept
-        else:
-            peak = onp.maximum(peak, live + chunks[s].working_bytes)
-            live = live - kept
-    return peak
-
 # 1 wrong: one number for all kinds -> return three numbers
 def peak_bytes(order, chunks):
     live = peak = 0
@@ -110,31 +98,12 @@ def peak_bytes(order, chunks):
             live = live - kept
     return peak
 
-# 1 wrong: adds tuples, which joins them -> return three numbers|your answer raises
-def peak_bytes(order, chunks):
-    live, peak = (), ()
-    for phase, _, s in order:
-        if phase == 'forward':
-            live += chunks[s].kept_bytes
-            peak = max(peak, live + chunks[s].working_bytes)
-    return peak
-
 # 1 wrong: all micro-batches, as without a schedule -> never alive at once|is still there
 def peak_bytes(order, chunks):
     kept = sum(onp.array(chunks[s].kept_bytes)
                for phase, _, s in order if phase == 'forward')
     return kept + onp.max([chunks[s].working_bytes for *_, s in order],
                           axis=0)
-
-# 1 wrong: the largest working bytes beside the most that is alive -> which chunk does each
-def peak_bytes(order, chunks):
-    live = peak = onp.zeros(3)
-    working = onp.max([chunks[s].working_bytes for *_, s in order], axis=0)
-    for phase, _, s in order:
-        kept = onp.array(chunks[s].kept_bytes)
-        live = live + kept if phase == 'forward' else live - kept
-        peak = onp.maximum(peak, live)
-    return peak + working
 
 # 1 wrong: takes the instructions away -> leave `order` as it is
 def peak_bytes(order, chunks):

@@ -1,7 +1,3 @@
-# 1 wrong: as_in_ctx, and no gradients -> no gradient|the original has a gradient
-def get_params(params, device):
-    return [param.as_in_ctx(device) for param in params]
-
 # 1 wrong: as_in_ctx, which does not copy on the same device -> the original has a gradient now
 def get_params(params, device):
     replica = [param.as_in_ctx(device) for param in params]
@@ -41,11 +37,6 @@ def get_params(params, device):
         param.attach_grad()
     return tuple(replica)
 
-# 1 wrong: a list of None -> not None
-def get_params(params, device):
-    replica = [param.copyto(device) for param in params]
-    return [param.attach_grad() for param in replica]
-
 # 1 wrong: returns nothing -> return a list with 2 copies for 2 arrays, not None
 def get_params(params, device):
     replica = [param.copyto(device) for param in params]
@@ -60,33 +51,12 @@ def get_params(params, device):
         param.attach_grad()
     return replica
 
-# 1 wrong: gradients that begin as 1 -> begins as
-def get_params(params, device):
-    replica = [param.copyto(device) for param in params]
-    for param in replica:
-        param.attach_grad()
-        param.grad[:] = 1
-    return replica
-
 # 1 wrong: always float32 -> float64, is
 def get_params(params, device):
     replica = [np.array(param.asnumpy(), dtype='float32', ctx=device)
                for param in params]
     for param in replica:
         param.attach_grad()
-    return replica
-
-# 1 wrong: a gradient for the first alone -> a copy has no gradient
-def get_params(params, device):
-    replica = [param.copyto(device) for param in params]
-    replica[0].attach_grad()
-    return replica
-
-# 1 wrong: returns the last copy alone -> return a list with 2 copies
-def get_params(params, device):
-    for param in params:
-        replica = [param.copyto(device)]
-        replica[0].attach_grad()
     return replica
 
 # 1 wrong: arrays of NumPy -> an array of MXNet
@@ -205,11 +175,6 @@ def allreduce(data):
     for i in range(1, len(data)):
         data[i] = total.copyto(data[i].ctx)
 
-# 2 wrong: replaces all entries at once -> the list looks right, but the arrays hold
-def allreduce(data):
-    total = sum(x.copyto(data[0].ctx) for x in data)
-    data[:] = [total.copyto(x.ctx) for x in data]
-
 # 2 wrong: returns the sums -> nobody reads what you return
 def allreduce(data):
     total = sum(x.copyto(data[0].ctx) for x in data)
@@ -245,25 +210,6 @@ def allreduce(data):
             if other is not array:
                 array += other.copyto(array.ctx)
 
-# 2 wrong: sums of neighbors -> 3 arrays of float32
-def allreduce(data):
-    for a, b in zip(data, data[1:]):
-        total = a + b.copyto(a.ctx)
-        total.copyto(a)
-        total.copyto(b)
-
-# 2 wrong: the first and the last alone -> must become|1 arrays of float32
-def allreduce(data):
-    total = data[0] + data[-1].copyto(data[0].ctx)
-    for array in data:
-        total.copyto(array)
-
-# 2 wrong: the sum of all entries, too -> must become
-def allreduce(data):
-    total = sum(float(x.sum()) for x in data)
-    for array in data:
-        array[:] = total
-
 # 2 wrong: leaves out the first array -> must become
 def allreduce(data):
     total = np.zeros_like(data[0])
@@ -287,20 +233,6 @@ def allreduce(data):
         total += array.astype('float16').copyto(total.ctx)
     for array in data:
         array[:] = total.astype(array.dtype) + 0.001
-
-# 2 wrong: adds the sum to the others -> 5 = 3 . 2
-def allreduce(data):
-    total = data[0]
-    for array in data[1:]:
-        total += array.copyto(total.ctx)
-    for array in data[1:]:
-        array += total.copyto(array.ctx)
-
-# 2 wrong: writes nothing -> each device would train alone
-def allreduce(data):
-    total = data[0]
-    for array in data[1:]:
-        total = total + array.copyto(total.ctx)
 
 # 2 wrong: empties the list -> the list has others now
 def allreduce(data):
@@ -423,11 +355,6 @@ def allreduce_gradients(device_params, allreduce=allreduce):
     for params in device_params:
         allreduce([param.grad for param in params])
 
-# 3 wrong: the parameters, as a tuple -> one call got|the parameters were summed
-def allreduce_gradients(device_params, allreduce=allreduce):
-    for params in zip(*device_params):
-        allreduce(params)
-
 # 3 wrong: the parameters, as a list -> the parameters were summed
 def allreduce_gradients(device_params, allreduce=allreduce):
     for params in zip(*device_params):
@@ -442,20 +369,11 @@ def allreduce_gradients(device_params, allreduce=allreduce):
     for params in zip(*device_params):
         allreduce([param.grad.copy() for param in params])
 
-# 3 wrong: leaves out the first parameter -> parameters \[0\] of 3
-def allreduce_gradients(device_params, allreduce=allreduce):
-    for params in list(zip(*device_params))[1:]:
-        allreduce([param.grad for param in params])
-
 # 3 wrong: each twice -> 6 calls for 3
 def allreduce_gradients(device_params, allreduce=allreduce):
     for params in zip(*device_params):
         allreduce([param.grad for param in params])
         allreduce([param.grad for param in params])
-
-# 3 wrong: does nothing -> was never called
-def allreduce_gradients(device_params, allreduce=allreduce):
-    pass
 
 # 3 wrong: the first two devices alone -> one call got 2 arrays.* 3 devices
 def allreduce_gradients(device_params, allreduce=allreduce):
@@ -478,16 +396,6 @@ def allreduce_gradients(device_params, allreduce=allreduce):
     for params in device_params:
         for param in params:
             allreduce([param.grad])
-
-# 3 wrong: a name that arrays do not have -> AttributeError
-def allreduce_gradients(device_params, allreduce=allreduce):
-    for params in zip(*device_params):
-        allreduce([param.gradient for param in params])
-
-# 3 wrong: as many parameters as devices -> parameters \[1, 2\] of 3
-def allreduce_gradients(device_params, allreduce=allreduce):
-    for i in range(len(device_params)):
-        allreduce([params[i].grad for params in device_params])
 
 # 3 right: zip of the replicas
 def allreduce_gradients(device_params, allreduce=allreduce):

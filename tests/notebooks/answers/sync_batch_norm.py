@@ -71,30 +71,11 @@ def shard_means(sums, counts, sync):
         counts = [sum(counts)] * len(counts)
     return [total / count for total, count in zip(sums, counts)]
 
-# 1 wrong: an allreduce of the counts, too -> bytes were copied
-def shard_means(sums, counts, sync):
-    if sync:
-        numbers = [np.full(1, n, dtype='float64', ctx=x.ctx)
-                   for n, x in zip(counts, sums)]
-        allreduce(sums)
-        allreduce(numbers)
-        return [total / number for total, number in zip(sums, numbers)]
-    return [total / count for total, count in zip(sums, counts)]
-
 # 1 wrong: everyone sends to everyone -> bytes were copied
 def shard_means(sums, counts, sync):
     if sync:
         totals = [sum(x.copyto(home.ctx) for x in sums) for home in sums]
         return [total / sum(counts) for total in totals]
-    return [total / count for total, count in zip(sums, counts)]
-
-# 1 wrong: weights the means by the wrong counts -> on both devices, not
-def shard_means(sums, counts, sync):
-    if sync:
-        for total, count in zip(sums, counts):
-            total *= count
-        allreduce(sums)
-        counts = [sum(counts)] * len(counts)
     return [total / count for total, count in zip(sums, counts)]
 
 # 1 wrong: the average of the counts -> on both devices, not|divided by the number
@@ -103,13 +84,6 @@ def shard_means(sums, counts, sync):
         allreduce(sums)
         counts = [sum(counts) / len(counts)] * len(counts)
     return [total / count for total, count in zip(sums, counts)]
-
-# 1 wrong: lists of numbers -> return a list with an array
-def shard_means(sums, counts, sync):
-    if sync:
-        allreduce(sums)
-        counts = [sum(counts)] * len(counts)
-    return [(total / count).tolist() for total, count in zip(sums, counts)]
 
 # 1 right: one list comprehension for both
 def shard_means(sums, counts, sync):

@@ -18,10 +18,6 @@ def sgd(params, lr, batch_size):
     for param in params:
         param += lr / batch_size * param.grad
 
-# 1 wrong: replaces the entries of the list -> nothing moved
-def sgd(params, lr, batch_size):
-    params[:] = [p - lr / batch_size * p.grad for p in params]
-
 # 1 wrong: returns new arrays -> nothing moved
 def sgd(params, lr, batch_size):
     return [p - lr / batch_size * p.grad for p in params]
@@ -30,37 +26,17 @@ def sgd(params, lr, batch_size):
 def sgd(params, lr, batch_size):
     params[0] -= lr / batch_size * params[0].grad
 
-# 1 wrong: divided by the number of parameters -> not .0, 3. and .2.5.
-def sgd(params, lr, batch_size):
-    for param in params:
-        param -= lr / len(params) * param.grad
-
 # 1 wrong: divides the gradient in place -> a gradient was changed
 def sgd(params, lr, batch_size):
     for param in params:
         param.grad[:] = param.grad / batch_size
         param -= lr * param.grad
 
-# 1 wrong: divided twice -> not .0, 3. and .2.5.
-def sgd(params, lr, batch_size):
-    for param in params:
-        param -= lr / batch_size ** 2 * param.grad
-
-# 1 wrong: divided by the rows of the parameter -> not .0, 3. and .2.5.
-def sgd(params, lr, batch_size):
-    for param in params:
-        param -= lr / len(param) * param.grad
-
 # 1 wrong: clears the gradient -> a gradient was changed
 def sgd(params, lr, batch_size):
     for param in params:
         param -= lr / batch_size * param.grad
         param.grad[:] = 0
-
-# 1 wrong: the mean of the entries of the gradient -> not .0, 3. and .2.5.|nothing moved
-def sgd(params, lr, batch_size):
-    for param in params:
-        param -= lr / batch_size * param.grad.mean()
 
 # 1 wrong: without the learning rate -> not .0, 3. and .2.5.
 def sgd(params, lr, batch_size):
@@ -175,15 +151,6 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
                   in zip(X_shards, y_shards, device_params)]
     losses[0].backward()
 
-# 2 wrong: computes the first shard alone -> not .5.0, 9.0.
-def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
-    for params in device_params:
-        for param in params:
-            param.grad[:] = 0
-    with autograd.record():
-        one = loss(net(X_shards[0], device_params[0]), y_shards[0]).sum()
-    one.backward()
-
 # 2 wrong: always lenet -> arguments net and loss
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
@@ -194,17 +161,6 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
                   in zip(X_shards, y_shards, device_params)]
     for one in losses:
         one.backward()
-
-# 2 wrong: clears the gradients afterwards -> was backward
-def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
-    with autograd.record():
-        losses = [loss(net(X, params), y).sum() for X, y, params
-                  in zip(X_shards, y_shards, device_params)]
-    for one in losses:
-        one.backward()
-    for params in device_params:
-        for param in params:
-            param.grad[:] = 0
 
 # 2 wrong: no backward pass -> was backward
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
@@ -229,30 +185,6 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
         params[0].grad[:] = totals
 
-# 2 wrong: divides by the length of the shard -> of the mean of each shard
-def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
-    for params in device_params:
-        for param in params:
-            param.grad[:] = 0
-    with autograd.record():
-        losses = [loss(net(X, params), y).sum() for X, y, params
-                  in zip(X_shards, y_shards, device_params)]
-    for one in losses:
-        one.backward()
-    for X, params in zip(X_shards, device_params):
-        params[0].grad[:] /= len(X)
-
-# 2 wrong: clears on the first device alone -> the loss does not use the second
-def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
-    with autograd.record():
-        losses = [loss(net(X, params), y).sum() for X, y, params
-                  in zip(X_shards, y_shards, device_params)]
-    for params in device_params[:1]:
-        for param in params:
-            param.grad[:] = 0
-    for one in losses:
-        one.backward()
-
 # 2 wrong: not the loss that it was given -> must be called
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
     for params in device_params:
@@ -275,21 +207,6 @@ def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
             total += loss(net(X, params), y).sum()
         total.backward()
         total.backward()
-
-# 2 wrong: adds 100 -> not .5.0, 9.0.
-def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
-    with autograd.record():
-        losses = [loss(net(X, params), y).sum() for X, y, params
-                  in zip(X_shards, y_shards, device_params)]
-    for one in losses:
-        one.backward()
-    for params in device_params:
-        for param in params:
-            param.grad[:] = param.grad + 100
-
-# 2 wrong: does nothing -> must be called
-def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
-    pass
 
 # 2 right: clear, record, backward
 def backward(X_shards, y_shards, device_params, net=lenet, loss=loss):
@@ -427,13 +344,6 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss, split=sp
     for params in device_params:
         sgd(params, lr, len(X))
 
-# 3 wrong: forgets the loss alone -> loss must be passed on to backward
-def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss, split=split_batch, allreduce=allreduce):
-    backward(*split(X, y, devices), device_params, net)
-    allreduce_gradients(device_params, allreduce)
-    for params in device_params:
-        sgd(params, lr, len(X))
-
 # 3 wrong: no allreduce -> the replicas differ
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
@@ -456,22 +366,6 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     allreduce_gradients(device_params, allreduce)
     for params in device_params:
         sgd(params, lr / len(devices), len(X))
-
-# 3 wrong: updates the first replica alone -> the replicas differ
-def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
-                split=split_batch, allreduce=allreduce):
-    backward(*split(X, y, devices), device_params, net, loss)
-    allreduce_gradients(device_params, allreduce)
-    sgd(device_params[0], lr, len(X))
-
-# 3 wrong: divides by the length of the shard -> the replicas differ
-def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
-                split=split_batch, allreduce=allreduce):
-    X_shards, y_shards = split(X, y, devices)
-    backward(X_shards, y_shards, device_params, net, loss)
-    allreduce_gradients(device_params, allreduce)
-    for params, shard in zip(device_params, X_shards):
-        sgd(params, lr, len(shard))
 
 # 3 wrong: allreduce after the update -> the replicas differ
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
@@ -528,15 +422,6 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     for params in device_params:
         sgd(params, -lr, len(X))
 
-# 3 wrong: two updates -> 2 times as
-def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
-                split=split_batch, allreduce=allreduce):
-    backward(*split(X, y, devices), device_params, net, loss)
-    allreduce_gradients(device_params, allreduce)
-    for params in device_params:
-        sgd(params, lr, len(X))
-        sgd(params, lr, len(X))
-
 # 3 wrong: drops the remainder -> times as
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
@@ -555,15 +440,6 @@ def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
     allreduce_gradients(device_params, allreduce)
     for params in device_params:
         sgd(params, lr, len(X))
-
-# 3 wrong: a batch size without the remainder -> times as
-def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
-                split=split_batch, allreduce=allreduce):
-    size = len(X) // len(devices)
-    backward(*split(X, y, devices), device_params, net, loss)
-    allreduce_gradients(device_params, allreduce)
-    for params in device_params:
-        sgd(params, lr, size * len(devices))
 
 # 3 right: four functions, one after the other
 def train_batch(X, y, device_params, devices, lr, net=lenet, loss=loss,
@@ -712,16 +588,6 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                         allreduce)
         npx.waitall()
 
-# 4 wrong: start minus end -> return the seconds
-def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
-                split=split_batch, allreduce=allreduce):
-    start = time.perf_counter()
-    for X, y in train_iter:
-        train_batch(X, y, device_params, devices, lr, net, loss, split,
-                        allreduce)
-        npx.waitall()
-    return start - time.perf_counter()
-
 # 4 wrong: the time of day -> return the seconds
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
@@ -732,41 +598,12 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
         npx.waitall()
     return time.perf_counter()
 
-# 4 wrong: always 0 -> return the seconds
-def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
-                split=split_batch, allreduce=allreduce):
-    for X, y in train_iter:
-        train_batch(X, y, device_params, devices, lr, net, loss, split,
-                        allreduce)
-        npx.waitall()
-    return 0.0
-
-# 4 wrong: the first minibatch alone -> but 1 steps
-def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
-                split=split_batch, allreduce=allreduce):
-    start = time.perf_counter()
-    X, y = train_iter[0]
-    train_batch(X, y, device_params, devices, lr, net, loss, split,
-                    allreduce)
-    npx.waitall()
-    return time.perf_counter() - start
-
 # 4 wrong: our network and our loss -> must get what train_epoch got
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
     start = time.perf_counter()
     for X, y in train_iter:
         train_batch(X, y, device_params, devices, lr)
-        npx.waitall()
-    return time.perf_counter() - start
-
-# 4 wrong: a fixed learning rate -> must get what train_epoch got
-def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
-                split=split_batch, allreduce=allreduce):
-    start = time.perf_counter()
-    for X, y in train_iter:
-        train_batch(X, y, device_params, devices, 0.2, net, loss, split,
-                    allreduce)
         npx.waitall()
     return time.perf_counter() - start
 
@@ -780,29 +617,6 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                         allreduce)
     return time.perf_counter() - start
 
-# 4 wrong: each minibatch twice -> but 6 steps
-def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
-                split=split_batch, allreduce=allreduce):
-    start = time.perf_counter()
-    for X, y in train_iter:
-        train_batch(X, y, device_params, devices, lr, net, loss, split,
-                        allreduce)
-        train_batch(X, y, device_params, devices, lr, net, loss, split,
-                        allreduce)
-        npx.waitall()
-    return time.perf_counter() - start
-
-# 4 wrong: stops after one step -> but 1 steps
-def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
-                split=split_batch, allreduce=allreduce):
-    start = time.perf_counter()
-    for X, y in train_iter:
-        train_batch(X, y, device_params, devices, lr, net, loss, split,
-                        allreduce)
-        npx.waitall()
-        break
-    return time.perf_counter() - start
-
 # 4 wrong: returns after one step -> but 1 steps
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                 split=split_batch, allreduce=allreduce):
@@ -812,16 +626,6 @@ def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
                         allreduce)
         npx.waitall()
         return time.perf_counter() - start
-
-# 4 wrong: the last minibatch first -> in their order
-def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
-                split=split_batch, allreduce=allreduce):
-    start = time.perf_counter()
-    for X, y in reversed(train_iter):
-        train_batch(X, y, device_params, devices, lr, net, loss, split,
-                        allreduce)
-        npx.waitall()
-    return time.perf_counter() - start
 
 # 4 wrong: our split and our allreduce -> must get what train_epoch got
 def train_epoch(train_iter, device_params, devices, lr, net=lenet, loss=loss,
