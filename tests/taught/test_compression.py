@@ -206,8 +206,8 @@ def assert_loses_nothing(name, shape, rank):
     assert_same_sums(sums, history.sum(axis=1))
 
 
-@pytest.mark.parametrize('rank', [1, 3, 6])
-@pytest.mark.parametrize('shape', SHAPES)
+@pytest.mark.parametrize('rank', [1, 6])
+@pytest.mark.parametrize('shape', SHAPES[1:])
 @pytest.mark.parametrize('name', WHOLE)
 def test_full_rank_and_all_numbers_lose_nothing(name, shape, rank):
     assert_loses_nothing(name, shape, rank)
@@ -273,7 +273,7 @@ def assert_step_of_chapter_5(compress, k=3, **options):
         assert roundings(params, plain_steps()) <= 1
 
 
-@pytest.mark.parametrize('k', [1, 2, 3])
+@pytest.mark.parametrize('k', [1, 3])
 @pytest.mark.parametrize('name', WHOLE)
 def test_a_step_that_loses_nothing_is_that_of_chapter_5(name, k):
     assert_step_of_chapter_5(WHOLE[name], k)
@@ -507,7 +507,7 @@ def assert_h1_is_a_plain_step(size=13, k=3):
             assert roundings(params, plain_steps((size, size))) <= 1
 
 
-@pytest.mark.parametrize('size, k', [(13, 1), (13, 2), (13, 3), (3, 3)])
+@pytest.mark.parametrize('size, k', [(13, 1), (13, 3), (3, 3)])
 def test_one_local_step_is_the_step_of_chapter_5(size, k):
     assert_h1_is_a_plain_step(size, k)
 

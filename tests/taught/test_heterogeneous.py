@@ -63,21 +63,17 @@ def assert_same_steps(shares, sizes=(61, 7), **more):
     'shares',
     [
         [3],
-        onp.array([2, 1]),
-        (2, 1),
-        [1, 1],
-        [1, 50],
-        [1, 2, 4],
+        onp.array([1, 50]),
         [0.2, 0.7, 0.1],
-        [9, 1, 1, 9],
+        (9, 1, 1, 9),
     ],
 )
 def test_unequal_shards_take_the_steps_of_one_device(shares):
     assert_same_steps(shares)
 
 
-@pytest.mark.parametrize('shares', [[2, 1], [1, 2, 4], [9, 1, 1, 9]])
-def test_without_synchronization_every_replica_differs(shares):
+def test_without_synchronization_every_replica_differs():
+    shares = [1, 2, 4]
     replicas = after_steps(
         len(shares),
         (61,),
@@ -88,9 +84,7 @@ def test_without_synchronization_every_replica_differs(shares):
     assert min(distances(replicas, (61,))) > 100
 
 
-@pytest.mark.parametrize(
-    'max_examples', [[None, 7], [5, 20], [1, 1], [100, None]]
-)
+@pytest.mark.parametrize('max_examples', [[None, 7], [1, 100]])
 def test_a_device_that_accumulates_gradients_takes_the_same_step(max_examples):
     assert_same_steps([2, 1], max_examples=max_examples)
 

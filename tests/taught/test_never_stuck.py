@@ -156,13 +156,6 @@ def test_a_device_uses_one_thread_when_openmp_was_loaded_before():
 
 
 @needs_mxnet
-def test_without_the_limit_a_device_would_use_more():
-    code = SUPPORT_NEWER_PYTHON + 'import mxnet' + COUNT_THREADS
-    result = run(code, OMP_NUM_THREADS='4')
-    assert result.stdout == '{4}\n'
-
-
-@needs_mxnet
 def test_where_threads_cannot_be_limited_a_warning_says_so(monkeypatch):
     monkeypatch.setattr(machine, 'load_openmp', lambda: None)
     assert machine.openmp_threads() is None

@@ -63,19 +63,20 @@ def assert_same_steps(k, sizes):
         assert max(device) <= 1
 
 
-@pytest.mark.parametrize('k', [1, 2, 3, 4])
-@pytest.mark.parametrize('sizes', [(61,), (4,), (32, 7, 18)])
+@pytest.mark.parametrize(
+    'k, sizes', [(1, (61,)), (2, (32, 7, 18)), (3, (61,)), (4, (4,))]
+)
 def test_k_devices_take_the_same_steps_as_one(k, sizes):
     assert_same_steps(k, sizes)
 
 
-@pytest.mark.parametrize('k', [2, 3, 4])
+@pytest.mark.parametrize('k', [3])
 def test_with_per_device_statistics_every_device_differs(k):
     for device in differences(k, (61,), False):
         assert min(device) > 100
 
 
-@pytest.mark.parametrize('k', [2, 3, 4])
+@pytest.mark.parametrize('k', [3])
 def test_devices_are_bit_identical(k):
     first, *others = after_steps(k, (13, 22))
     for device in others:

@@ -38,24 +38,21 @@ def assert_same_steps(sizes, k, **how):
     assert max(distances(sizes, k, **how)) <= 1
 
 
-@pytest.mark.parametrize('k', [1, 2, 3, 4])
 @pytest.mark.parametrize(
-    'sizes', [(64,), (61,), (4,), (5,), (96, 7, 64), (12, 13, 14, 15, 16)]
+    'k, sizes', [(1, (61, 7)), (2, (61, 7)), (3, (64,)), (4, (5,))]
 )
 def test_k_devices_take_the_same_steps_as_one(k, sizes):
     assert_same_steps(sizes, k)
 
 
-@pytest.mark.parametrize('k', [2, 3, 4])
-def test_without_synchronization_every_replica_differs(k):
-    assert min(distances((64,), k, allreduce=lambda data: None)) > 100
+def test_without_synchronization_every_replica_differs():
+    assert min(distances((64,), 3, allreduce=lambda data: None)) > 100
 
 
-@pytest.mark.parametrize('k', [1, 2, 3, 4])
-@pytest.mark.parametrize('sizes', [(64,), (61,), (96, 7, 64)])
-def test_steps_in_float32_differ_by_rounding_only(sizes, k):
+@pytest.mark.parametrize('k', [2, 3])
+def test_steps_in_float32_differ_by_rounding_only(k):
     """With a smooth network: rounding may turn a relu on or off."""
-    batches, expected = smooth_steps(sizes)
+    batches, expected = smooth_steps()
     devices = [mx.cpu(i) for i in range(k)]
     replicas = replicas_on(devices)
     for X, y in batches:
@@ -65,18 +62,17 @@ def test_steps_in_float32_differ_by_rounding_only(sizes, k):
 
 
 @functools.lru_cache(maxsize=None)
-def smooth_steps(sizes):
+def smooth_steps():
     """Return minibatches, and the results of steps on them in float32."""
     params = d2lmulti.init_params(seed=3)
-    batches = [minibatch(n, seed) for seed, n in enumerate(sizes)]
+    batches = [minibatch(n, n) for n in (31, 7)]
     return batches, float32_results(
         lambda batches: descend(params, batches, 0.1, smooth_lenet), batches
     )
 
 
-@pytest.mark.parametrize('k', [2, 3, 4])
-def test_replicas_are_bit_identical(k):
-    devices = [mx.cpu(i) for i in range(k)]
+def test_replicas_are_bit_identical():
+    devices = [mx.cpu(i) for i in range(3)]
     replicas = replicas_on(devices)
     for seed in range(3):
         d2lmulti.train_batch(*minibatch(37, seed), replicas, devices, 0.1)
@@ -141,9 +137,8 @@ def init_linear(seed):
     ]
 
 
-@pytest.mark.parametrize('k', [1, 2, 3])
-def test_another_network_and_loss_take_the_step_of_one_device(k):
-    devices = [mx.cpu(i) for i in range(k)]
+def test_another_network_and_loss_take_the_step_of_one_device():
+    devices = [mx.cpu(i) for i in range(3)]
     (batch,) = minibatches([29])
     params = as_type(init_linear(0))
     replicas = [d2lmulti.get_params(params, device) for device in devices]
@@ -156,7 +151,7 @@ def test_another_network_and_loss_take_the_step_of_one_device(k):
         assert roundings(params, right) > 100
 
 
-@pytest.mark.parametrize('k', [1, 2, 3])
+@pytest.mark.parametrize('k', [1, 3])
 def test_training_takes_the_steps_of_one_device(k):
     """Also for the last minibatch of an epoch, which is smaller."""
     X, y = (array.asnumpy() for array in minibatch(41))
@@ -175,31 +170,11 @@ def test_training_takes_the_steps_of_one_device(k):
         assert d2lmulti.rounding.all_close(replica, expected)
 
 
-def test_training_takes_another_network_to_its_end():
-    X, y = (array.asnumpy() for array in minibatch(40))
-    result = d2lmulti.train(
-        2,
-        16,
-        0.001,
-        num_epochs=2,
-        data=(X, y, X, y),
-        net=linear,
-        loss=squares,
-        init=init_linear,
-    )
-    assert [param.shape for param in result.device_params[1]] == [
-        (784, 10),
-        (10,),
-    ]
-    assert 0 <= result.accuracies[-1] <= 1
-
-
-@pytest.mark.parametrize('k', [1, 3])
-def test_the_same_seed_gives_the_same_bits(k):
+def test_the_same_seed_gives_the_same_bits():
     X, y = minibatch(40)
     data = X.asnumpy(), y.asnumpy(), X.asnumpy(), y.asnumpy()
     runs = [
-        d2lmulti.train(k, 16, 0.1, num_epochs=2, seed=5, data=data)
+        d2lmulti.train(3, 16, 0.1, num_epochs=2, seed=5, data=data)
         for _ in range(2)
     ]
     assert runs[0].accuracies == runs[1].accuracies

@@ -17,9 +17,9 @@ from d2lmulti.model_parallelism import sharding
 from d2lmulti.rounding import to_numpy
 
 LR = 0.05
-# Each place's own tests have 1 to 4 devices: here a rule's state is shared
-# evenly and with a remainder.
-NUM_DEVICES = 2, 3
+# Each place's own tests have 1 to 4 devices: three share a rule's state
+# evenly (30 numbers) and with a remainder (5).
+K = 3
 SIZES = (13, 9, 7)  # ragged minibatches, one step each
 SHAPES = [(6, 5), (5,), (5, 3), (3,)]
 
@@ -267,20 +267,16 @@ ROUNDS = {in_rounds: (1, 0), in_diloco_rounds: (0.7, 0.9)}
 @pytest.mark.parametrize('rule', RULES)
 @pytest.mark.parametrize('place', ROUNDS)
 def test_a_rule_does_in_rounds_what_it_does_in_numpy(place, rule):
-    for k in NUM_DEVICES:
-        wanted = rounds_by_numpy(RULES[rule], k, *ROUNDS[place])
-        for params in place(RULES[rule], k):
-            for param, right in zip(params, wanted):
-                onp.testing.assert_allclose(
-                    param.asnumpy(), right, 1e-9, 1e-12
-                )
+    wanted = rounds_by_numpy(RULES[rule], K, *ROUNDS[place])
+    for params in place(RULES[rule], K):
+        for param, right in zip(params, wanted):
+            onp.testing.assert_allclose(param.asnumpy(), right, 1e-9, 1e-12)
 
 
 @pytest.mark.parametrize('rule', RULES)
 @pytest.mark.parametrize('place', PLACES)
 def test_a_rule_does_in_every_place_what_it_does_in_numpy(place, rule):
-    for k in NUM_DEVICES:
-        assert_equals_numpy(place, RULES[rule], k)
+    assert_equals_numpy(place, RULES[rule], K)
 
 
 def forgets_to_move(params, grads, state, lr):
