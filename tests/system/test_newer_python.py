@@ -128,18 +128,6 @@ def test_only_mxnet_has_the_names_after_its_import():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('name', ['Inf', 'NaN', 'mirr', 'trapz', 'round_'])
-def test_without_one_of_the_names_mxnet_cannot_be_imported(name):
-    forget = f"""
-find = newer_python.missing_names
-def forgetful(numpy):
-    return {{k: v for k, v in find(numpy).items() if k != {name!r}}}
-newer_python.missing_names = forgetful
-"""
-    assert f'numpy has no {name}' in run(LACKING + forget + IMPORT).stdout
-
-
-@pytest.mark.slow
 def test_an_import_changes_nothing_and_warns_of_nothing():
     result = run(
         """

@@ -14,12 +14,14 @@ from tools.grading.export import ColumnExporter  # noqa: E402
 CHAPTER, OTHER = '03_replicas', '04_data'
 
 
-@pytest.fixture
-def gradebook(monkeypatch):
-    # nbgrader calls alembic by its name.
-    here = os.path.dirname(sys.executable)
-    monkeypatch.setenv('PATH', here, prepend=os.pathsep)
-    with Gradebook('sqlite:///:memory:') as book:
+@pytest.fixture(scope='module')
+def gradebook():
+    with pytest.MonkeyPatch.context() as patch:
+        # nbgrader calls alembic by its name.
+        here = os.path.dirname(sys.executable)
+        patch.setenv('PATH', here, prepend=os.pathsep)
+        book = Gradebook('sqlite:///:memory:')
+    with book:
         for assignment in (CHAPTER, OTHER):
             book.add_assignment(assignment)
             book.add_notebook(assignment, assignment)
