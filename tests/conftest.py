@@ -26,8 +26,10 @@ collect_ignore = [] if HAS_FRAMEWORKS else ['frameworks']
 # at the end. Chapters come next, then the other tests.
 SLOW = [
     'test_cluster',
+    'test_jobs',
+    'test_programs',
+    'test_yours',
     'test_determinism',
-    'test_thirty',
 ]
 
 
