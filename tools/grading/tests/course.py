@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -31,10 +32,20 @@ def nbgrader(folder, *arguments, check=True):
     return done.stdout
 
 
-def new_course(folder):
-    """Write a course, and generate its assignment; return the folder."""
+def make_released(folder):
+    """Write a course, and generate its assignment."""
     make_course(folder)
     nbgrader(folder, 'generate_assignment', CHAPTER)
+
+
+def new_course(released, folder, isolated=False):
+    """Copy a course; return its folder. `isolated`: its kernels."""
+    shutil.copytree(released, folder)
+    if not isolated:
+        settings = folder / 'nbgrader_config.py'
+        settings.write_text(
+            settings.read_text() + 'c.IsolatedKernelManager.isolated = False\n'
+        )
     return folder
 
 

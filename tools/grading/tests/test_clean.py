@@ -48,13 +48,10 @@ pyplot.plot([1, 2])
 
 
 @pytest.fixture(scope='module')
-def pages(tmp_path_factory):
+def pages(released, tmp_path_factory):
     """Return the pages of a student, of feedback and of Formgrader."""
-    folder = course.new_course(tmp_path_factory.mktemp('course'))
-    settings = folder / 'nbgrader_config.py'
-    settings.write_text(
-        settings.read_text() + 'c.IsolatedKernelManager.isolated = False\n'
-    )
+    folder = tmp_path_factory.mktemp('clean') / 'course'
+    course.new_course(released, folder)
     notebook = course.answered(folder, course.solutions())
     text = new_markdown_cell(TEXT)
     text['attachments'] = {'mine.png': {'image/png': 'iVBORw0KGgo='}}

@@ -77,8 +77,8 @@ gil,Gil,Paz,gil@x.edu,108
 """
 
 
-def test_archives_become_submissions(tmp_path):
-    folder = course.new_course(tmp_path / 'course')
+def test_archives_become_submissions(released, tmp_path):
+    folder = course.new_course(released, tmp_path / 'course')
     (folder / 'roster.csv').write_text(ROSTER)
     course.nbgrader(folder, 'db', 'student', 'import', 'roster.csv')
 

@@ -12,8 +12,8 @@ from tools.notebooks.cells import code_cells  # noqa: E402
 
 
 @pytest.fixture(scope='module')
-def folder(tmp_path_factory):
-    return course.new_course(tmp_path_factory.mktemp('course'))
+def folder(released):
+    return released
 
 
 def metadata(cell):
