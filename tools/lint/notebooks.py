@@ -81,10 +81,6 @@ def check_small(notebook):
         for old in cell.metadata.get('small', {}):
             if cell.source.count(old) != 1:
                 yield cell, f'{old!r} of `small` must be in the cell once'
-        compared = cell.outputs and 'nbval-ignore-output' not in tags(cell)
-        writes = cell.source.startswith('%%writefile')
-        if cell.metadata.get('small') and compared and not writes:
-            yield cell, 'runs small, but nbval compares its output'
 
 
 def check_exercises(notebook):

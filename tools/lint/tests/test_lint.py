@@ -137,7 +137,6 @@ FAULTS = {
     'a figure without': lambda n: n.cells[1].metadata.update(mystnb={}),
     'a picture without': lambda n: n.cells[0].update(source='![](a.svg)'),
     'of `small`': lambda n: n.cells[1].metadata.small.update(x='y'),
-    'runs small': lambda n: n.cells[2].metadata.update(small={'1.5': '2.5'}),
     "no '## Summary'": lambda n: n.cells[3].update(
         source='## If it goes wrong\n## Exercises'
     ),

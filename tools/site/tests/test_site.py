@@ -56,12 +56,7 @@ SAMPLE = [
     'running',
     'glossary',
     'api',
-    'references',
-    *(
-        f'notebooks/{name}'
-        for name in CHAPTERS
-        if re.search('cluster|scaling', name)
-    ),
+    *(f'notebooks/{name}' for name in CHAPTERS if 'scaling' in name),
 ]
 # Where the figures are that answer.
 ASKED = {
@@ -489,7 +484,7 @@ def test_the_keyboard_shows_a_meaning_inside_of_a_phone(browser, site):
 def test_every_page_with_text_has_meanings_that_lead_somewhere(book):
     rows = {e['id'] for e in parsed(book, 'glossary').select('[id^=term-]')}
     for name in PAGES:
-        tips = parsed(book, name).select('a.tip')
+        tips = parsed(book, name, 'a').select('a.tip')
         if name in WITHOUT_TIPS:
             assert not tips
             continue
@@ -530,11 +525,12 @@ def test_a_figure_answers_to_a_finger(browser, site, name):
 
 def test_only_pages_with_a_figure_load_what_draws_it(book):
     for name in PAGES:
-        figures = parsed(book, name).select('[data-figure]')
-        assert [figure['data-figure'] for figure in figures] == [
+        text = (book / f'{name}.html').read_text()
+        figures = re.findall(r'<[^>]* data-figure="(\w+)"', text)
+        assert figures == [
             figure for figure, page in ASKED.items() if page == name
         ]
-        scripts = parsed(book, name, 'script').select('[src*="/figures/"]')
+        scripts = re.findall(r'<script [^>]*src="[^"]*/figures/', text)
         assert len(scripts) == 4 * bool(figures)
 
 
@@ -754,6 +750,7 @@ def test_contrast_is_enough(browser, site, theme, name):
         )
 
 
+@functools.lru_cache(maxsize=None)
 def parsed(book, name, *tags):
     """Return a page, parsed; with `tags`, these elements of it."""
     only = SoupStrainer(tags) if tags else None
