@@ -30,6 +30,7 @@ SLOW = [
     'test_programs',
     'test_yours',
     'test_determinism',
+    'test_right_steps',
 ]
 
 

@@ -3,7 +3,7 @@ names and axes. The seeds begin at 13200.
 """
 
 import pytest
-from test_questions import adamw, case, each, mean_gradients, on_devices
+from steps import adamw, case, each, mean_gradients, on_devices
 
 from samestep import Taken, judge, record
 

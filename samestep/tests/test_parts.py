@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_samestep import bfloat16, shards_of
+from plain import bfloat16, shards_of
 
 from samestep import Taken, same_step
 

@@ -8,177 +8,27 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from test_samestep import bfloat16, shards_of
+from steps import (
+    EXACT,
+    READS,
+    UPDATES,
+    adamw,
+    autocast,
+    case,
+    clipped,
+    each,
+    look,
+    mean_gradients,
+    on_devices,
+    sgd,
+    taken,
+    times,
+)
 
 from samestep import NothingMoves, Taken, same_step
 from samestep.trees import named_arrays
 
 SEEDS = range(5000, 5020)
-EXACT = np.asarray  # rounds as the dtype does
-
-
-def tf32(array):
-    """Return what a tensor core reads of float32: ten bits. Float64 stays."""
-    if array.dtype != np.float32:
-        return array
-    bits = np.ascontiguousarray(array).view('uint32') + np.uint32(0x1000)
-    return (bits & np.uint32(0xFFFFE000)).view('float32')
-
-
-def autocast(array):
-    return bfloat16(array) if array.dtype == np.float32 else array
-
-
-def gradients(params, X, y, read=EXACT):
-    """Return the gradients of the summed loss of a network with a norm;
-    `read` rounds what products read."""
-
-    def product(a, b):
-        return read(a) @ read(b)
-
-    p = params['net']
-    h = np.tanh(product(X, p['first']['weight']) + p['first']['bias'])
-    off = h - h.mean(axis=1, keepdims=True)
-    std = np.sqrt((off * off).mean(axis=1, keepdims=True) + h.dtype.type(1e-5))
-    unit = off / std
-    out = unit * p['norm']['weight'] + p['norm']['bias']
-    scores = product(out, p['last']['weight']) + p['last']['bias']
-    e = np.exp(scores - scores.max(axis=1, initial=-9, keepdims=True))
-    e /= e.sum(axis=1, keepdims=True)
-    e[np.arange(len(y)), y] -= 1
-    back = product(e, p['last']['weight'].T)
-    scaled = back * p['norm']['weight']
-    below = (
-        (
-            scaled
-            - scaled.mean(axis=1, keepdims=True)
-            - unit * (scaled * unit).mean(axis=1, keepdims=True)
-        )
-        / std
-        * (1 - h * h)
-    )
-    return {
-        'first': {'weight': product(X.T, below), 'bias': below.sum(axis=0)},
-        'norm': {
-            'weight': (back * unit).sum(axis=0),
-            'bias': back.sum(axis=0),
-        },
-        'last': {'weight': product(out.T, e), 'bias': e.sum(axis=0)},
-    }
-
-
-def each(function, *trees):
-    """Apply a function to the arrays of dicts of one form."""
-    if isinstance(trees[0], dict):
-        return {
-            key: each(function, *(tree[key] for tree in trees))
-            for key in trees[0]
-        }
-    return function(*trees)
-
-
-def mean_gradients(params, X, y, read=EXACT):
-    n = params['net']['first']['bias'].dtype.type(max(1, len(X)))
-    return each(lambda g: g / n, gradients(params, X, y, read))
-
-
-def on_devices(k, read=EXACT):
-    """Return the mean gradients, summed over the shards of k devices."""
-
-    def found(params, X, y):
-        kind = params['net']['first']['bias'].dtype.type
-        parts = [gradients(params, *s, read) for s in shards_of(X, y, k)]
-        return each(lambda *g: sum(g) / kind(len(X)), *parts)
-
-    return found
-
-
-def squares(grads):
-    return sum(
-        float((g.astype('float64') ** 2).sum())
-        for part in grads.values()
-        for g in part.values()
-    )
-
-
-def clip(grads, most, norm=None):
-    norm = np.sqrt(squares(grads)) if norm is None else norm
-    scale = most / max(norm, most)
-    return each(lambda g: g * g.dtype.type(scale), grads)
-
-
-def sgd(params, grads, clipped=None, lr=0.1):
-    grads = clip(grads, clipped) if clipped else grads
-    net = each(lambda p, g: p - p.dtype.type(lr) * g, params['net'], grads)
-    return {**params, 'net': net}
-
-
-def adamw(params, grads, clipped=None, lr=1e-2, decay=0.1):
-    grads = clip(grads, clipped) if clipped else grads
-    t = params['step'] + 1
-    first = each(lambda m, g: m + (g - m) / 10, params['first'], grads)
-    second = each(lambda v, g: v + (g * g - v) / 1000, params['second'], grads)
-
-    def move(p, m, v):
-        kind = p.dtype.type
-        m = m / kind(1 - 0.9 ** float(t))
-        v = v / kind(1 - 0.999 ** float(t))
-        kept = p * kind(1 - lr * decay)
-        return kept - kind(lr) * m / (np.sqrt(v) + kind(1e-8))
-
-    net = each(move, params['net'], first, second)
-    return {'net': net, 'first': first, 'second': second, 'step': t}
-
-
-def case(seed, steps=1):
-    rng = np.random.RandomState(seed)
-    net = {
-        'first': {
-            'weight': rng.normal(0, 0.3, (20, 30)),
-            'bias': rng.normal(0, 0.3, 30),
-        },
-        'norm': {
-            'weight': rng.normal(1, 0.3, 30),
-            'bias': rng.normal(0, 0.3, 30),
-        },
-        'last': {
-            'weight': rng.normal(0, 0.3, (30, 5)),
-            'bias': rng.normal(0, 0.3, 5),
-        },
-    }
-    params = {
-        'net': net,
-        'first': each(np.zeros_like, net),
-        'second': each(np.zeros_like, net),
-        'step': np.float64(0),
-    }
-    return params, [
-        (rng.normal(size=(61, 20)), rng.randint(0, 5, 61))
-        for _ in range(steps)
-    ]
-
-
-def taken(found, update, change=lambda grads: grads):
-    """Return a step that finds gradients and makes the update of them."""
-
-    def step(params, X, y):
-        grads = change(found(params, X, y))
-        return Taken(grads, update(params, grads))
-
-    return step
-
-
-def clipped(update):
-    return lambda params, grads: update(params, grads, 0.1)
-
-
-READS = {'float32': EXACT, 'tf32': tf32, 'bfloat16': autocast}
-UPDATES = {
-    'sgd': sgd,
-    'adamw': adamw,
-    'sgd, clipped': clipped(sgd),
-    'adamw, clipped': clipped(adamw),
-}
 
 
 @pytest.mark.parametrize('read', READS)
@@ -250,30 +100,6 @@ def test_a_step_may_change_the_arrays_that_it_is_given(update):
     assert found, found
 
 
-def look(step, update='sgd', seed=5000, steps=1, k=2):
-    return same_step(
-        step,
-        mean_gradients,
-        *case(seed, steps),
-        update=UPDATES[update],
-        num_devices=k,
-    )
-
-
-def times(factor, *parts):
-    """Return what scales the gradients of some parts of the network."""
-
-    def change(grads):
-        return {
-            name: each(lambda g: g * g.dtype.type(factor), part)
-            if name in parts or not parts
-            else part
-            for name, part in grads.items()
-        }
-
-    return change
-
-
 @pytest.mark.parametrize('update', UPDATES)
 def test_gradients_times_four_are_named_whatever_hides_them(update):
     step = taken(on_devices(4), UPDATES[update], times(4))
@@ -294,77 +120,6 @@ def test_wrong_arrays_alone_are_found_and_no_gradient_is_called_right():
 
     found = look(step)
     assert not found and 'gradients are right' not in str(found)
-
-
-@pytest.mark.parametrize('update', UPDATES)
-def test_an_averaged_layer_norm_is_named(update):
-    step = taken(on_devices(2), UPDATES[update], times(0.5, 'norm'))
-    found = look(step, update)
-    assert 'gradient of all 2 norm.*' in str(found)
-    assert 'the right one, divided by the 2 devices' in str(found)
-
-
-def test_a_layer_norm_that_is_not_reduced_is_placed():
-    """Megatron-LM#1446."""
-
-    def step(params, X, y):
-        whole = on_devices(2)(params, X, y)
-        kind = whole['first']['bias'].dtype.type
-        return [
-            Taken(grads, sgd(params, grads))
-            for shard in shards_of(X, y, 2)
-            for own in [gradients(params, *shard)]
-            for grads in [
-                {**whole, 'norm': each(lambda g: g / kind(61), own['norm'])}
-            ]
-        ]
-
-    found = look(step)
-    assert {d.name for d in found.failures()} == {'norm.weight', 'norm.bias'}
-    assert 'that of shard 0 alone' in str(found)
-    assert 'that of shard 1 alone' in str(found)
-
-
-@pytest.mark.parametrize('update', [sgd, adamw])
-def test_a_local_norm_that_clips_is_named(update):
-    """AReaL#312. Adam's first step hides it, and all of its state does not."""
-
-    def step(params, X, y):
-        grads = on_devices(2)(params, X, y)
-        local = mean_gradients(params, *shards_of(X, y, 2)[1])
-        own = clip(grads, 0.1, np.sqrt(squares(local)))
-        return Taken(grads, update(params, own))
-
-    found = look(step, 'sgd, clipped' if update is sgd else 'adamw, clipped')
-    assert 'The gradients are right: the update made of them' in str(found)
-    local = 'times the norm that is due?'
-    assert update is adamw or local in str(found)
-
-
-def test_a_norm_of_each_stage_is_named():
-    def step(params, X, y):
-        grads = on_devices(2)(params, X, y)
-        own = {}
-        for stage in ('first', 'norm'), ('last',):
-            own.update(clip({name: grads[name] for name in stage}, 0.1))
-        return Taken(grads, sgd(params, own))
-
-    found = look(step, 'sgd, clipped')
-    assert found.failures()
-    assert 'times the norm that is due?' in str(found)
-
-
-def test_a_norm_over_a_replicated_group_is_named():
-    """VeOmni#184: all squares are counted by each of the two."""
-
-    def step(params, X, y):
-        grads = on_devices(2)(params, X, y)
-        norm = np.sqrt(2 * squares(grads))
-        return Taken(grads, sgd(params, clip(grads, 0.1, norm)))
-
-    assert 'Clipped by 1.414 times the norm that is due?' in str(
-        look(step, 'sgd, clipped')
-    )
 
 
 def test_a_tied_weight_whose_copies_are_not_summed_is_placed():
@@ -393,35 +148,6 @@ def test_a_tied_weight_whose_copies_are_not_summed_is_placed():
         (0, 'shared.0'),
         (1, 'shared.0'),
     }
-
-
-def test_a_micro_batch_after_the_exchange_is_named():
-    """DeepSpeed#7985: the last one's gradients stay where they are."""
-
-    def step(params, X, y):
-        kind = params['net']['first']['bias'].dtype.type
-        parts = [
-            [gradients(params, *part) for part in shards_of(*shard, 2)]
-            for shard in shards_of(X, y, 2)
-        ]
-        sent = each(lambda *g: sum(g), *(first for first, _ in parts))
-        own = [
-            each(lambda a, b: (a + b) / kind(len(X)), sent, last)
-            for _, last in parts
-        ]
-        return [Taken(grads, sgd(params, grads)) for grads in own]
-
-    found = str(look(step))
-    assert 'gradient of all 6 arrays' in found and 'never' in found
-
-
-def test_a_decay_that_is_left_out_is_one_of_the_update():
-    def step(params, X, y):
-        grads = on_devices(2)(params, X, y)
-        return Taken(grads, adamw(params, grads, decay=0))
-
-    found = str(look(step, 'adamw'))
-    assert 'update of all 6 net.*' in found and 'a decay, left out' in found
 
 
 @pytest.mark.parametrize('lost', ['first', 'second'])
@@ -466,99 +192,6 @@ def test_a_lost_momentum_is_not_called_a_decay_of_what_began_at_0():
         assert 'a decay, or what an optimizer keeps,' in d.cause, d.cause
 
 
-def flat_ones(function, *trees):
-    """Apply it to the arrays with one axis; others stay as they are."""
-    return each(lambda a, *b: function(a, *b) if a.ndim < 2 else a, *trees)
-
-
-@pytest.mark.parametrize('before', [False, True])
-@pytest.mark.parametrize('update', [sgd, adamw])
-def test_a_decay_of_biases_and_norms_is_named(update, before):
-    """`before`: it is added to the gradients, as Adam has it. Then what Adam
-    keeps of each shows it, and the parameters follow."""
-
-    def decayed(a, p):
-        return a + a.dtype.type(0.05) * p
-
-    def step(params, X, y):
-        grads = on_devices(2)(params, X, y)
-        net = params['net']
-        own = flat_ones(decayed, grads, net) if before else grads
-        new = update(params, own)
-        if not before:
-            new['net'] = flat_ones(decayed, new['net'], net)
-        return Taken(grads, new)
-
-    for seed in range(5400, 5405):
-        params, batches = case(seed)
-        found = same_step(step, mean_gradients, params, batches, update=update)
-        said = str(found)
-        assert 'a decay of all arrays with one axis' in said, seed
-        assert all('decay' in d.cause for d in found.failures()), said
-
-
-def test_what_a_decay_explains_is_not_called_clipping():
-    """The factor of one number alone is that of a norm without `scale`."""
-
-    def of_all(params, X, y):
-        off = (X * params['scale']) @ params['w'] + params['b'] - y
-        two = X.dtype.type(2 / len(X))
-        return {
-            'scale': two * (off[:, None] * X).sum(0) * params['w'],
-            'w': two * (X * params['scale']).T @ off,
-            'b': two * off.sum(keepdims=True),
-        }
-
-    def update(params, grads):
-        return each(lambda p, g: p - p.dtype.type(0.1) * g, params, grads)
-
-    def norms(g):
-        whole = sum((a * a).sum() for a in g.values())
-        return np.sqrt(whole / (whole - (g['scale'] ** 2).sum()))
-
-    rng = np.random.RandomState(5410)
-    params = {
-        'scale': rng.normal(size=20),
-        'w': rng.normal(size=20),
-        'b': rng.normal(size=1),
-    }
-    X, y = rng.normal(size=(61, 20)), rng.normal(size=61)
-    exact = of_all(params, X, y)
-    decay = float((norms(exact) - 1) * exact['b'] / params['b'])
-
-    def step(params, X, y):
-        grads = of_all(params, X, y)
-        rate = X.dtype.type(decay)
-        own = each(lambda g, p: g + rate * p, grads, params)
-        return Taken(grads, update(params, {**own, 'w': grads['w']}))
-
-    found = same_step(step, of_all, params, [(X, y)], update=update)
-    causes = {d.name: d.cause for d in found.failures()}
-    assert {*causes} == {'scale', 'b'}
-    assert 'a decay' in causes['scale'] and causes['b'] == causes['scale']
-
-
-def test_moves_of_one_size_are_not_called_reordered():
-    """Of Adam's first step, as many are wrong in either way."""
-
-    def step(params, X, y):
-        grads = on_devices(2)(params, X, y)
-        new = adamw(params, grads)
-        old, bias = params['net']['norm']['bias'], new['net']['norm']['bias']
-        moves = bias - old * old.dtype.type(1 - 1e-3)
-        up, down = (moves > 0).nonzero()[0], (moves < 0).nonzero()[0]
-        for i in (*up[:3], *down[:3]):
-            bias[i] -= 2 * moves[i]
-        return Taken(grads, new)
-
-    params, batches = case(5420)
-    params['net']['norm']['bias'] *= 0  # so its moves are of one size
-    found = same_step(step, mean_gradients, params, batches, update=adamw)
-    (wrong,) = found.failures()
-    assert wrong.name == 'net.norm.bias'
-    assert 'Wrong are 6 of 30 numbers' in wrong.cause
-
-
 def test_a_count_of_steps_and_moments_are_no_move():
     def still(params, grads):
         return adamw(params, grads, lr=0)
@@ -576,12 +209,12 @@ def adamw_of_moments_first(params, grads, **how):
     return moments_first(adamw(params, grads, **how))
 
 
-def with_moments_first(update, change=lambda update: update):
+def with_moments_first(update):
     """Return what is said of a state that begins with the moments, as in
     JAX's order of names, whose names end as those of the parameters do."""
     params, batches = case(5440)
     return same_step(
-        taken(on_devices(2), change(update)),
+        taken(on_devices(2), update),
         mean_gradients,
         moments_first(params),
         batches,
@@ -601,23 +234,6 @@ def test_moments_that_come_first_are_no_move():
     assert with_moments_first(adamw_of_moments_first)
     with pytest.raises(NothingMoves):
         with_moments_first(functools.partial(adamw_of_moments_first, lr=0))
-
-
-def test_a_decay_is_seen_whatever_comes_first():
-    """Within the gradients, so that it shows in moments: of a parameter, not
-    of a moment whose name ends as its own."""
-
-    def with_l2(state, grads, decay=0.1):
-        grads = each(
-            lambda g, p: g + p.dtype.type(decay) * p, grads, state['net']
-        )
-        return adamw_of_moments_first(state, grads, decay=0)
-
-    found = with_moments_first(
-        with_l2, lambda update: functools.partial(update, decay=0.2)
-    )
-    assert not found
-    assert all('a decay' in d.cause for d in found.failures()), found
 
 
 @pytest.mark.parametrize('how', ['both', 'new arrays'])

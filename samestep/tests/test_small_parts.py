@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_samestep import bfloat16
+from plain import bfloat16
 
 from samestep import same_step
 

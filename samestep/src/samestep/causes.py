@@ -6,13 +6,14 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
+from .comparison import without_guess
+
 MOST_ARRAYS = 64  # the reference is called once for each
 MOST_NUMBERS = 2**13  # of an array, in which causes are looked for
 # Counts and places of a sample say nothing of the array.
 SOME = re.compile(r'Wrong are \d+ of \d+ numbers, the first at \(.*?\)\.')
 FEW = 'Wrong are only some of its numbers.'
 BITS = re.compile(r'The move is right to \d+ bits, .*: precision\?$')
-OR_KEPT = ', or what an optimizer keeps,'  # such as a momentum that is lost
 ENOUGH = 16  # numbers of an array that show precision
 
 
@@ -104,20 +105,6 @@ class Sample:
         return cause if self.places[j] is None else SOME.sub(FEW, cause)
 
 
-class Computed:
-    """Pairs of an iterator, each computed when it is first needed: most
-    causes are found before all moves with known bugs are."""
-
-    def __init__(self, pairs):
-        self.found, self.rest = [], iter(pairs)
-
-    def __iter__(self):
-        yield from self.found
-        for pair in self.rest:
-            self.found.append(pair)
-            yield pair
-
-
 def apart(found, right):
     """Return how far the numbers of two arrays are apart, in float64:
     infinitely if one is not finite and the other is not the same."""
@@ -154,29 +141,18 @@ def moves_before(case):
     if not n:
         return
     with contextlib.suppress(Exception):  # the reference may want more
-        rows = slice(None)
-        old = case.moves(rows, n - 1)
-        right = case.moves(rows, n)
-        yield 'that of the step before', old
-        both = [sum(arrays) for arrays in zip(right, old)]
-        yield 'the right one and that of the step before', both
-        stuck = case.moves(rows, batch=case.batches[n - 1])
+        yield 'that of the step before', case.moves(slice(None), n - 1)
+        stuck = case.moves(slice(None), batch=case.batches[n - 1])
         yield 'one of the minibatch of the step before', stuck
         if None not in case.places:
-            late = case.moves(rows, start=case.starts[n - 1])
+            late = case.moves(slice(None), start=case.starts[n - 1])
             yield 'one from the parameters of the step before', late
 
 
 def moves_of_others(case):
-    """Yield those with labels of others, and with an array added k times."""
+    """Yield those with shifted labels, and with an array added k times."""
     k, start, batch = case.num_devices, case.starts[-1], case.batches[-1]
-    tries: list = [
-        (
-            'one with labels of the row beside',
-            dict(batch=batch.turn_labels(turn)),
-        )
-        for turn in ((1, -1) if batch.rows > 1 else ())
-    ]
+    tries: list = []
     for shift, how in ((1, 'more'), (-1, 'less')):
         with contextlib.suppress(ValueError):  # they may be no such numbers
             other = batch.shift_labels(shift)
@@ -204,38 +180,18 @@ def splits_of(rows, k):
     return [split for split in splits if len(split) > 1]
 
 
-def which_rows(rows):
-    """Return in words which rows of the minibatch these are: all from the
-    first to the last, or every k-th."""
-    if len(rows) == 1:
-        return f'row {rows[0]}'
-    step = rows[1] - rows[0]
-    words = f'rows {rows[0]} to {rows[-1]}'
-    return words if step == 1 else f'{words}, one in {step}'
-
-
-def likely_cause(move, others, k, batch):
-    """Return in words what an array's wrong move is, or ''. `others`: pairs
-    of words and moves."""
+def plain_cause(move, k, batch):
+    """Return in words what a wrong move is, as far as it and the right one
+    show it; or ''."""
     found, right, bounds, start = move
     if not np.isfinite(found).all():
         return 'It has numbers that are not finite.'
     if within(found, bounds):
         return 'It has not moved.'
-    cause = multiple_of(move, 'the right one', right, k, batch)
-    for words, other in others if not cause else ():
-        cause = cause or multiple_of(move, words, other, k, batch)
-    if cause:
-        return cause
-    bound = float(np.max(bounds))
-    if are_reordered(found, right, bound):
-        return 'The move has the right numbers in another order.'
-    factors = factors_of_parts(found, right, bound, k)
-    if factors:
-        return (
-            f'The move is the right one, its {k} parts one after the other '
-            f'times {factors}: a separate factor for each shard?'
-        )
+    multiple = multiple_of(move, right)
+    said = multiple and times(*multiple, k, batch)
+    if said:
+        return f'The move is the right one{said}.'.replace('?.', '?')
     off = found - right
     if off.size > 2 and within(off - off.mean(), bounds):
         what = f'{off.mean():.3g} added to each number'
@@ -245,17 +201,34 @@ def likely_cause(move, others, k, batch):
         if within(off - scale * start, bounds):
             return (
                 f'The move is the right one and {scale:.3g} times what was '
-                f'there: a decay{OR_KEPT} left out or counted again?'
+                'there: a decay, or what an optimizer keeps, left out or '
+                'counted again?'
             )
     return ''
 
 
-def multiple_of(move, words, other, k, batch):
-    """Return in words that a move is another one, perhaps several times, or
-    '' if it is not."""
+def cause_by(move, pairs):
+    """Return in words that a move is another one, or the right one and
+    another; or ''. `pairs`: words, and moves."""
+    rest = move._replace(found=move.found - move.right)
+    for words, other in pairs:
+        for first, own in (('', move), ('the right one and ', rest)):
+            multiple = multiple_of(own, other)
+            if multiple:
+                scale, near = multiple
+                once = abs(scale - 1) <= near
+                how = '' if once else f' times {in_digits(scale, near)}'
+                if once or move.found.size > 2:  # few fit by chance
+                    return f'The move is {first}{words}{how}.'
+    return ''
+
+
+def multiple_of(move, other):
+    """Return how many times another move this is, and how far rounding may
+    move that; or None if it is no multiple."""
     found, right, bounds, _ = move
     if within(other, bounds):
-        return ''  # of rounding, anything may be a multiple
+        return None  # of rounding, anything may be a multiple
     scale = (found * other).sum() / max((other * other).sum(), 1e-300)
     rest = abs(found - scale * other)
     most = float(np.max(bounds))
@@ -263,17 +236,58 @@ def multiple_of(move, words, other, k, batch):
     if other is not right and not (
         abs(other - right).max() > 4 * max(most, rest.max())
     ):
-        return ''
-    near = most / abs(other).max()
-    alike = other is not right and abs(scale - 1) <= near
-    if found.size == 1 and not (alike or other is right):
-        return ''  # one number is a multiple of any other
+        return None
     # Rounding is scaled, too.
     larger = max(1, abs(scale), abs(found).max() / most / 1e4)
-    how = '' if alike else times(scale, k, batch, near)
-    if not within(rest, larger * bounds) or not (how or alike):
-        return ''
-    return f'The move is {words}{how}.'.replace('?.', '?')
+    near = most / abs(other).max()
+    return (scale, near) if within(rest, larger * bounds) else None
+
+
+def times(scale, near, k, batch):
+    """Return a factor of the right move in words, for a minibatch on k
+    devices, or '' if it is 1. `near`: how far rounding may move a factor of
+    1. What it may mean stands behind the last colon."""
+    n = batch.rows
+    again = ', or counted twice' if k == 2 else ''
+    for factor, words in (
+        (k, f'times the {k} devices: a sum where a mean is due{again}?'),
+        (1 / k, f'divided by the {k} devices: a mean where a sum is due?'),
+        (n, f'times the {n} rows: a sum where a mean is due?'),
+        (1 / n, f'divided by the {n} rows: divided again?'),
+        (2, 'twice: added to what was there?'),
+        (-1, 'backward'),
+    ):
+        slack = near * max(1, abs(factor))
+        if slack > min(abs(factor - 1), abs(factor)) / 4:
+            slack = 0  # so near to others that it would fit by chance
+        if abs(factor - 1) > 1e-3 and abs(scale - factor) < max(1e-4, slack):
+            return f', {words}'
+    for right, due in batch.counts().items():
+        for wrong, taken in batch.counts().items():
+            if due != taken and abs(scale * taken / due - 1) < 2e-5:
+                # Divided by these, or multiplied by those: either fits.
+                return (
+                    f', times {due} / {taken}: the {wrong} taken for the '
+                    f'{right}, or the reverse?'
+                )
+    power = round(np.log2(abs(scale) + 1e-300))
+    slack = max(1e-3, min(near, 0.1))
+    if abs(power) > 4 and abs(scale / 2.0**power - 1) < slack:
+        return f', times 2 to the power of {power}: a scale of the loss?'
+    words = f' times {in_digits(scale, near)}'
+    return '' if words == ' times 1' else words
+
+
+def in_digits(scale, near):
+    """Return a factor with as many digits as are sure."""
+    digits = 6
+    if near and scale:
+        sure = -np.log10(near / abs(scale))
+        digits = int(np.clip(np.floor(sure), 1, 6))
+    said = f'{scale:.{digits}g}'
+    if abs(float(said) - scale) > abs(scale) / 10:
+        said = f'{scale:.2g}'  # else 1.5 would be called 2
+    return said if float(said) != 1 else f'{scale:.6g}'
 
 
 def wrong_numbers(move):
@@ -285,13 +299,12 @@ def wrong_numbers(move):
 
 
 def said_of_some(wrong, move, cause):
-    """Return in words which numbers are wrong, of those that should move."""
+    """Return in words which numbers are wrong, of those that should move, and
+    the cause, without what it would mean if all were."""
     due = int((wrong | (abs(move.right) > 0)).sum())
     first = tuple(int(i[0]) for i in np.nonzero(wrong))
-    return (
-        f'Wrong are {wrong.sum()} of {due} numbers, the first at {first}. '
-        f'{cause if wrong.sum() > 1 else ""}'
-    ).strip()
+    said = f'Wrong are {wrong.sum()} of {due} numbers, the first at {first}.'
+    return f'{said} {without_guess(cause)}'.rstrip()
 
 
 def precision_cause(move, terms=None):
@@ -306,44 +319,6 @@ def precision_cause(move, terms=None):
         f'The move is right to {bits:.0f} bits, in large and small numbers '
         'alike: precision?'
     )
-
-
-def are_reordered(move, right, bound):
-    """Return whether these are the right numbers in another order, of which
-    most can be told apart: those of Adam's first step, nearly all of one
-    size, would fit if as many are wrong either way."""
-    own, due = np.sort(move, None), np.sort(right, None)
-    told = np.diff(due[abs(due) > bound]) > bound
-    return distance(own, due) <= bound and 2 * told.sum() >= max(told.size, 1)
-
-
-def factors_of_parts(move, right, bound, k):
-    """Return in words by which factors the k parts of an array are wrong, or
-    '' if one of them is right, or all are wrong by the same."""
-    factors = []
-    for own, known in zip(np.array_split(move, k), np.array_split(right, k)):
-        scale = (own * known).sum() / max((known * known).sum(), 1e-300)
-        sure = bound / max(abs(known).max(initial=0), 1e-300)
-        off = distance(own, scale * known)
-        if own.size < 8 or off > bound or abs(scale - 1) <= 4 * sure:
-            return ''
-        factors.append((scale, sure))
-    scales = [scale for scale, _ in factors]
-    if max(scales) - min(scales) <= 4 * max(sure for _, sure in factors):
-        return ''
-    return ', '.join(in_digits(*pair) for pair in factors)
-
-
-def in_digits(scale, near):
-    """Return a factor with as many digits as are sure."""
-    digits = 6
-    if near and scale:
-        sure = -np.log10(near / abs(scale))
-        digits = int(np.clip(np.floor(sure), 1, 6))
-    said = f'{scale:.{digits}g}'
-    if abs(float(said) - scale) > abs(scale) / 10:
-        said = f'{scale:.2g}'  # else 1.5 would be called 2
-    return said if float(said) != 1 else f'{scale:.6g}'
 
 
 def bits_of(off, size, move):
@@ -371,39 +346,3 @@ def without_few_bits(causes, sizes):
     if told.count('') > sum(bool(BITS.search(cause)) for cause in told):
         return [BITS.sub('', cause).strip() for cause in causes]
     return causes
-
-
-def times(scale, k, batch, near=0):
-    """Return a factor in words, for a minibatch on k devices. `near`: how far
-    rounding may move a factor of 1."""
-    n = batch.rows
-    shard = -(-n // k)  # the longest
-    for factor, words in (
-        (k, f', times the {k} devices: a sum where a mean is due?'),
-        (1 / k, f', divided by the {k} devices: a mean where a sum is due?'),
-        (n, f', times the {n} rows: a sum where a mean is due?'),
-        (1 / n, f', divided by the {n} rows: divided again?'),
-        (2, ', twice: added to what was there?'),
-        (-1, ', backward'),
-        (n / shard, f', times {n} / {shard}: divided by a shard of rows?'),
-        (n / shard / k, f', times {n} / {shard * k}: padding counted?'),
-    ):
-        slack = near * max(1, abs(factor))
-        if slack > min(abs(factor - 1), abs(factor)) / 4:
-            slack = 0  # so near to others that it would fit by chance
-        if abs(factor - 1) > 1e-3 and abs(scale - factor) < max(1e-4, slack):
-            return words
-    for right, due in batch.counts().items():
-        for wrong, taken in batch.counts().items():
-            if due != taken and abs(scale * taken / due - 1) < 2e-5:
-                # Divided by these, or multiplied by those: either fits.
-                return (
-                    f', times {due} / {taken}: the {wrong} taken for the '
-                    f'{right}, or the reverse?'
-                )
-    power = round(np.log2(abs(scale) + 1e-300))
-    slack = max(1e-3, min(near, 0.1))
-    if abs(power) > 4 and abs(scale / 2.0**power - 1) < slack:
-        return f', times 2 to the power of {power}: a scale of the loss?'
-    words = f' times {in_digits(scale, near)}'
-    return '' if words == ' times 1' else words

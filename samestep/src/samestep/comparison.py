@@ -1,5 +1,6 @@
 """What `same_step` found, and how it reads."""
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -25,6 +26,11 @@ class Difference(NamedTuple):
 
     def __str__(self):
         return said_of([self], [self.name])
+
+
+def without_guess(cause):
+    """Return a cause without what it would mean if all devices showed it."""
+    return re.sub(r'the (\d+) (?:devices|rows): .*\?', r'\1.', cause)
 
 
 def said_of(alike, names):
@@ -64,6 +70,20 @@ class Comparison:
         """Return it with a function of each difference."""
         changed = [function(d) for d in self.differences]
         return replace(self, differences=changed)
+
+    def without_guesses(self):
+        """Return it without guesses at what all devices do, where replicas
+        have different causes for an array, or one has none."""
+        causes: dict = {}
+        for d in self.differences:
+            causes.setdefault((d.array, d.of), set()).add(d.cause)
+        return self.change(
+            lambda d: (
+                d._replace(cause=without_guess(d.cause))
+                if len(causes[d.array, d.of]) > 1
+                else d
+            )
+        )
 
     def failures(self):
         """Return the differences beyond their bounds, the worst first."""

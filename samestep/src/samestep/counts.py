@@ -8,89 +8,90 @@ row. If they make the right gradient alone, its error is something else.
 """
 
 import contextlib
+import functools
+import itertools
 
 import numpy as np
 
-from .causes import splits_of, which_rows, within
+from .causes import splits_of, within
 from .progress import shown
 
 MOST_ROWS = 256  # the reference is called once for each, or for as many blocks
 FEW = 6  # counts that are said one by one
 MOST_PARTS = 16  # of a minibatch, whose means may have been averaged
 FREE = 8  # numbers more than rows, to see whether they fit
+MOST_NUMBERS = 2**24  # of all rows' gradients, that are solved for at once
 
 
 class Rows:
-    """The gradients of a minibatch's rows, or of blocks of them."""
+    """The gradients of a minibatch's rows, or of blocks of them; and those of
+    shards, which can be solved for if arrays have few numbers, and say
+    something if the loss is no sum over rows, as of pairs or statistics."""
 
     def __init__(self, case):
         self.case = case
-        rows = np.arange(case.batches[-1].rows)
-        blocks = np.array_split(rows, min(MOST_ROWS, len(rows)))
-        self.blocks, self.alone = alone(case, blocks, 'rows')
+        self.numbers = np.arange(case.batches[-1].rows)
 
-    def counted(self, moves, which=...):
+    @functools.cached_property
+    def alone(self):
+        """(blocks, moves) of single rows, in a list."""
+        most = min(MOST_ROWS, len(self.numbers))
+        blocks = np.array_split(self.numbers, most)
+        return [alone(self.case, blocks, 'rows')]
+
+    @functools.cached_property
+    def shards(self):
+        """(shards, moves) of each way to split the rows."""
+        splits = splits_of(self.numbers, self.case.num_devices)
+        found = [alone(self.case, split, 'shards') for split in splits]
+        return [own for own in found if len(own[0]) == self.case.num_devices]
+
+    def counted(self, what, moves, which=...):
         """Return in words how often these moves of arrays, by their numbers,
-        count each row; or '' if they are no sum over rows. `which`: the
-        numbers of an array that they are."""
-        if not self.alone:
-            return ''
-        table = table_of(self.alone, moves, which)
-        due, _ = weights_of(table, flat(moves, 'right'))
-        own, unsure = weights_of(table, flat(moves, 'found'))
-        if due is None or own is None:
-            return ''
-        with np.errstate(divide='ignore', invalid='ignore'):
-            counts, unsure = own / due, unsure / abs(due)
-        if not (np.isfinite(counts).all() and unsure.max() < 0.2):
-            return ''
-        return words_for(self.blocks, counts, due, unsure)
-
-
-class Shards:
-    """The gradients of shards, for losses that are no sum over rows: those of
-    pairs, or of the statistics of a minibatch."""
-
-    def __init__(self, case):
-        k, batch = case.num_devices, case.batches[-1]
-        self.splits = []
-        for shards in splits_of(np.arange(batch.rows), k):
-            blocks, moves = alone(case, shards, 'shards')
-            if len(blocks) == len(shards):
-                self.splits.append((shards, moves, batch.rows))
-
-    def counted(self, moves, which=...):
-        """Return in words of which shards these moves are the sum, or ''."""
-        for shards, own, rows in self.splits:
-            table = table_of(own, moves, which)
-            weights, unsure = weights_of(table, flat(moves, 'found'))
-            if weights is None or unsure.max() > 0.2:
+        count each row; or '' if they are no sum over rows. `what`: 'alone' or
+        'shards', `which`: the numbers of an array that they are."""
+        for blocks, parts in getattr(self, what):
+            size = sum(move.found.size for move in moves.values())
+            some = slice(None, None, 1 + size * len(parts) // MOST_NUMBERS)
+            found, right = (flat(moves, n)[some] for n in ('found', 'right'))
+            table = table_of(parts, moves, which, some)
+            # Of rows that have no part in these numbers nothing is seen.
+            seen = (abs(table) > 1).any(axis=0)
+            table, blocks = table[:, seen], [*itertools.compress(blocks, seen)]
+            own, unsure = weights_of(table, found)
+            due, _ = weights_of(table, right)
+            if own is None or unsure.max() >= 0.2 * abs(own).max():
                 continue
-            sure = 0.002 + unsure
-            parts = np.array([len(shard) / rows for shard in shards])
-            if within(weights - 1 / len(shards), sure):
-                return "The move is the mean of the shards' own."
-            if within(weights - parts, sure):
-                return (
-                    "The move is the mean of the shards' own, weighted by "
-                    'their rows.'
-                )
-            near_0 = abs(weights) <= sure
-            said = [f'{w:.3g}' for w in np.where(near_0, 0, weights)]
-            if near_0.sum() == len(shards) - 1:
-                i = int((~near_0).argmax())
-                alike = abs(weights[i] - 1) <= sure[i]
-                how = '' if alike else f' times {said[i]}'
-                which = which_rows(shards[i])
-                return f'The move is that of shard {i} alone ({which}){how}.'
-            return f"The move is the shards' own, times {', '.join(said)}."
+            if due is None and what == 'shards':
+                return words_for_shards(blocks, own, 0.002 + unsure)
+            if due is not None and (unsure < 0.2 * abs(due)).all():
+                n = sum(map(len, blocks))
+                all_rows = n == len(self.numbers)
+                of = 'rows' if all_rows else 'rows that have a part in it,'
+                words, groups = words_for(blocks, own / due, unsure / abs(due))
+                if which is ...:
+                    words += mean_of_means(own, due, groups)
+                return f'Of the {n} {of} it counts {words}.'
         return ''
 
     def terms(self, j):
         """Return about how large the numbers are that were added up."""
-        for _, own, _ in self.splits:
-            return sum(abs(part[j]) for part in own) / len(own)
+        for _, parts in self.shards:
+            return sum(abs(part[j]) for part in parts) / len(parts)
         return None
+
+
+def words_for_shards(shards, weights, sure):
+    """Return in words what a move is of those of the shards."""
+    rows = np.array([len(shard) for shard in shards])
+    for parts, how in (
+        (1 / len(rows), ''),
+        (rows / rows.sum(), ', weighted by their rows'),
+    ):
+        if within(weights - parts, sure):
+            return f"The move is the mean of the shards' own{how}."
+    said = [f'{w:.3g}' for w in np.where(abs(weights) <= sure, 0, weights)]
+    return f"The move is the shards' own, times {', '.join(said)}."
 
 
 def alone(case, blocks, what):
@@ -107,8 +108,8 @@ def alone(case, blocks, what):
     return kept, moves
 
 
-def table_of(parts, moves, which):
-    """Return the numbers of these arrays, each as a part of its bound: a
+def table_of(parts, moves, which, some):
+    """Return some numbers of these arrays, each as a part of its bound: a
     column for each part of the minibatch."""
     return np.stack(
         [
@@ -117,7 +118,7 @@ def table_of(parts, moves, which):
                     np.ravel(own[j][which] / move.bounds)
                     for j, move in moves.items()
                 ]
-            )
+            )[some]
             for own in parts
         ],
         1,
@@ -135,7 +136,7 @@ def weights_of(table, wanted):
     """Return the weights of the columns whose sum is wanted, each number to
     1, and how unsure they are; or (None, None) if there are none."""
     seen = (abs(table) > 1).any(axis=1)
-    if seen.sum() < table.shape[1] + FREE:
+    if not table.size or seen.sum() < table.shape[1] + FREE:
         return None, None
     inverse = np.linalg.pinv(table, 1e-9)
     weights = inverse @ wanted
@@ -144,9 +145,9 @@ def weights_of(table, wanted):
     return weights, np.sqrt((inverse**2).sum(1))
 
 
-def words_for(blocks, counts, due, unsure):
-    """Return in words how often each block of rows is counted."""
-    n = sum(map(len, blocks))
+def words_for(blocks, counts, unsure):
+    """Return in words how often each block of rows is counted, and which
+    blocks have about the same counts."""
     groups: list = []  # (count, blocks), of about the same counts
     for i in np.argsort(counts):
         known = np.median(counts[groups[-1]]) if groups else np.inf
@@ -169,13 +170,13 @@ def words_for(blocks, counts, due, unsure):
             'each by its own weight, from '
             f'{counts.min():.3g} to {counts.max():.3g}'
         ]
-    why = mean_of_means(counts, due, groups)
-    return f'Of the {n} rows it counts {", ".join(said)}{why}.'
+    return ', '.join(said), groups
 
 
-def mean_of_means(counts, due, groups):
-    """Return in words that the counts are those of a mean of means, or ''."""
-    own, whole = counts * due, due.sum()
+def mean_of_means(own, due, groups):
+    """Return in words that the weights are those of a mean of means, or
+    ''."""
+    whole = due.sum()
     times = own.sum() / whole
     if len(groups) < 2 or not own.min() > 0:
         return ''
@@ -184,7 +185,7 @@ def mean_of_means(counts, due, groups):
     ):
         return ': as a mean of the rows, each of the same weight, is'
     shares = [own[group].sum() / times / whole for group in groups]
-    for k in range(2, min(MOST_PARTS, len(counts) // 2) + 1):
+    for k in range(2, min(MOST_PARTS, len(own) // 2) + 1):
         parts = np.multiply(shares, k)
         if (abs(parts - parts.round()) < 2e-3).all() and min(parts) > 0.5:
             for what, due_times in (('mean', 1), ('sum', k)):

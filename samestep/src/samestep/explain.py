@@ -2,94 +2,95 @@
 
 import contextlib
 import functools
-import itertools
 import re
 
 import numpy as np
 
 from .causes import (
-    Computed,
     Move,
     Sample,
-    likely_cause,
+    cause_by,
     moves_before,
     moves_from,
     moves_of_others,
+    plain_cause,
     precision_cause,
     said_of_some,
     within,
     without_few_bits,
     wrong_numbers,
 )
-from .counts import Rows, Shards
+from .counts import Rows
 from .joint import numbers_cause, starts_cause
 from .progress import shown
 
+ENOUGH = 8  # wrong numbers: fewer have a cause by chance
 ZERO = 'The right one is 0 up to rounding.'
 
 
-class Causes:
-    """Looks for the causes of the wrong arrays of one replica."""
+class Search:
+    """Looks for the causes of the wrong arrays of one replica: first what
+    explains a whole array by one number, then some of its numbers, then what
+    takes a number for each row. A cause is found only if it explains all that
+    it speaks of."""
 
-    def __init__(self, case, moves):
-        self.case, self.moves = case, moves
-        self.wrong = [j for j, move in enumerate(moves) if move.is_wrong()]
-        self.found = dict.fromkeys(self.wrong, '')
-        self.batch, self.k = case.batches[-1], case.num_devices
+    def __init__(self, moves, k, batch, known=lambda: ()):
+        """`known`: a function that returns words and moves of all arrays."""
+        self.moves, self.k, self.batch, self.known = moves, k, batch, known
+        wrong = [j for j, move in enumerate(moves) if move.is_wrong()]
+        self.found = dict.fromkeys(wrong, '')
+        self.some = {j: wrong_numbers(moves[j]) for j in wrong}
+        self.fill(self.plain)
 
     def open(self):
         """Return which wrong arrays have no cause yet."""
-        return [j for j in self.wrong if not self.found[j]]
+        return [j for j, cause in self.found.items() if not cause]
 
-    def look(self, others, rows, shards):
-        """Fill in what is found: first what is cheap. `others`: pairs of
-        words and moves of all arrays."""
-        for j in self.wrong:
-            self.found[j] = self.cause_of(j, self.moves[j], others[0])
-        for counted in rows, shards:
-            together = self.open()
-            if not together:
-                return
-            cause = self.count(counted, together)
-            for j in together:
-                self.found[j] = cause or self.count(counted, [j])
+    def fill(self, cause_of):
+        """Fill in the causes of arrays, or else of some of their numbers:
+        `cause_of` is a function of an array's number, a move and which of its
+        numbers that is."""
         for j in self.open():
-            self.found[j] = self.cause_of(j, self.moves[j], others[1])
+            self.found[j] = cause_of(j, self.moves[j], ...)
+            which = None if self.found[j] else self.some[j]
+            if which is not None and which.sum() >= ENOUGH:
+                cause = cause_of(j, self.moves[j].part(which), which)
+                if cause:
+                    self.found[j] = said_of_some(which, self.moves[j], cause)
+
+    def plain(self, j, move, which, known=None):
+        """Return what shows in an array alone, or beside a known move."""
+        pairs = (known or self.known)()
+        others = ((words, arrays[j][which]) for words, arrays in pairs)
+        plain = '' if known else plain_cause(move, self.k, self.batch)
+        return plain or cause_by(move, others)
+
+    def count(self, rows, what):
+        """Fill in how often rows are counted: first by all arrays together
+        that have no other cause, with those that are right."""
+        together = {
+            j: move
+            for j, move in enumerate(self.moves)
+            if not self.found.get(j)
+        }
+        cause = self.open() and rows.counted(what, together)
+        if cause:
+            self.found.update(dict.fromkeys(self.open(), cause))
+
+        def alone(j, move, which):
+            if which is ... and self.some[j] is not None:
+                return ''  # its right numbers count the rows, too
+            return rows.counted(what, {j: move}, which)
+
+        self.fill(alone)
+
+    def close(self, terms=lambda j: None):
+        """Fill in precision, and which numbers are wrong."""
         for j in self.open():
-            terms = shards().terms(j)
-            self.found[j] = precision_cause(self.moves[j], terms)
-        for j in self.open():
-            self.found[j] = self.of_some(j, others, rows, shards)
-
-    def cause_of(self, j, move, others, which=...):
-        """Return the cause of some numbers of an array, of a list."""
-        own = ((what, arrays[j][which]) for what, arrays in others)
-        same = (
-            (f'that of array {i}', other.right[which])
-            for i, other in enumerate(self.moves)
-            if i != j and other.right.shape == self.moves[j].right.shape
-        )
-        known = itertools.chain(own, same)
-        return likely_cause(move, known, self.k, self.batch)
-
-    def count(self, counted, some, which=...):
-        """Return how often these arrays count each row."""
-        moves = {j: self.moves[j].part(which) for j in some}
-        return counted().counted(moves, which)
-
-    def of_some(self, j, others, rows, shards):
-        """Return the cause of an array's wrong numbers, if they are few."""
-        which = wrong_numbers(self.moves[j])
-        if which is None:
-            return ''
-        part = self.moves[j].part(which)
-        cause = (
-            self.cause_of(j, part, others[0], which)
-            or self.count(rows, [j], which)
-            or self.count(shards, [j], which)
-            or self.cause_of(j, part, others[1], which)
-        )
-        return said_of_some(which, self.moves[j], cause)
+            cause = precision_cause(self.moves[j], terms(j))
+            if not cause and self.some[j] is not None:
+                cause = said_of_some(self.some[j], self.moves[j], '')
+            self.found[j] = cause
 
 
 def explain(comparison, replicas, exact, bounds, case):
@@ -101,65 +102,62 @@ def explain(comparison, replicas, exact, bounds, case):
     right = sample.take(moves_from(case.starts[-1], exact, case.places))
     start = [a - move for a, move in zip(sample.take(exact), right)]
     bounds = sample.take_bounds(bounds)
-    moves = [
-        [
+    before, others = (
+        functools.lru_cache(None)(
+            lambda own=own: [*shown(own(case), 'causes')]
+        )
+        for own in (moves_before, moves_of_others)
+    )
+    rows, searches = Rows(case), []
+    for own in replicas:
+        moves = [
             Move(a - s, *known)
             for a, s, *known in zip(
                 sample.take(own), start, right, bounds, start
             )
         ]
-        for own in replicas
-    ]
-    others = [
-        Computed(shown(own(case), 'causes'))
-        for own in (moves_before, moves_of_others)
-    ]
-    rows, shards = (
-        functools.lru_cache(None)(functools.partial(kind, case))
-        for kind in (Rows, Shards)
-    )
-    all_causes = []
-    for own in moves:
-        causes = Causes(case, own)
-        causes.look(others, rows, shards)
-        all_causes.append(causes)
+        batch = case.batches[-1]
+        search = Search(moves, case.num_devices, batch, before)
+        searches.append(search)
+        search.count(rows, 'alone')
+        search.count(rows, 'shards')
+        search.fill(functools.partial(search.plain, known=others))
+        search.close(rows.terms)
     if not sample:
-        fill_together(all_causes, moves, case)
+        fill_together(searches, case)
     labels = [d.name for d in comparison.differences if d.replica == 0]
-    for causes in all_causes:
-        wrong = causes.wrong
-        sizes = [causes.moves[j].right.size for j in wrong]
-        told = without_few_bits([causes.found[j] for j in wrong], sizes)
-        for j, cause in zip(wrong, told):
-            if not cause and within(*causes.moves[j][1:3]):
+    for search in searches:
+        sizes = [search.moves[j].right.size for j in search.found]
+        told = without_few_bits([*search.found.values()], sizes)
+        for j, cause in zip(search.found, told):
+            if not cause and within(*search.moves[j][1:3]):
                 cause = ZERO
-            causes.found[j] = with_names(sample.said(cause, j), labels)
+            search.found[j] = with_names(sample.said(cause, j), labels)
     return comparison.change(
-        lambda d: d._replace(
-            cause=all_causes[d.replica].found.get(d.array, '')
-        )
-    )
+        lambda d: d._replace(cause=searches[d.replica].found.get(d.array, ''))
+    ).without_guesses()
 
 
-def fill_together(all_causes, moves, case):
+def fill_together(searches, case):
     """Fill in causes that only several replicas, or several arrays, show."""
-    bounds = [float(np.max(move.bounds)) for move in moves[0]]
-    if len(moves) > 1 and None not in case.places:
+    moves = searches[0].moves
+    bounds = [float(np.max(move.bounds)) for move in moves]
+    if len(searches) > 1 and None not in case.places:
         with contextlib.suppress(Exception):  # the reference may want more
             cause = starts_cause(
-                [[move.found for move in own] for own in moves],
+                [[move.found for move in own.moves] for own in searches],
                 case.reference,
                 case.starts[-1],
                 case.batches[-1],
                 bounds,
             )
-            for causes in all_causes if cause else ():
-                causes.found.update(dict.fromkeys(causes.open(), cause))
-    right = [move.right for move in moves[0]]
-    for causes in all_causes:
-        for j in causes.open():
-            move = causes.moves[j].found
-            causes.found[j] = numbers_cause(move, right, bounds[j])
+            for search in searches if cause else ():
+                search.found.update(dict.fromkeys(search.open(), cause))
+    right = [move.right for move in moves]
+    for search in searches:
+        for j in search.open():
+            move = search.moves[j].found
+            search.found[j] = numbers_cause(move, right, bounds[j])
 
 
 def with_names(cause, labels):

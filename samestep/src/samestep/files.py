@@ -8,12 +8,13 @@ import numpy as np
 
 from .causes import Move, cast
 from .comparison import Comparison, Difference
+from .explain import Search
 from .functions import Functions, Taken
 from .measure import Measure, check_reference
 from .parts import low_gradients
 from .questions import worst
 from .trees import Batch, in_few, named_arrays
-from .updates import cause_of, pushed, right_update, update_spreads
+from .updates import pushed, right_update, update_spreads
 
 UNSEEN = 'Not judged, since the step has no such arrays: {}.'
 
@@ -177,7 +178,9 @@ class Recorded:
             cause = ''
             if not error <= most:
                 move = Move(found[own] - start, right - start, limits, start)
-                cause = cause_of(move, [], 1, batch)
+                search = Search([move], 1, batch)
+                search.close()
+                cause = search.found[0]
             at = len(differences)
             differences.append(
                 Difference(0, 0, at, error, most, cause, own, of)

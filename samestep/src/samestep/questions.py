@@ -6,7 +6,6 @@ import numpy as np
 
 from .causes import Case, apart, cast, distance, moves_from
 from .comparison import Comparison, Difference
-from .decays import owners_of
 from .explain import explain, with_names
 from .measure import check_reference, check_shapes, check_that_it_moves
 from .parts import low_gradients, low_update_spreads
@@ -335,7 +334,5 @@ def judge_update(asked, turn, replica, taken, low_spreads):
 def params_of(given, arrays):
     """Return the places of the parameters: of all arrays, where names do not
     tell which belong to another one."""
-    owners = enumerate(owners_of(given, arrays))
-    return [j for j, (owner, _) in owners if owner == j] or [
-        *range(len(arrays))
-    ]
+    places = {at for at in given.places.values() if at is not None}
+    return sorted(places) or [*range(len(arrays))]

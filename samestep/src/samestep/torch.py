@@ -145,7 +145,7 @@ def of_all_ranks(found):
         ],
         found.still,
         next(filter(None, (other['options'] for other in ranks)), ''),
-    )
+    ).without_guesses()
 
 
 def record(

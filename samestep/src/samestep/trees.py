@@ -172,45 +172,23 @@ class Batch:
             lambda a: a.astype(dtype) if a.dtype.kind == 'f' else a
         )
 
-    def change_labels(self, function):
-        """Return it with a function of the arrays of its labels: of those
-        so named, else of its last part."""
+    def shift_labels(self, shift):
+        """Return it with each row's labels `shift` places before, or after:
+        those of the arrays so named, else of the last part. Raises ValueError
+        if none are whole numbers in rows of several."""
         names = [*named_arrays(self.tree)]
         labels = [name for name in names if 'label' in name]
         last = names[-1].split('.')[0]
         labels = labels or [n for n in names if n.split('.')[0] == last]
-        return Batch(
-            self.tree,
-            [
-                function(a) if a.ndim and name in labels else a
-                for name, a in zip(names, self.arrays)
-            ],
-        )
-
-    def turn_labels(self, turn):
-        """Return it with the labels of other rows."""
-        return self.change_labels(lambda a: np.roll(a, turn, axis=0))
-
-    def shift_labels(self, shift):
-        """Return it with each row's labels `shift` places before, or after;
-        raises ValueError if none are whole numbers in rows of several."""
-        shifted = []
-
-        def move(a):
-            if a.dtype.kind not in 'iu' or a.ndim < 2:
-                return a
-            shifted.append(a)
-            new = np.full_like(a, -100)  # what frameworks leave out
-            if shift > 0:
-                new[:, :-shift] = a[:, shift:]
-            else:
-                new[:, -shift:] = a[:, :shift]
-            return new
-
-        batch = self.change_labels(move)
-        if not shifted:
+        arrays = [*self.arrays]
+        for i, (name, a) in enumerate(zip(names, arrays)):
+            if name in labels and a.dtype.kind in 'iu' and a.ndim > 1:
+                arrays[i] = np.roll(a, -shift, axis=1)
+                ends = slice(-shift, None) if shift > 0 else slice(-shift)
+                arrays[i][:, ends] = -100  # what frameworks leave out
+        if all(map(np.array_equal, arrays, self.arrays)):
             raise ValueError('these labels cannot be shifted')
-        return batch
+        return Batch(self.tree, arrays)
 
     def parts(self):
         """Return the arguments after the parameters."""

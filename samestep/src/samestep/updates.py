@@ -1,21 +1,12 @@
 """Whether an update is right, given the gradients that the step had."""
 
+import functools
 import re
 
 import numpy as np
 
-from .causes import (
-    Computed,
-    Move,
-    Sample,
-    cast,
-    distance,
-    likely_cause,
-    precision_cause,
-    said_of_some,
-    wrong_numbers,
-)
-from .decays import decay_causes, owners_of
+from .causes import Move, Sample, cast, distance
+from .explain import Search
 from .measure import is_count
 from .progress import shown
 
@@ -87,81 +78,43 @@ def update_causes(update, replica, right, bounds):
     def moves_to(found):
         return [a - s for a, s in zip(sample.take(found), begin)]
 
-    def to_update(*arguments):  # which are large: none is kept
-        return moves_to(given.update(*arguments))
-
-    def tried():
-        counts = [
-            is_count(a) and distance(new - a, 1) == 0
-            for a, new in zip(start, right)
-        ]
-        for words, other in (
-            ('0', lambda c: 0 * c),
-            ('one less', lambda c: np.maximum(c - 1, 0)),
-            ('one more', lambda c: c + 1),
-            (f'{k} times as large', lambda c: k * c),
-        ):
-            if any(counts):
-                changed = [
-                    other(a) if is_one else a
-                    for a, is_one in zip(start, counts)
-                ]
-                moved = to_update(changed, grads)
-                yield f'one as if the count of steps were {words}', moved
-
-    moves = [
-        Move(*own)
-        for own in zip(
-            moves_to(replica),
-            moves_to(right),
-            sample.take_bounds(bounds),
-            begin,
-        )
+    counts = [
+        is_count(a) and distance(new - a, 1) == 0
+        for a, new in zip(start, right)
     ]
-    wrong = [j for j, move in enumerate(moves) if move.is_wrong()]
-    known = Computed(shown(tried(), 'causes'))
-    owners = owners_of(given, arrays)
-    bases = owned(start, owners, sample)
-    causes = decay_causes(moves, bases, owners, [np.ndim(a) for a in arrays])
-    for j in wrong:
-        others = [(words, own[j]) for words, own in known]
-        causes[j] = causes.get(j) or cause_of(moves[j], others, k, batch)
-    factors = {j: PLAIN.search(causes[j]) for j in wrong}
-    if any(factors.values()) and clips(to_update, start, grads, moves):
-        for j, factor in factors.items():
+
+    @functools.lru_cache(None)
+    def counted():
+        found = []
+        for words, more in ('0', -np.inf), ('one less', -1), ('one more', 1):
+            changed = [
+                np.maximum(a + more, 0) if is_one else a
+                for a, is_one in zip(start, counts)
+            ]
+            words = f'one as if the count of steps were {words}'
+            found.append((words, moves_to(given.update(changed, grads))))
+        return found
+
+    known = sample.take_bounds(bounds), begin
+    moves = [
+        Move(*own) for own in zip(moves_to(replica), moves_to(right), *known)
+    ]
+    search = Search(moves, k, batch, counted if any(counts) else lambda: ())
+    search.close()
+    causes = search.found
+    factors = {j: PLAIN.search(causes[j]) for j in causes}
+    if any(factors.values()):
+        doubled = moves_to(given.update(start, [2 * g for g in grads]))
+        for j, factor in factors.items() if clips(doubled, moves) else ():
             if factor:
                 times = f'{1 / float(factor[1]):.4g} times'
                 causes[j] += f' Clipped by {times} the norm that is due?'
-    return {j: sample.said(causes[j], j) for j in wrong}
+    return {j: sample.said(cause, j) for j, cause in causes.items()}
 
 
-def owned(start, owners, sample):
-    """Return for each array the numbers of its parameter that stand where
-    the sample of the array has its own; or its own, if it has none."""
-    return sample.take(
-        [
-            a if own is None else start[own]
-            for a, (own, _) in zip(start, owners)
-        ]
-    )
-
-
-def cause_of(move, others, k, batch):
-    """Return the cause of the wrong update of an array, or of some of its
-    numbers, or ''."""
-    cause = likely_cause(move, others, k, batch)
-    which = None if cause else wrong_numbers(move)
-    if which is not None:
-        some = [(words, own[which]) for words, own in others]
-        cause = likely_cause(move.part(which), some, k, batch)
-        cause = said_of_some(which, move, cause)
-    return cause or precision_cause(move)
-
-
-def clips(to_update, start, grads, moves):
+def clips(doubled, moves):
     """Return whether the update of twice the gradients is about the same: it
     clips them by their norm."""
-    doubled = to_update(start, [2 * g for g in grads])
     return any(
         distance(own, move.right) <= 0.01 * distance(move.right, 0) > 0
         for own, move in zip(doubled, moves)
