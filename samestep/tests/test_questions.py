@@ -122,34 +122,6 @@ def test_wrong_arrays_alone_are_found_and_no_gradient_is_called_right():
     assert not found and 'gradients are right' not in str(found)
 
 
-def test_a_tied_weight_whose_copies_are_not_summed_is_placed():
-    """piper#13: two stages have a copy; each keeps its own gradient."""
-
-    def tied(params, X, y, parts=(0, 1)):
-        (W,) = params['shared']
-        h = np.tanh(X @ W)
-        off = h @ W.T - X
-        uses = X.T @ (off @ W * (1 - h * h)), (h.T @ off).T
-        return {'shared': [sum(uses[i] for i in parts) / W.dtype.type(len(X))]}
-
-    def update(params, grads):
-        rate = params['shared'][0].dtype.type(0.1)
-        return {'shared': [params['shared'][0] - rate * grads['shared'][0]]}
-
-    def step(params, X, y):
-        found = [tied(params, X, y, (i,)) for i in range(2)]
-        return [Taken(own, update(params, own)) for own in found]
-
-    rng = np.random.RandomState(5000)
-    params = {'shared': [rng.normal(0, 0.3, (20, 8))]}
-    batches = [(rng.normal(size=(61, 20)), np.zeros(61))]
-    found = same_step(step, tied, params, batches, update=update)
-    assert {(d.replica, d.name) for d in found.failures()} == {
-        (0, 'shared.0'),
-        (1, 'shared.0'),
-    }
-
-
 @pytest.mark.parametrize('lost', ['first', 'second'])
 def test_a_lost_state_is_not_called_a_decay_alone(lost):
     """A moment that starts over is off by a part of what was there, too."""
@@ -340,36 +312,6 @@ def test_a_gradient_that_is_0_has_no_multiples(size):
         assert {d.name: d.cause for d in found.failures()} == {
             'b': 'The right one is 0 up to rounding.'
         }
-
-
-@pytest.mark.parametrize(
-    ('weights', 'said'),
-    [
-        ((1, 1, 0), 'Of the 3 rows it counts 0 to 1 once, 2 never.'),
-        ((0, 1, 1), 'Of the 3 rows it counts 0 never, 1 to 2 once.'),
-        ((3, 3, 3), 'times the 3 rows'),
-        ((1, 2, 1), 'Of the 3 rows it counts 0 and 2 once, 1 twice.'),
-    ],
-)
-def test_a_row_that_is_a_shard_is_not_called_an_example(weights, said):
-    def found(params, X, y, weights=(1, 1, 1)):
-        off = X @ params['w'] - y
-        own = [w * (x.T @ o) for w, x, o in zip(weights, X, off)]
-        return {'w': sum(own) / X.dtype.type(len(X))}
-
-    rng = np.random.RandomState(5480)
-    params = {'w': rng.normal(size=20)}
-    batches = [(rng.normal(size=(3, 8, 20)), rng.normal(size=(3, 8)))]
-    answer = str(
-        same_step(
-            lambda *given: found(*given, weights),
-            found,
-            params,
-            batches,
-            gradients=True,
-        )
-    )
-    assert said in answer and 'example' not in answer
 
 
 def test_arrays_of_other_names_are_refused():

@@ -101,6 +101,55 @@ def test_a_rare_one_that_is_wrong_is_seen(kind, rare, times):
     assert re.search(f'{of_rows}|{of_some}', said), said
 
 
+KINDS = 'experts', 'rows of experts', 'words', 'all'
+
+
+@pytest.mark.parametrize('before', [True, False])
+@pytest.mark.parametrize('k', [2, 3, 4])
+@pytest.mark.parametrize('kind', KINDS)
+def test_what_is_wrong_on_one_rank_is_no_mistake_of_all(kind, k, before):
+    """A part that one rank counts k times or never, `before` its gradients
+    are summed or after: the part is named, or its rows, and what happened to
+    it there."""
+    found = looked_up if kind == 'words' else fused
+
+    def step(params, *given, times=k):
+        split = [np.array_split(array, k) for array in given]
+        parts = [found(params, *part) for part in zip(*split)]
+        name = 'words' if kind == 'words' else 'w'
+
+        def change(grads):
+            array, rows = grads[name], len(grads[name]) // EXPERTS
+            (array if kind == 'all' else array[:rows])[...] *= times
+
+        if before:
+            change(parts[-1])
+        total = {n: sum(p[n] for p in parts) for n in parts[0]}
+        replicas = [{n: a.copy() for n, a in total.items()} for _ in range(k)]
+        if not before:
+            change(replicas[-1])
+        return replicas
+
+    for times in k, 0:
+        said = same_step(
+            lambda *given, times=times: step(*given, times=times),
+            found,
+            *case(kind, 1, 13020),
+            gradients=True,
+            num_devices=k,
+        )
+        failures = said.failures()
+        assert {d.replica for d in failures} == (
+            {*range(k)} if before else {k - 1}
+        )
+        for d in failures:
+            assert 'devices' not in d.cause, d.cause
+            if not before:
+                assert d.cause.startswith('Wrong are') == (kind != 'all')
+            often = 'never|not moved' if not times else f'{k}|twice'
+            assert re.search(f'({often})', d.cause), d.cause
+
+
 def test_one_bound_for_all_would_call_it_equal(monkeypatch):
     monkeypatch.setattr(sys.modules['samestep.measure'], 'LEAST', np.inf)
     assert judge('experts', 0.01, 13000, 2)

@@ -235,23 +235,6 @@ def clipped_in_every_part(params, X, y):
     return Taken(grads, sgd(params, grads, 0.1))
 
 
-@bug(
-    'sgl-project/SpecForge#663',
-    'update of all 6',
-    k=2,
-    **CLIPPED,
-)
-def each_rank_clips_its_shard(params, X, y):
-    """Of each array, each rank has a part of the rows."""
-    grads = on_devices(2)(params, X, y)
-    parts = [
-        clip(each(lambda g, i=i: np.array_split(g, 2)[i], grads), 0.1)
-        for i in range(2)
-    ]
-    own = each(lambda *g: np.concatenate(g), *parts)
-    return Taken(grads, sgd(params, own))
-
-
 def clipped_before_unscaled(most, scale):
     def step(params, X, y):
         grads = on_devices(4)(params, X, y)
@@ -267,79 +250,6 @@ bug('milesial/Pytorch-UNet#468', 'to the power of -16', **CLIPPED)(
 )
 bug('pytorch/examples#1196', 'update of all', 'the right one times')(
     clipped_before_unscaled(10, 2.0**16)
-)
-
-
-# Tensor and expert parallelism
-def below(e, params, X, whole):
-    """Return gradients whose lower layers hear of these errors of scores."""
-    p, kind = params['net'], X.dtype.type
-    h = np.tanh(X @ p['first']['weight'] + p['first']['bias'])
-    off = h - h.mean(axis=1, keepdims=True)
-    std = np.sqrt((off * off).mean(axis=1, keepdims=True) + kind(1e-5))
-    unit = off / std
-    back = e @ p['last']['weight'].T
-    scaled = back * p['norm']['weight']
-    first = scaled - scaled.mean(axis=1, keepdims=True)
-    first -= unit * (scaled * unit).mean(axis=1, keepdims=True)
-    first = first / std * (1 - h * h)
-    n = kind(len(X))
-    return {
-        'first': {'weight': X.T @ first / n, 'bias': first.sum(axis=0) / n},
-        'norm': {
-            'weight': (back * unit).sum(axis=0) / n,
-            'bias': back.sum(axis=0) / n,
-        },
-        'last': whole['last'],
-    }
-
-
-def errors(params, X, y, smooth=0.0, sizes=(5,)):
-    """Return softmax minus labels, smoothed over parts of the scores."""
-    p, kind = params['net'], X.dtype.type
-    h = np.tanh(X @ p['first']['weight'] + p['first']['bias'])
-    off = h - h.mean(axis=1, keepdims=True)
-    std = np.sqrt((off * off).mean(axis=1, keepdims=True) + kind(1e-5))
-    out = off / std * p['norm']['weight'] + p['norm']['bias']
-    scores = out @ p['last']['weight'] + p['last']['bias']
-    e = np.exp(scores - scores.max(axis=1, initial=-9, keepdims=True))
-    e /= e.sum(axis=1, keepdims=True)
-    lowered = np.repeat([smooth / (size - 1) for size in sizes], sizes)
-    e -= lowered.astype(X.dtype)
-    rows = np.arange(len(y))
-    e[rows, y] -= 1 - kind(smooth) - lowered.astype(X.dtype)[y]
-    return e, out
-
-
-@bug('pytorch/torchtitan#4054', 'all 4 from the first to norm.bias', k=2)
-def only_one_rank_of_those_below_the_experts(params, X, y):
-    e, _ = errors(params, X, y)
-    e[:, 3:] = 0  # the other rank's
-    grads = below(e, params, X, mean_gradients(params, X, y))
-    return Taken(grads, sgd(params, grads))
-
-
-@bug('NVIDIA-NeMo/Automodel#1260', 'all 4 from the first to norm.bias', k=2)
-def each_token_hears_of_its_own_ranks_experts(params, X, y):
-    e, _ = errors(params, X, y)
-    e[:31, 3:] = 0
-    e[31:, :3] = 0
-    grads = below(e, params, X, mean_gradients(params, X, y))
-    return Taken(grads, sgd(params, grads))
-
-
-def smoothed(sizes):
-    def found(params, X, y):
-        e, out = errors(params, X, y, 0.1, sizes)
-        n = X.dtype.type(max(1, len(X)))
-        last = {'weight': out.T @ e / n, 'bias': e.sum(axis=0) / n}
-        return below(e, params, X, {'last': last})
-
-    return found
-
-
-bug('NVIDIA/Megatron-LM#737', None, right=smoothed((5,)), k=2)(
-    taken(smoothed((3, 2)), sgd)
 )
 
 
@@ -511,14 +421,6 @@ def tied_shards_at_other_offsets(params, X, y):
     return Taken(grads, by_rate(params, grads))
 
 
-@bug('speechbrain/speechbrain#2814', None, **LORA)
-def a_frozen_projection_of_each_rank(params, X, y):
-    """What is not trained is not broadcast: rank 1 projects elsewhere."""
-    second = X[31:] + X[31:][:, ::-1] / X.dtype.type(2)
-    grads = lora(params, np.concatenate([X[:31], second]), y)
-    return Taken(grads, by_rate(params, grads))
-
-
 # Tokens
 def token_case(seed, n=1):
     rng = np.random.RandomState(seed)
@@ -600,18 +502,56 @@ bug(
 )(step_of(mean_of_token_means))
 
 
+def of_rows(*rows):
+    """Return a step that adds up the tokens of these rows, one by one, and
+    divides by all tokens of the minibatch."""
+
+    def found(params, batch):
+        parts = [{name: a[[i]] for name, a in batch.items()} for i in rows]
+        sums = [token_sums(params, part) for part in parts]
+        return divide(each(lambda *g: sum(g), *sums), seen(batch))
+
+    return step_of(found)
+
+
+@step_of
+def sum_of_token_means(params, batch):
+    found = [token_mean(params, part) for part in parts_of(batch, 4)]
+    return each(lambda *g: sum(g), *found)
+
+
+for where, step, *said in (
+    ('summed means', sum_of_token_means, 'the sum of the means of 4 parts is'),
+    (
+        'the first part twice',
+        of_rows(*range(6), *range(24)),
+        '0 to 5 twice, 6 to 23 once.',
+    ),
+    (
+        'zero_grad after the first part',
+        of_rows(*range(6, 24)),
+        '0 to 5 never, 6 to 23 once.',
+    ),
+    (
+        'a sampler that draws again',
+        of_rows(1, 1, 1, 3, 4, 4, *range(9, 24)),
+        '1 3 times, 3 and 9 to 23 once, 4 twice',
+    ),
+    (
+        'rows of the same weight',
+        step_of(sequence_mean),
+        'as a mean of the rows, each of the same weight, is',
+    ),
+):
+    bug(where, *said, **TOKENS)(step)
+
+
 @bug('ml-explore/mlx-lm#1697', None, **TOKENS)
 @step_of
 def one_position_of_padding_is_learned(params, batch):
     labels, n = batch['labels'].copy(), (batch['labels'] >= 0).sum(1)
     labels[np.arange(24)[n < 9], n[n < 9]] = 0
     return token_mean(params, {**batch, 'labels': labels})
-
-
-@bug('axolotl-ai-cloud/axolotl#2227', None, **TOKENS)
-@step_of
-def padding_is_learned(params, batch):
-    return token_mean(params, {**batch, 'labels': batch['input']})
 
 
 bug('verl-project/verl#593', 'Of the 24 rows it counts', **SEQUENCES)(
@@ -721,29 +661,6 @@ bug(
     **ADAM,
     n=2,
 )(second_step_of(lambda layer, name: int(layer != 'norm')))
-
-
-def late(params, grads):
-    """The last bias has its first gradient in the second step."""
-    if params['step'] == 0:
-        new = adamw(params, grads)
-        for kept in 'net', 'first', 'second':
-            new[kept]['last']['bias'] = params[kept]['last']['bias']
-        return new
-    return counted(params, grads, lambda *at: int(not is_last_bias(*at)))
-
-
-@bug(
-    'InfiniTensor/InfiniTrain#235',
-    'step 1',
-    'update of net.last.bias',
-    update=late,
-    n=2,
-)
-def a_count_of_all_for_a_late_one(params, X, y):
-    grads = on_devices(4)(params, X, y)
-    new = (late if params['step'] == 0 else adamw)(params, grads)
-    return Taken(grads, new)
 
 
 def decayed_twice(params, X, y):

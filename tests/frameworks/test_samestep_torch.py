@@ -459,7 +459,7 @@ def test_the_whole_minibatch_says_too_little_of_its_parts(monkeypatch):
 
 def test_in_float64_the_reference_is_rounded_too():
     """Row by row, the weight of a norm is off by 4.4 roundings."""
-    from test_zoo import Variant
+    from test_right_steps_torch import Variant
 
     variant = Variant(
         model='layer norm',

@@ -1,4 +1,5 @@
-"""What the zoos of right steps share: how variants are drawn and tried."""
+"""How right steps are drawn from lists of models, losses, optimizers and
+ways to compute gradients, and tried, in any framework."""
 
 import collections
 import itertools

@@ -1,34 +1,31 @@
-"""A zoo of right steps: none may be called wrong.
+"""Right steps in PyTorch: none may be called wrong.
 
 A variant is a model, a loss, an optimizer, what clips, a precision and a way
 to compute the gradients, each compared with the plain step on the whole
 minibatch. They are drawn so that each part comes about equally often. No
 bound was chosen by their seeds, which begin at 11000.
 
-`PYTHONPATH=tests python tests/frameworks/test_zoo.py 5` tries five seeds of
+`PYTHONPATH=tests python tests/frameworks/test_right_steps_torch.py 5` tries five seeds of
 each and prints alarms by precision and by optimizer.
 """
 
 import contextlib
 import copy
 import functools
-import itertools
 import multiprocessing
 import sys
 
 import numpy as onp
 import pytest
 import torch
-import zoo
+import right_steps
 from torch import nn
 from torch import optim as O
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 from torch_optimizers import CLIPS, alike, in_groups, other
-from zoo import CLASSES, ROWS, TEXTS, VECTORS, WIDTH, WORDS
+from right_steps import CLASSES, ROWS, TEXTS, VECTORS, WIDTH, WORDS
 
-from samestep import Taken
-from samestep import same_step as same_arrays
 from samestep.torch import same_step
 
 FIRST_SEED = 11000
@@ -306,7 +303,7 @@ WAYS = {
 PRECISIONS = 'float32', 'float64', 'autocast', 'bfloat16'
 
 
-class Variant(zoo.Variant):
+class Variant(right_steps.Variant):
     """A right step, and the plain one."""
 
     def is_right(self):
@@ -337,7 +334,7 @@ class Variant(zoo.Variant):
     def case(self, seed):
         torch.manual_seed(seed)
         shape, build = MODELS[self.model]
-        return build(), [zoo.minibatch(onp.random.default_rng(seed), shape)]
+        return build(), [right_steps.minibatch(onp.random.default_rng(seed), shape)]
 
     def cast(self):
         half = self.precision == 'autocast'
@@ -402,7 +399,7 @@ class Variant(zoo.Variant):
         )
 
 
-VARIANTS = zoo.variants(
+VARIANTS = right_steps.variants(
     Variant,
     NUM_VARIANTS,
     model=MODELS,
@@ -415,7 +412,7 @@ VARIANTS = zoo.variants(
 
 
 @pytest.mark.parametrize(
-    ('seed', 'variant'), zoo.cases(VARIANTS, FIRST_SEED, QUICK)
+    ('seed', 'variant'), right_steps.cases(VARIANTS, FIRST_SEED, QUICK)
 )
 def test_a_right_step_is_called_right(seed, variant):
     found = variant.compare(seed)
@@ -423,7 +420,7 @@ def test_a_right_step_is_called_right(seed, variant):
 
 
 def test_a_fused_sgd_that_skips_numbers_is_called_wrong():
-    """pytorch#191763, which this zoo has met: of bfloat16, releases up to
+    """pytorch#191763, which these rows have met: of bfloat16, releases up to
     2.13 update only what is left over from whole vectors."""
     param = nn.Parameter(torch.ones(64).bfloat16())
     param.grad = torch.ones_like(param)
@@ -614,151 +611,5 @@ def test_a_shard_of_zero_that_is_not_broadcast_is_placed(tmp_path):
             assert 'It has not moved.' in said and 'exp_avg' not in said
 
 
-# Steps of arrays, for `samestep.same_step`: devices are parts of arrays.
-def tensors(arrays):
-    return [torch.tensor(a, requires_grad=True) for a in arrays]
-
-
-def as_arrays(grads, n):
-    return [(grad / n).numpy() for grad in grads]
-
-
-def two_layers(params, X, y, k=1):
-    """Return the summed loss of a network, whose hidden units are on k
-    devices, each with its part of the scores."""
-    W1, b1, W2, b2 = params
-    own = zip(W1.tensor_split(k, 1), b1.tensor_split(k), W2.tensor_split(k))
-    scores = sum(torch.tanh(X @ W + b) @ V for W, b, V in own) + b2
-    return F.cross_entropy(scores, y, reduction='sum')
-
-
-def plain_gradients(params, X, y, k=1):
-    params, n = tensors(params), len(X)
-    loss = two_layers(params, torch.as_tensor(X), torch.as_tensor(y), k)
-    return as_arrays(torch.autograd.grad(loss, params), n)
-
-
-def adam(param, grad, first, second):
-    """Return the three after the first step."""
-    first = first + (grad - first) / 10
-    second = second + (grad * grad - second) / 1000
-    kind = param.dtype.type
-    unit = (first * kind(10)) / (onp.sqrt(second * kind(1000)) + kind(1e-8))
-    return param - kind(0.01) * unit, first, second
-
-
-def adam_of_all(state, grads):
-    """Return what Adam makes of parameters and its two moments."""
-    own = zip(state['params'], grads, state['first'], state['second'])
-    return dict(zip(state, map(list, zip(*itertools.starmap(adam, own)))))
-
-
-def sharded_adam(state, grads, k=3):
-    """Each of k devices updates its part of all numbers, as with ZeRO."""
-
-    def flat(arrays):
-        return onp.concatenate([a.ravel() for a in arrays])
-
-    given = state['params'], grads, state['first'], state['second']
-    slices = zip(*(onp.array_split(flat(arrays), k) for arrays in given))
-    parts = zip(*itertools.starmap(adam, slices))
-    ends = onp.cumsum([a.size for a in grads])[:-1]
-    return {
-        name: [
-            own.reshape(a.shape)
-            for own, a in zip(onp.split(onp.concatenate(part), ends), grads)
-        ]
-        for name, part in zip(state, parts)
-    }
-
-
-def reduce_scattered(params, X, y, k=3):
-    """Sum the shards of k devices slice by slice, each from its own device
-    on, as a ring does."""
-    shards = [
-        plain_gradients(params, *own)
-        for own in zip(onp.array_split(X, k), onp.array_split(y, k))
-    ]
-    rows = [len(own) for own in onp.array_split(y, k)]
-    kind, total = X.dtype.type, []
-    for of_array in zip(*shards):
-        slices = zip(*(onp.array_split(g.ravel(), k) for g in of_array))
-        summed = [
-            sum(own[(i + j) % k] * kind(rows[(i + j) % k]) for j in range(k))
-            for i, own in enumerate(slices)
-        ]
-        flat = onp.concatenate(summed) / kind(len(X))
-        total.append(flat.reshape(of_array[0].shape))
-    return total
-
-
-def pipelined(params, X, y, micro=4):
-    """Two stages, which send activations and their gradients."""
-    X, y, total = torch.as_tensor(X), torch.as_tensor(y), 0
-    for own_X, own_y in zip(X.tensor_split(micro), y.tensor_split(micro)):
-        W1, b1, W2, b2 = tensors(params)
-        sent = torch.tanh(own_X @ W1 + b1)
-        came = sent.detach().requires_grad_()
-        scores = came @ W2 + b2
-        F.cross_entropy(scores, own_y, reduction='sum').backward()
-        sent.backward(came.grad)
-        flat = [param.grad.flatten() for param in (W1, b1, W2, b2)]
-        total = total + torch.cat(flat)
-    sizes = [array.size for array in params]
-    own = [
-        g.numpy().reshape(a.shape) for g, a in zip(total.split(sizes), params)
-    ]
-    return [g / g.dtype.type(len(X)) for g in own]
-
-
-def all_at_once(params, X, y):
-    return plain_gradients(params, X, y)
-
-
-BY_HAND = {
-    'zero': (all_at_once, sharded_adam),
-    'zero, reduce-scatter': (reduce_scattered, sharded_adam),
-    'ring': (reduce_scattered, adam_of_all),
-    'tensor parallel on 2': (
-        functools.partial(plain_gradients, k=2),
-        adam_of_all,
-    ),
-    'tensor parallel on 5': (
-        functools.partial(plain_gradients, k=5),
-        sharded_adam,
-    ),
-    'pipeline': (pipelined, adam_of_all),
-    'pipeline, zero': (pipelined, sharded_adam),
-}
-
-
-@pytest.mark.parametrize('dtype', ['float32', 'float64'])
-@pytest.mark.parametrize('name', BY_HAND)
-def test_right_steps_by_hand_are_called_right(name, dtype):
-    found_by, updated_by = BY_HAND[name]
-    rng = onp.random.RandomState(11800)
-    sizes = (10, 7), (7,), (7, CLASSES), (CLASSES,)
-    params = [rng.normal(0, 0.5, size) for size in sizes]
-    state = {
-        'params': params,
-        'first': [0 * a for a in params],
-        'second': [0 * a for a in params],
-    }
-
-    def step(state, X, y):
-        grads = found_by(state['params'], X, y)
-        return Taken(grads, updated_by(state, grads))
-
-    found = same_arrays(
-        step,
-        lambda state, X, y: plain_gradients(state['params'], X, y),
-        state,
-        [(rng.normal(size=(13, 10)), rng.randint(0, CLASSES, 13))],
-        update=adam_of_all,
-        dtype=dtype,
-    )
-    assert found, found
-
-
 if __name__ == '__main__':
-    sys.exit(zoo.main(VARIANTS, FIRST_SEED + 1000, *sys.argv[1:]))
+    sys.exit(right_steps.main(VARIANTS, FIRST_SEED + 1000, *sys.argv[1:]))

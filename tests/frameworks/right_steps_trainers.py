@@ -1,7 +1,8 @@
-"""A zoo of right steps by Trainer, Accelerate and Lightning.
+"""Right steps by Trainer, Accelerate and Lightning.
 
 Needs the packages of `tools/speed/peers/transformers.txt`, and is run by
-test_zoo_trainers.py. `python tests/frameworks/zoo_trainers.py Trainer 5` tries
+test_right_steps_elsewhere.py. `python tests/frameworks/right_steps_trainers.py
+Trainer 5` tries
 five seeds of each of Trainer's steps and prints alarms, and how many there
 are. Under `torchrun --nproc-per-node 2` the same steps are those of two
 processes.
@@ -19,7 +20,7 @@ import lightning
 import numpy as onp
 import torch
 import transformers as hf
-import zoo
+import right_steps
 from accelerate.state import AcceleratorState
 from torch import optim as O
 from torch.nn import functional as F
@@ -109,7 +110,7 @@ def parts_of(batch, k):
     return DataLoader(rows, batch_sampler=places)
 
 
-class Variant(zoo.Variant):
+class Variant(right_steps.Variant):
     """A right step of a library, and the plain one."""
 
     @property
@@ -297,7 +298,7 @@ def variants_of(library):
     if library != 'Trainer':  # which has no other
         clips.append('clipped by value')
     parts = {**PARTS, 'clip': clips}
-    return zoo.variants(Variant, NUM_VARIANTS, library=[library], **parts)
+    return right_steps.variants(Variant, NUM_VARIANTS, library=[library], **parts)
 
 
 def wrong_variant(library):
@@ -312,7 +313,7 @@ def wrong_variant(library):
 def main(library, seeds=5):
     warnings.simplefilter('ignore')
     logging.disable(logging.WARNING)
-    has_alarms = zoo.main(variants_of(library), FIRST_SEED, seeds)
+    has_alarms = right_steps.main(variants_of(library), FIRST_SEED, seeds)
     is_found = not wrong_variant(library).compare(FIRST_SEED - 1)
     print('a wrong step is found:', is_found)
     print(f'{time.process_time():.0f} s of processor time')
