@@ -3,8 +3,8 @@
 A variant is a model, a loss, an optimizer, what clips, a precision, what the
 step returns and a way to compute the gradients, each compared with the plain
 step on the whole minibatch. No bound was chosen by their seeds, which begin at
-21000. `test_right_steps_elsewhere.py` runs this file in an environment with JAX; with a
-number, it tries so many seeds of each.
+21000. `test_right_steps_elsewhere.py` runs this file in an environment with
+JAX; with a number, it tries so many seeds of each.
 """
 
 import functools
@@ -332,7 +332,9 @@ class Variant(right_steps.Variant):
         on_mesh = 'pmap', 'psum', 'pmean', 'ring', 'compiled', 'sharded'
         if 'attention' in self.model and self.way.startswith(on_mesh):
             # JAX 0.10.2 takes the softmax in float32, whatever it is given.
-            return self.precision != 'float64' and right_steps.can_be_asked(self)
+            return self.precision != 'float64' and right_steps.can_be_asked(
+                self
+            )
         return right_steps.can_be_asked(self)
 
     def start(self, rng):

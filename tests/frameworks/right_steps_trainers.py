@@ -18,9 +18,9 @@ import warnings
 import accelerate
 import lightning
 import numpy as onp
+import right_steps
 import torch
 import transformers as hf
-import right_steps
 from accelerate.state import AcceleratorState
 from torch import optim as O
 from torch.nn import functional as F
@@ -298,7 +298,9 @@ def variants_of(library):
     if library != 'Trainer':  # which has no other
         clips.append('clipped by value')
     parts = {**PARTS, 'clip': clips}
-    return right_steps.variants(Variant, NUM_VARIANTS, library=[library], **parts)
+    return right_steps.variants(
+        Variant, NUM_VARIANTS, library=[library], **parts
+    )
 
 
 def wrong_variant(library):

@@ -5,8 +5,8 @@ to compute the gradients, each compared with the plain step on the whole
 minibatch. They are drawn so that each part comes about equally often. No
 bound was chosen by their seeds, which begin at 11000.
 
-`PYTHONPATH=tests python tests/frameworks/test_right_steps_torch.py 5` tries five seeds of
-each and prints alarms by precision and by optimizer.
+`PYTHONPATH=tests python tests/frameworks/test_right_steps_torch.py 5` tries
+five seeds of each and prints alarms by precision and by optimizer.
 """
 
 import contextlib
@@ -17,14 +17,14 @@ import sys
 
 import numpy as onp
 import pytest
-import torch
 import right_steps
+import torch
+from right_steps import CLASSES, ROWS, TEXTS, VECTORS, WIDTH, WORDS
 from torch import nn
 from torch import optim as O
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 from torch_optimizers import CLIPS, alike, in_groups, other
-from right_steps import CLASSES, ROWS, TEXTS, VECTORS, WIDTH, WORDS
 
 from samestep.torch import same_step
 
@@ -334,7 +334,9 @@ class Variant(right_steps.Variant):
     def case(self, seed):
         torch.manual_seed(seed)
         shape, build = MODELS[self.model]
-        return build(), [right_steps.minibatch(onp.random.default_rng(seed), shape)]
+        return build(), [
+            right_steps.minibatch(onp.random.default_rng(seed), shape)
+        ]
 
     def cast(self):
         half = self.precision == 'autocast'

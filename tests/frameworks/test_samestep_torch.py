@@ -97,16 +97,6 @@ def test_what_clipping_and_adam_hide_is_named(optimizer):
     assert 'to the power of 16: a scale of the loss?' in found
 
 
-def test_a_wrong_rate_is_one_of_the_update():
-    def faster(model, X, y):
-        cross_entropy(model(X), y).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
-        torch.optim.AdamW(model.parameters(), lr=0.02).step()
-
-    found = str(same_step(faster, step('adamw'), *case(7000)))
-    assert 'update of' in found and 'The gradients are right' in found
-
-
 def test_state_goes_on_from_step_to_step():
 
     def forgetful(model, X, y):
@@ -319,15 +309,6 @@ def test_a_factor_is_named_where_numbers_are_rounded(parts):
 def test_a_minibatch_is_a_tuple_or_a_dict(batches):
     with pytest.raises(TypeError, match=r'such as \[\(X, y\)\]'):
         same_step(step('sgd'), step('sgd'), case(7104)[0], batches)
-
-
-def test_a_minibatch_may_be_a_dict():
-    def of_dict(model, batch):
-        step('sgd')(model, batch['X'], batch['y'])
-
-    model, batches = case(7105)
-    batches = [dict(zip('Xy', batch)) for batch in batches]
-    assert same_step(of_dict, of_dict, model, batches)
 
 
 def plain(model, X, y):

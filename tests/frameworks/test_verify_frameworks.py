@@ -114,12 +114,13 @@ def test_no_factor_of_one_rank_before_the_mean_is_blamed(tmp_path):
 
 
 def test_all_ranks_say_what_each_has_found(tmp_path):
-    bug = '    ddp.module[2].bias.grad *= 1 + 2 * rank\n    update(ddp)'
+    bug = '    ddp.module[2].bias.grad *= 1 + rank\n    update(ddp)'
     changes = [('    update(ddp)', bug), ('batches)', 'batches[:1])')]
     found = run_recipe(tmp_path, 'ddp.py', changes, TORCHRUN)
     assert FINE not in found
     said = 'replica 1, gradient of 2.bias: off by'
-    assert found.count(said) == found.count('right one times 3.') == 2
+    assert found.count(said) == found.count('right one, times 2.') == 2
+    assert 'a sum where a mean is due' not in found  # on one rank alone
 
 
 def test_a_rank_with_a_difference_takes_the_steps_for_which_others_wait(

@@ -72,18 +72,17 @@ class Comparison:
         return replace(self, differences=changed)
 
     def without_guesses(self):
-        """Return it without guesses at what all devices do, where replicas
-        have different causes for an array, or one has none."""
-        causes: dict = {}
-        for d in self.differences:
-            causes.setdefault((d.array, d.of), set()).add(d.cause)
-        return self.change(
-            lambda d: (
-                d._replace(cause=without_guess(d.cause))
-                if len(causes[d.array, d.of]) > 1
-                else d
-            )
-        )
+        """Return it without guesses at what all devices do, where not all
+        replicas have the same cause for an array."""
+        replicas = {d.replica for d in self.differences}
+        alike = {(d.replica, d.name, d.of, d.cause) for d in self.differences}
+
+        def change(d):
+            all_alike = {(i, d.name, d.of, d.cause) for i in replicas} <= alike
+            cause = d.cause if all_alike else without_guess(d.cause)
+            return d._replace(cause=cause)
+
+        return self.change(change)
 
     def failures(self):
         """Return the differences beyond their bounds, the worst first."""

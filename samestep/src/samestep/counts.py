@@ -37,7 +37,8 @@ class Rows:
         """(blocks, moves) of single rows, in a list."""
         most = min(MOST_ROWS, len(self.numbers))
         blocks = np.array_split(self.numbers, most)
-        return [alone(self.case, blocks, 'rows')]
+        found = alone(self.case, blocks, 'rows')
+        return [found] if found[0] else []
 
     @functools.cached_property
     def shards(self):
@@ -62,8 +63,10 @@ class Rows:
             due, _ = weights_of(table, right)
             if own is None or unsure.max() >= 0.2 * abs(own).max():
                 continue
-            if due is None and what == 'shards':
-                return words_for_shards(blocks, own, 0.002 + unsure)
+            if what == 'shards' and seen.all():
+                said = mean_of(blocks, own, 0.002 + unsure)
+                if said:
+                    return said
             if due is not None and (unsure < 0.2 * abs(due)).all():
                 n = sum(map(len, blocks))
                 all_rows = n == len(self.numbers)
@@ -81,8 +84,9 @@ class Rows:
         return None
 
 
-def words_for_shards(shards, weights, sure):
-    """Return in words what a move is of those of the shards."""
+def mean_of(shards, weights, sure):
+    """Return in words that these weights of shards are those of a mean, or
+    ''."""
     rows = np.array([len(shard) for shard in shards])
     for parts, how in (
         (1 / len(rows), ''),
@@ -90,8 +94,7 @@ def words_for_shards(shards, weights, sure):
     ):
         if within(weights - parts, sure):
             return f"The move is the mean of the shards' own{how}."
-    said = [f'{w:.3g}' for w in np.where(abs(weights) <= sure, 0, weights)]
-    return f"The move is the shards' own, times {', '.join(said)}."
+    return ''
 
 
 def alone(case, blocks, what):
