@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 from plain import (
-    bfloat16,
     descend,
     gradients,
     parallel,
@@ -118,40 +117,6 @@ def test_a_scale_that_is_off_by_a_hundred_thousandth_is_seen():
     epsilons = [10.0**-i for i in range(8, 1, -1)]
     assert smallest_seen(in_gradients, epsilons) <= 1e-5
     assert smallest_seen(in_params, epsilons) <= 1e-4
-
-
-def test_bfloat16_has_its_own_spread():
-    def rounded(params, X, y):
-        """A step whose gradients and result have eight bits."""
-        return [
-            bfloat16(p - np.float32(0.1 / len(X)) * bfloat16(g))
-            for p, g in zip(params, gradients(params, X, y))
-        ]
-
-    def on_two(params, X, y):
-        sums = [
-            sum(map(bfloat16, arrays))
-            for arrays in zip(
-                *(gradients(params, *s) for s in shards_of(X, y, 2))
-            )
-        ]
-        rate = np.float32(0.1 / len(X))
-        return [bfloat16(p - rate * bfloat16(g)) for p, g in zip(params, sums)]
-
-    params, batches = random_case(0, size=61)
-    params = [bfloat16(param) for param in params]
-    assert not same_step(on_two, reference, params, batches)
-    assert same_step(on_two, reference, params, batches, low=rounded)
-
-
-def test_growing_rounding_is_said():
-    def unstable(params, X, y):
-        return [param * param.dtype.type(3) % 1 for param in params]
-
-    params, batches = random_case(0, steps=12, size=4)
-    params = [abs(param) for param in params]
-    comparison = same_step(unstable, unstable, params, batches)
-    assert 'smooth activation' in str(comparison)
 
 
 def squared(activation, slope, rate, k):
@@ -276,16 +241,6 @@ def test_one_spread_of_one_order_would_give_false_alarms():
 
     assert alarms() == 0
     assert alarms(factor=1, num_orders=1) > 0
-
-
-def test_the_last_array_counts():
-    def step(params, X, y):
-        right = reference(params, X, y)
-        return [*right[:3], right[3] + right[3].dtype.type(1e-3)]
-
-    params, batches = random_case(0, size=61)
-    (failure,) = same_step(step, reference, params, batches).failures()
-    assert failure.array == 3
 
 
 # What must be noticed of `same_step` itself

@@ -256,33 +256,6 @@ def test_right_modules_are_not_blamed(half):
         assert LATER in said(seed, low, 3, after=half_a_norm, half=half)
 
 
-class Hidden(torch.nn.Module):
-    def forward(self, scores):
-        hidden = torch.ones(TOKENS, TOKENS, dtype=torch.bool).triu(1)
-        return scores.masked_fill(hidden, -torch.inf)
-
-
-def hidden_by_a_module(model):
-    """Later tokens, by scores that are infinite, as in many transformers."""
-    for block in model.blocks:
-        block.attention.hide = Hidden()
-        block.attention.attend = functools.partial(
-            hidden_attention, block.attention.hide
-        )
-
-
-def hidden_attention(hide, q, k, v):
-    return hide(q @ k.mT / WIDTH**0.5).softmax(-1) @ v
-
-
-def test_infinite_scores_that_are_right_are_not_blamed():
-    def train(model, X, y, **options):
-        step(before=hidden_by_a_module, **options)(model, X, y)
-
-    wrong = functools.partial(train, parts=2, after=half_a_norm)
-    assert LATER in str(same_step(wrong, train, *case(8000)))
-
-
 @pytest.mark.filterwarnings('error')
 @pytest.mark.parametrize('number', [onp.inf, onp.nan])
 def test_numbers_that_are_not_finite_are_placed_quietly(number):

@@ -671,12 +671,6 @@ def test_clipping_is_seen_however_it_is_called(clip, limits, said, named):
     }
 
 
-def test_how_an_optimizer_computes_is_no_option():
-    right = with_optimizer(lambda p: ADAMW(p, 0.01))
-    fused = with_optimizer(lambda p: ADAMW(p, 0.01, fused=True))
-    assert same_step(fused, right, *case(7311))
-
-
 def test_another_optimizer_with_the_same_state_has_no_wrong_cause():
     other = with_optimizer(lambda p: torch.optim.RAdam(p, 0.01))
     found = same_step(other, with_optimizer(lambda p: ADAM(p, 0.01)), *case(1))

@@ -189,9 +189,11 @@ def plain_cause(move, k, batch):
     if within(found, bounds):
         return 'It has not moved.'
     multiple = multiple_of(move, right)
-    said = multiple and times(*multiple, k, batch)
-    if said:
-        return f'The move is the right one{said}.'.replace('?.', '?')
+    if multiple:
+        scale, near = multiple
+        said = times(scale, near, k, batch)
+        if said:
+            return f'The move is the right one{said}.'.replace('?.', '?')
     off = found - right
     if off.size > 2 and within(off - off.mean(), bounds):
         what = f'{off.mean():.3g} added to each number'

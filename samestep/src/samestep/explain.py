@@ -60,10 +60,12 @@ class Search:
 
     def plain(self, j, move, which, known=None):
         """Return what shows in an array alone, or beside a known move."""
-        pairs = (known or self.known)()
-        others = ((words, arrays[j][which]) for words, arrays in pairs)
-        plain = '' if known else plain_cause(move, self.k, self.batch)
-        return plain or cause_by(move, others)
+        cause = '' if known else plain_cause(move, self.k, self.batch)
+        if not cause:
+            pairs = (known or self.known)()
+            others = ((words, arrays[j][which]) for words, arrays in pairs)
+            cause = cause_by(move, others)
+        return cause
 
     def count(self, rows, what):
         """Fill in how often rows are counted: first by all arrays together

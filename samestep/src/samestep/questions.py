@@ -293,7 +293,8 @@ def judge_updates(asked, turn, after):
         notes.append(APART)
     differences: list = sum((each.differences for each in judged), [])
     moves = any(each.moves for each in judged)
-    return Comparison(differences, 1, notes, judged[0].still), moves
+    found = Comparison(differences, 1, notes, judged[0].still)
+    return found.without_guesses(), moves
 
 
 def judge_update(asked, turn, replica, taken, low_spreads):
