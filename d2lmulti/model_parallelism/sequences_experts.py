@@ -10,7 +10,8 @@ from mxnet import np, npx
 from .checks import check_experts, check_sequence
 from ..data import split_batch
 from ..devices import split_slices
-from .model_parallel import leaves, moved, record
+from .model_parallel import (exchanged, leaves,
+                                                      record)
 from ..replicas import allreduce_gradients
 from ..learning.transformer import (PADDING, attention, count_tokens,
                                            embed, output,
@@ -129,7 +130,7 @@ def attend(tape, QKVs, *where):
     def backward(dOs):
         return [join_heads(*grads) for grads in zip(
             *ring_backward(dOs, Os, logs, *inputs, *where))]
-    return moved(tape, QKVs, lambda _: Os, backward)
+    return exchanged(tape, QKVs, lambda _: Os, backward)
 
 # %% ../../notebooks/17_sequences_experts.ipynb #layers
 def before_attention(H, params, places, size):
@@ -262,12 +263,12 @@ def run_experts(tape, hs, chosen, experts, dispatch=to_experts):
         return lambda arrays: from_experts(arrays, places, [
             np.zeros((num * len(h), h.shape[1]), h.dtype, ctx=h.ctx)
             for h in hs])
-    inputs = moved(tape, hs, lambda arrays: dispatch(arrays, rows, homes),
-                   back(rows, 1))
+    inputs = exchanged(
+        tape, hs, lambda arrays: dispatch(arrays, rows, homes), back(rows, 1))
     outputs = record(tape, lambda h, params: swiglu(h, *params), inputs,
                      [experts[e] for e in used])
-    return moved(tape, outputs, back(results, len(chosen[0])),
-                 lambda arrays: to_experts(arrays, results, homes))
+    return exchanged(tape, outputs, back(results, len(chosen[0])),
+                     lambda arrays: to_experts(arrays, results, homes))
 
 # %% ../../notebooks/17_sequences_experts.ipynb #expert-layers
 def attended(H, params, size):

@@ -822,9 +822,7 @@ def test_bytes_of_the_ring_are_those_of_chapter_17(k):
 
     def run():
         Os, logs = sequences_experts.ring_attention(Qs, Ks, Vs, places)
-        sequences_experts.ring_backward(
-            grads, Os, logs, Qs, Ks, Vs, places
-        )
+        sequences_experts.ring_backward(grads, Os, logs, Qs, Ks, Vs, places)
 
     counted = bytes_of(run)
     layer = gpt_layer(1e4, heads * part, heads, length)

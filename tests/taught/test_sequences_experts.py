@@ -536,6 +536,7 @@ def test_documents_of_another_shape_are_refused():
 
 # Experts
 
+
 def expert_params(num_experts, dtype='float64'):
     """Return parameters of all devices and the experts of two blocks."""
     rng = onp.random.RandomState(0)
@@ -792,8 +793,12 @@ def test_bytes_of_the_all_to_alls(k, num_choices):
     *_, kept = experts_in_one_graph(X, y, 4, num_choices, (0, 0))
     sizes = [6 // k + (i < 6 % k) for i in range(k)]
     homes = onp.repeat(range(k), sizes)[:, None, None]
-    elsewhere = sum((each * (onp.arange(4) % k != homes)).sum() for each in kept)
-    copies = record_copies(lambda: run_step(X, y, k, 4, num_choices=num_choices))
+    elsewhere = sum(
+        (each * (onp.arange(4) % k != homes)).sum() for each in kept
+    )
+    copies = record_copies(
+        lambda: run_step(X, y, k, 4, num_choices=num_choices)
+    )
     params, experts = expert_params(4)
     gradients = 2 * (k - 1) * 8 * sum(param.size for param in params)
     placed = (k - 1) * 8 * sum(param.size for param in params)
@@ -883,7 +888,10 @@ def at(*places):
         (lambda: experts(num_choices=3), 'at most the number of experts, 2'),
         (lambda: experts(num_choices=1.5), 'num_choices must be an integer'),
         (lambda: experts(num_experts=1), 'router .* 1 in all, but has 2'),
-        (lambda: experts(num_blocks=1), 'experts needs .* each block, 2 in all'),
+        (
+            lambda: experts(num_blocks=1),
+            'experts needs .* each block, 2 in all',
+        ),
         (lambda: experts(y=TOKENS[:, :2]), 'y must have the shape of X'),
         (lambda: experts(y=TOKENS + V), 'y must be from 0 to 10'),
     ],
