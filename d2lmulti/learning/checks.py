@@ -4,7 +4,6 @@ import math
 from typing import Any, List
 
 from ..check_values import (
-    check_divides,
     check_each,
     check_enough,
     check_fraction,
@@ -136,19 +135,6 @@ def check_decoder(X, params, size):
                 f'size must be even and fit the weights, not {size} where '
                 f'queries have {wide} columns and keys {narrow}'
             )
-
-
-def check_transformer(X, params, num_heads):
-    """Raise TypeError or ValueError unless `params` fit the tokens `X`."""
-    check_positive_int(num_heads=num_heads)
-    max_length, width = params[1].shape
-    if X.ndim != 2 or X.shape[1] > max_length:
-        raise ValueError(
-            'X must have the shape (n, length) with at most '
-            f'{counted(max_length, "position")}, not {X.shape}: cut the rows, '
-            'or give init_transformer a larger max_length'
-        )
-    check_divides('num_heads must divide the width', width, num_heads)
 
 
 def check_tokens(num_words: int, reason: str, **tokens: Any) -> None:

@@ -11,7 +11,7 @@ import math
 import mxnet as mx
 import numpy as onp
 from mxnet import np, npx
-from .checks import check_decoder, check_transformer
+from .checks import check_decoder
 from ..training import train_batch
 
 # %% ../../notebooks/14_transformer.ipynb #vocabulary
@@ -181,73 +181,3 @@ def train_batch_tokens(X, y, device_params, devices, lr,
     errors as for `train_batch`; `y` is 0 where nothing is to be predicted."""
     train_batch(X, y, device_params, devices, lr * len(X) / count_tokens(y),
                 net=net, loss=token_loss)
-
-# %% ../../notebooks/14_transformer.ipynb #encoder
-def linear(H, W, b):
-    """Return H times the transpose of W, plus b, at each position."""
-    return npx.fully_connected(H, W, b, num_hidden=len(W), no_bias=False,
-                               flatten=False)
-
-def encoder_attention(H, is_hidden, W_qkv, b_qkv, W_out, b_out,
-                      num_heads):
-    """Return weighted means of values, (n, length, width); of some heads,
-    their part of them, if the weights are theirs."""
-    Q, K, V = [split_heads(part, num_heads) for part in np.split(
-        linear(H, W_qkv, b_qkv), 3, axis=2)]
-    means = np.matmul(attention_weights(Q, K, is_hidden), V)
-    means = means.transpose(0, 2, 1, 3).reshape(*H.shape[:2], -1)
-    return linear(means, W_out, b_out)
-
-def init_transformer(seed, vocab_size, max_length=20, width=64,
-                     num_layers=1):
-    """Return parameters of `transformer_scores`: float32 arrays on cpu(0).
-
-    E and P, standard normal; twelve arrays per layer, three for the output:
-    biases of 0, gains of 1, and weights that are normal with standard
-    deviation sqrt(1 / number of inputs).
-    """
-    rng = onp.random.RandomState(seed)
-
-    def weights(num_inputs, num_outputs):
-        std = num_inputs ** -0.5
-        return [rng.normal(0, std, (num_outputs, num_inputs)),
-                onp.zeros(num_outputs)]
-
-    norm = [onp.ones(width), onp.zeros(width)]
-    params = [rng.normal(size=(vocab_size, width)),
-              rng.normal(size=(max_length, width))]
-    for _ in range(num_layers):
-        params += norm + weights(width, 3 * width) + weights(width, width)
-        params += norm + weights(width, 4 * width) + weights(4 * width, width)
-    params += norm + [onp.zeros(vocab_size)]
-    return [np.array(param, dtype='float32', ctx=mx.cpu())
-            for param in params]
-
-def transformer_scores(X, params, num_heads=4, causal=False):
-    """Return a score for each token of the vocabulary at each position.
-
-    `X`: tokens, (n, length), 0 for padding; `params`: as from
-    `init_transformer`, on the device of `X`; `causal`: no position sees
-    a later one. Result: (n, length, vocab_size). Raises ValueError if a row
-    is longer than `params` have positions, or if `num_heads` does not
-    divide the width (Vaswani et al. 2017, arXiv:1706.03762).
-    """
-    check_transformer(X, params, num_heads)
-    E, P, *layers, gamma, beta, bias = params
-    is_hidden = (X == PADDING).astype(E.dtype).reshape(len(X), 1, 1, -1)
-    if causal:
-        place = np.arange(X.shape[1], ctx=X.ctx)
-        is_later = place > place.reshape(-1, 1)
-        is_hidden = np.maximum(is_hidden, is_later.astype(E.dtype))
-    H = npx.embedding(X, E, input_dim=len(E), output_dim=E.shape[1])
-    H = H + P[:X.shape[1]]
-    for i in range(0, len(layers), 12):
-        (gamma1, beta1, W_qkv, b_qkv, W_out, b_out,
-         gamma2, beta2, W1, b1, W2, b2) = layers[i:i + 12]
-        H = H + encoder_attention(
-            npx.layer_norm(H, gamma1, beta1), is_hidden, W_qkv, b_qkv, W_out,
-            b_out, num_heads)
-        inner = linear(npx.layer_norm(H, gamma2, beta2), W1, b1)
-        H = H + linear(npx.activation(inner, 'relu'), W2, b2)
-    H = npx.layer_norm(H, gamma, beta) / math.sqrt(E.shape[1])
-    return linear(H, E, bias)

@@ -23,7 +23,7 @@ from ..checks import (
     shapes_of,
 )
 from ..devices import split_slices
-from ..learning.checks import check_decoder, check_tokens, check_transformer
+from ..learning.checks import check_decoder, check_tokens
 
 # Chapter 15: pipelines and tensor parallelism
 
