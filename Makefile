@@ -28,7 +28,7 @@ by_hand = $(filter-out d2lmulti/one_file.py, \
 # Else every process of the tests would compile MXNet's Python code again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help env train doctor lab lint test test-all test-ci test-long \
+.PHONY: help env dev train doctor lab lint test test-all test-ci test-long \
 	bench export execute sphinx book pdf lite slides student \
 	check-answers grading release instructor figures clean
 
@@ -38,6 +38,9 @@ help:  ## list the targets
 
 env:  ## set up .venv; PYTHON=3.12 chooses the interpreter
 	@BUILD=$(BUILD) exec sh tools/setup/install.sh
+
+dev: env  ## add to it what tests, lint and the site need
+	@BUILD=$(BUILD) exec sh tools/setup/install.sh dev
 
 train: env  ## train on one and two devices; options in ARGS='--full'
 	$(python) -m d2lmulti train $(ARGS)
@@ -56,7 +59,7 @@ lab: env  ## open the notebooks in JupyterLab
 	    $(as_root) $(ARGS)
 
 # All findings of all of them, and one status.
-lint: env  ## style, types, words, forms of notebooks and pages: half a minute
+lint: dev  ## style, types, words, forms of notebooks and pages: half a minute
 	@status=0; \
 	$(python) -m ruff check || status=1; \
 	$(python) -m ruff format --check || status=1; \
@@ -72,17 +75,17 @@ test: test-$(or $(SUITE),all)  ## what the book teaches, five minutes; SUITE=ci 
 # processes, so there is one more of them than cores. Some cells run few rounds
 # and epochs: see `small` in CONTRIBUTING.
 test-all: export D2LMULTI_SMALL = 1
-test-all: env
+test-all: dev
 	@$(pytest) $(side_by_side) 3 --durations=10 $(nbval) $(tests) $(notebooks)
 	@[ $(BUILD) = frameworks ] || \
 	    echo 'Chapter 21 needs `make test BUILD=frameworks`'
 
 test-ci: export D2LMULTI_SMALL = 1
-test-ci: grading  # that and the rest of what CI runs: grading, site, set-up
+test-ci: dev grading  # that and the rest of what CI runs: grading, site, set-up
 	@$(pytest) $(side_by_side) 4 --durations=10 -m 'not long' $(nbval) \
 	    $(tests) $(notebooks) $(around)
 
-test-long: grading  # with the stress and kill tests, and many steps
+test-long: dev grading  # with the stress and kill tests, and many steps
 	D2LMULTI_STEPS=2000 D2LMULTI_KILLS=30 $(pytest) $(side_by_side) 2 \
 	    -m 'long or not long' $(tests) $(around)
 
@@ -91,7 +94,7 @@ bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cores, large_batch, 
 	$(python) -m tools.speed.$(if $(filter cores,$(SUITE)),cores,run $(SUITE)) \
 	    $(ARGS)
 
-export: env  ## write d2lmulti/ from the notebooks, and number the exercises
+export: dev  ## write d2lmulti/ from the notebooks, and number the exercises
 	$(python) -c "from glob import glob; \
 	from nbdev.export import nb_export; \
 	[nb_export(f, 'd2lmulti') for f in sorted(glob('notebooks/*.ipynb'))]"
@@ -99,7 +102,7 @@ export: env  ## write d2lmulti/ from the notebooks, and number the exercises
 	@$(python) -m tools.notebooks.exercise_ids notebooks
 
 # Stored notebooks tell nothing of the machine that ran them.
-execute: env  ## run the notebooks and store their outputs; chapter 21: BUILD
+execute: dev  ## run the notebooks and store their outputs; chapter 21: BUILD
 	@status=0; \
 	$(python) -m nbconvert --to notebook --execute --inplace \
 	    --ExecutePreprocessor.record_timing=False \
@@ -111,7 +114,7 @@ execute: env  ## run the notebooks and store their outputs; chapter 21: BUILD
 	    $(notebooks) || status=1; \
 	exit $$status
 
-sphinx: env
+sphinx: dev
 	@$(python) -c 'import sphinx' 2>/dev/null || { \
 	    echo 'for the book: make env PYTHON=3.11' >&2; exit 1; }
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Make .venv as the lock says, with uv, and do nothing if it is so already.
-# `make env` and every target that needs .venv call this.
+# `make env` and every target that needs .venv call this. With the word `dev`, it
+# adds to a .venv what tests, lint and the site need: `make dev`.
 #
 #     BUILD=gpu                    with MXNet's GPU build, in .venv-gpu
 #     BUILD=frameworks             with PyTorch beside MXNet
@@ -12,8 +13,9 @@
 set -u
 unset CDPATH
 cd "$(dirname "$0")/../.." || exit
-build=${BUILD:-cpu} size='1.1 GB' oldest=8 newest=11 stand_in=
+build=${BUILD:-cpu} size='0.6 GB' oldest=8 newest=11 stand_in=
 venv=.venv-$build lock=tools/setup/locks/$build.txt
+dev=tools/setup/locks/dev.txt wanted=${1:-}
 case $build in
     cpu) venv=.venv newest=14 ;;
     gpu) size='4.5 GB' ;;
@@ -21,8 +23,8 @@ case $build in
     *) echo "there is no build $build: cpu, gpu or frameworks" >&2
         exit 1 ;;
 esac
-log=.venv-setup.log again='make env'
-[ "$build" = cpu ] || again="make env BUILD=$build"
+log=.venv-setup.log again="make ${wanted:-env}"
+[ "$build" = cpu ] || again="$again BUILD=$build"
 PYTHON=${PYTHON:-}
 # What is meant for other environments would mislead pip and uv in this one.
 unset PYTHONHOME PYTHONPATH VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET
@@ -94,8 +96,8 @@ find_uv() {
 }
 
 # First from uv's cache alone: that is fast and needs no network.
-sync() {
-    set -- pip sync --python $venv/bin/python --require-hashes "$1"
+from_lock() {
+    set -- pip "$@" --python $venv/bin/python --require-hashes
     "$uv" --offline "$@" >/dev/null 2>&1 || "$uv" "$@"
 }
 
@@ -103,7 +105,7 @@ sync() {
 # wheel, which stands on other indexes.
 sync_frameworks() {
     awk '/^[a-z]/ {drop = /^(torch|triton|nvidia-|cuda-)/} !drop' "$lock" \
-        >$venv/lock.txt && sync $venv/lock.txt || return
+        >$venv/lock.txt && from_lock sync $venv/lock.txt || return
     torch=$(sed -n 's/^torch==\([0-9.]*\).*/torch==\1+cpu/p' "$lock")
     set -- pip install --python $venv/bin/python --no-deps "$torch"
     "$uv" "$@" || "$uv" "$@" --index https://download.pytorch.org/whl/cpu
@@ -128,8 +130,8 @@ print(platform.system(), platform.machine())')
         *) stand_in='-e ./numpy_mxnet' ;;
     esac
     case $build in
-        frameworks) sync_frameworks || sync "$lock" ;;
-        *) sync "$lock" ;;
+        frameworks) sync_frameworks || from_lock sync "$lock" ;;
+        *) from_lock sync "$lock" ;;
     esac &&
         "$uv" --offline pip install --python $venv/bin/python --no-deps \
             --no-build-isolation --config-settings editable_mode=compat \
@@ -142,8 +144,9 @@ print(sysconfig.get_path("purelib"))')"/d2ldoctor.pth
 
 # The stamp is written last, so only a complete .venv has it; its content
 # tells whether the lock has changed or the folder has moved since.
-state=$(pwd -P; cat "$lock" pyproject.toml samestep/pyproject.toml \
-    numpy_mxnet/pyproject.toml tools/setup/install.sh tools/setup/jupyter_server_config.py | cksum)
+state=$(pwd -P; cat "$lock" $dev pyproject.toml samestep/pyproject.toml \
+    numpy_mxnet/pyproject.toml tools/setup/install.sh \
+    tools/setup/jupyter_server_config.py | cksum)
 is_set_up() {
     {
         [ "$(cat $venv/stamp)" = "$state" ] && asked=$(cat $venv/asked) &&
@@ -151,7 +154,9 @@ is_set_up() {
     } 2>/dev/null
 }
 
-! is_set_up || exit 0
+is_done() { is_set_up && { [ "$wanted" != dev ] || [ -e $venv/dev ]; }; }
+
+! is_done || exit 0
 exec 3>&1 4>&2
 case $(pwd -P) in
     *[:\$]*) fail 'the path of this folder has a $ or a colon, which' \
@@ -167,12 +172,12 @@ if command -v flock >/dev/null && ! flock -n 9; then
     say 'another `make env` is running: waiting'
     flock -w 1800 9 || fail "another \`make env\` is still running, after" \
         "half an hour: end it and run \`$again\` again"
-    ! is_set_up || { say "Done: $venv is set up"; exit; }
+    ! is_done || { say "Done: $venv is set up"; exit; }
 fi
 exec >>$log 2>&1
 : >$log
 trap 'fail "interrupted: run \`$again\` again"' HUP INT TERM
-say "Setting up $venv (once, about $size; log in $log)"
+is_set_up || say "Setting up $venv (once, about $size; log in $log)"
 find_uv
 # uv does not read pip's settings: hand it the mirror that pip uses.
 if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
@@ -182,6 +187,12 @@ if [ -z "${UV_DEFAULT_INDEX:-}${UV_INDEX_URL:-}" ]; then
     [ -z "$index" ] || export UV_INDEX_URL="$index"
 fi
 [ -z "${PIP_FIND_LINKS:-}" ] || export UV_FIND_LINKS="$PIP_FIND_LINKS"
+if is_set_up; then
+    say "Adding to $venv what tests, lint and the site need (once, about 0.5 GB)"
+    from_lock install --no-deps -r $dev && : >$venv/dev ||
+        explain "could not add to $venv"
+    exit
+fi
 # The stamp goes first: without it, what an interrupt leaves is not taken for
 # a complete environment.
 rm -rf "$venv/stamp" "$venv" || fail "cannot remove $venv, some of which may" \

@@ -116,7 +116,7 @@ def diagnose_packages() -> Iterator[Check]:
 
 def diagnose_kernel() -> Check:
     """Jupyter must run the notebooks with this Python."""
-    fix = pip('install ipykernel jupyterlab nbval')
+    fix = pip('install ipykernel jupyterlab')
     try:
         kernelspec = importlib.import_module('jupyter_client.kernelspec')
     except ImportError:

@@ -70,12 +70,12 @@ def test_the_locks_agree_with_the_extras_and_with_each_other(
     assert mxnet in wanted and 'd2l' in wanted
     assert {name: lock.get(name) for name in wanted} == wanted
     assert [name for name in lock if name.startswith('mxnet')] == [mxnet]
-    others = locked('cpu', python)
-    assert not {
-        name: (version, others[name])
-        for name, version in lock.items()
-        if name != 'mxnet' and others.get(name, version) != version
-    }
+    for others in locked('cpu', python), locked('dev', python):
+        assert not {
+            name: (version, others[name])
+            for name, version in lock.items()
+            if name != 'mxnet' and others.get(name, version) != version
+        }
 
 
 @pytest.mark.parametrize('python', EVERY_PYTHON)
@@ -107,7 +107,7 @@ def test_the_conda_file_takes_all_versions_from_the_extras():
     assert "MALLOC_ARENA_MAX: '1'" in lines
     assert packages == [
         '-e ./samestep',
-        '-e .[gpu,dev]',
+        '-e .[gpu,lab]',
         'mxnet-cu112',
         'd2l',
         'matplotlib',
@@ -116,7 +116,7 @@ def test_the_conda_file_takes_all_versions_from_the_extras():
         'mpi4py',
         'mpich',
     ]
-    assert set(packages[2:]) <= set(locked('gpu'))
+    assert set(packages[2:]) - {'jupyter'} <= {*locked('gpu'), *locked('dev')}
 
 
 # Plays uv and the Python that it puts into an environment. What is called
@@ -182,12 +182,12 @@ def heed_signals():
         signal.signal(number, signal.SIG_DFL)
 
 
-def start(clone, **variables):
+def start(clone, *words, **variables):
     """Start `make env`; a variable that is None is not set."""
     path = f'{clone.parent / "bin"}:/usr/bin:/bin'
     variables = {'PATH': path, 'HOME': str(clone.parent), **variables}
     process = subprocess.Popen(
-        ['sh', 'tools/setup/install.sh'],
+        ['sh', 'tools/setup/install.sh', *words],
         cwd=clone,
         env={k: v for k, v in variables.items() if v is not None},
         text=True,
@@ -350,6 +350,28 @@ def test_variables_that_are_meant_for_other_environments_are_not_passed_on(
     assert 'UV_INDEX_URL=https://example.org\nUV_OFFLINE=1' in '\n'.join(
         sorted(seen.split('\n'))
     )
+
+
+def test_what_tests_need_is_added_once_and_only_if_asked_for(clone):
+    def add():
+        return end(start(clone, 'dev'))[:2]
+
+    assert_sets_up(clone)
+    assert not (clone / '.venv/dev').exists()
+    status, printed = add()
+    assert status == 0 and printed.startswith('Adding to .venv')
+    assert add() == end(start(clone))[:2] == (0, '')
+    (clone / '.venv/stamp').unlink()
+    assert_sets_up(clone)
+    assert add() == (0, printed)
+
+
+def test_what_fails_to_be_added_is_said_and_can_be_repeated(clone):
+    assert_sets_up(clone)
+    process = start(clone, 'dev', FAILS='pip install', SAYS=OFFLINE)
+    status, _, said = end(process)
+    assert status == 1 and 'and run `make dev` again' in said
+    assert end(start(clone, 'dev'))[0] == 0
 
 
 def test_no_home_is_needed(clone):
