@@ -112,7 +112,7 @@ sync_frameworks() {
 }
 
 make_venv() {
-    "$uv" venv --python "${PYTHON:->=3.$oldest,<3.$((newest + 1))}" "$venv" ||
+    "$uv" venv --relocatable --python "${PYTHON:->=3.$oldest,<3.$((newest + 1))}" "$venv" ||
         return
     "$venv/bin/python" -c "import sys
 sys.exit(not (3, $oldest) <= sys.version_info[:2] <= (3, $newest))" ||
@@ -137,14 +137,28 @@ print(platform.system(), platform.machine())')
             --no-build-isolation --config-settings editable_mode=compat \
             --no-cache \
             $stand_in -e ./samestep -e . &&
-        pwd -P | sed 's|$|/tools/setup|' >"$($venv/bin/python -c '
-import sysconfig
-print(sysconfig.get_path("purelib"))')"/d2ldoctor.pth
+        $venv/bin/python - <<'END'
+# Nothing in it names the folder, which may be moved and copied: a line of a
+# .pth may be relative, and Jupyter takes `python` for its own.
+import json, os, pathlib, sys, sysconfig
+
+site = pathlib.Path(sysconfig.get_path('purelib')).resolve()
+(site / 'd2ldoctor.pth').write_text(os.path.relpath('tools/setup', site))
+for path in site.glob('__editable__*.pth'):
+    path.write_text(os.path.relpath(path.read_text().strip(), site))
+# A kernel has threads before it imports MXNet, each with its own heap, and
+# `d2lmulti/prepare/machine.py` comes too late to give all the same one.
+path = pathlib.Path(sys.prefix, 'share/jupyter/kernels/python3/kernel.json')
+spec = {**json.loads(path.read_text()), 'env': {'MALLOC_ARENA_MAX': '1'}}
+spec['argv'].insert(1, '-Xfrozen_modules=off')  # or debugpy warns
+path.unlink()  # uv's cache has the same file
+path.write_text(json.dumps(spec))
+END
 }
 
 # The stamp is written last, so only a complete .venv has it; its content
-# tells whether the lock has changed or the folder has moved since.
-state=$(pwd -P; cat "$lock" $dev pyproject.toml samestep/pyproject.toml \
+# tells whether the lock has changed since.
+state=$(cat "$lock" $dev pyproject.toml samestep/pyproject.toml \
     numpy_mxnet/pyproject.toml tools/setup/install.sh \
     tools/setup/jupyter_server_config.py | cksum)
 is_set_up() {
@@ -208,11 +222,6 @@ make_venv || explain "could not set up $venv"
     done
     fail "MXNet does not start: see the end of $log"
 }
-
-# A kernel has threads before it imports MXNet, each with its own heap, and
-# `d2lmulti/prepare/machine.py` comes too late to give all the same one.
-$venv/bin/python -m ipykernel install --sys-prefix --env MALLOC_ARENA_MAX 1 ||
-    fail "could not install Jupyter's kernel: see the end of $log"
 
 # The notebooks name no kernel: let JupyterLab start the only one there is
 # without asking, show the list of the chapters (notebooks/README.md) as a

@@ -128,7 +128,7 @@ case "$*" in *"${FAILS:-nothing}"*) echo "$SAYS"; exit 1 ;; esac
 case "$*" in
     'venv '*) for venv; do :; done
         mkdir -p $venv/bin && cp "$0" $venv/bin/python && env >$venv/env ;;
-    *ipykernel*) : "${HOME:?is not set}" ;;
+    *d2lmulti*) : "${HOME:?is not set}" ;;
     *platform*) echo "${MACHINE:-Linux x86_64}" ;;
     *version_info*) exit ${UNFIT:-0} ;;
     --version) echo "${0##*/} 0.9" ;;
@@ -412,13 +412,6 @@ def test_a_damaged_environment_is_set_up_again(damage, clone):
     assert_sets_up(clone)
     assert end(start(clone)) == (0, '', '')
     damage(clone / '.venv')
-    assert_sets_up(clone)
-
-
-def test_a_folder_that_moves_is_set_up_again(clone):
-    assert_sets_up(clone)
-    clone.rename(clone.parent / 'moved')
-    clone.symlink_to('moved')
     assert_sets_up(clone)
 
 
