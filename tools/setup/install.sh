@@ -38,8 +38,9 @@ export UV_HTTP_RETRIES="${UV_HTTP_RETRIES:-1}"
 case ${LC_ALL:-${LC_CTYPE:-${LANG:-C}}} in
     C | POSIX) export LC_ALL=C.UTF-8 ;;
 esac
+[ -d "${TMPDIR:-/}" ] || unset TMPDIR
 # It looks for a home, which the user of a container may not have.
-export HOME="${HOME:-$PWD}"
+[ -w "${HOME:-}" ] || export HOME="$PWD"
 
 say() { echo "$*" >&3; }
 fail() { echo "$*" >&4; exit 1; }
@@ -54,17 +55,23 @@ fail_if() {
 # Say what the log says of a tool that failed.
 explain() {
     free=$(df -Pk . | awk 'NR == 2 {print $4}')
-    [ "${free:-20000}" -ge 20000 ] || echo 'no space left' >>$log
-    fail_if 'no space left' "the disk is full: make room for about $size" \
-        'here, and for as much in ~/.cache'
+    full="the disk is full: make room for about $size here, and for as much"
+    full="$full in ~/.cache"
+    [ "${free:-20000}" -ge 20000 ] || fail "$full, and run \`$again\` again"
+    fail_if 'no space left' "$full"
+    fail_if 'failed to map segment|uv: permission denied' 'no program may run' \
+        'in this folder (`noexec`): move it to another disk'
+    fail_if 'expired|not ?yet ?valid|not ?valid ?yet' 'the certificate of the' \
+        "package index is not valid at this computer's time, $(date +%F): set" \
+        'the clock'
     fail_if 'certificate|UnknownIssuer' 'the certificate of the package' \
         'index is not known: name the file of your own authority in' \
         'SSL_CERT_FILE'
-    fail_if 'no solution found|no matching distribution' 'the package index' \
-        'lacks a package: set PIP_INDEX_URL to a full mirror of PyPI'
     fail_if 'retrying \(|connect|dns error|timed out|error sending' 'could' \
         'not download the packages: connect to the network, or set' \
         'PIP_INDEX_URL to a mirror that you can reach'
+    fail_if 'no solution found|no matching distribution' 'the package index' \
+        'lacks a package: set PIP_INDEX_URL to a full mirror of PyPI'
     fail_if 'no interpreter found|no download found|failed to inspect' 'no' \
         "Python ${PYTHON:-3.$oldest to 3.$newest} was found: install one, or" \
         'set PYTHON to its path'
@@ -220,7 +227,7 @@ make_venv || explain "could not set up $venv"
             "it (Debian, Ubuntu: \`sudo apt install" \
             "${library%.so*}${library##*.}\`)"
     done
-    fail "MXNet does not start: see the end of $log"
+    explain 'MXNet does not start'
 }
 
 # The notebooks name no kernel: let JupyterLab start the only one there is

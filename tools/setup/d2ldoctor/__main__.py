@@ -95,6 +95,7 @@ def examine() -> List[Check]:
     packages = [
         python,
         *machine_checks.diagnose_path(),
+        *machine_checks.diagnose_files(),
         machine_checks.diagnose_numpy(),
         *machine_checks.diagnose_packages(),
     ]

@@ -1,7 +1,7 @@
 """The doctor's checks of Python, the packages and the machine."""
 
 import dataclasses
-import importlib
+import importlib.util
 import os
 import pathlib
 import re
@@ -85,6 +85,22 @@ def diagnose_path() -> Iterator[Check]:
             f'{os.environ["PYTHONPATH"]}: modules there replace others',
             'unset PYTHONPATH',
         )
+
+
+def diagnose_files() -> Iterator[Check]:
+    """So does a file in the folder where Python runs: of a clone, ours."""
+    root = pathlib.Path(cuda.__file__).parents[2]
+    chapters = root / 'notebooks'
+    files = [*root.glob('*.py'), *chapters.glob('*.py')]
+    for path in sorted(files) if chapters.is_dir() else ():
+        spec = importlib.util.find_spec(path.stem)
+        if spec and spec.origin != str(path):
+            yield Check(
+                path.name,
+                YELLOW,
+                f'{path} replaces the module {path.stem}',
+                shlex.join(['mv', str(path), f'{path.parent}/my_{path.name}']),
+            )
 
 
 def diagnose_numpy() -> Check:
