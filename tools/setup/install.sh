@@ -121,12 +121,12 @@ sync_frameworks() {
 make_venv() {
     "$uv" venv --relocatable --python "${PYTHON:->=3.$oldest,<3.$((newest + 1))}" "$venv" ||
         return
-    "$venv/bin/python" -c "import sys
+    "$venv/bin/python" -I -c "import sys
 sys.exit(not (3, $oldest) <= sys.version_info[:2] <= (3, $newest))" ||
         fail "d2lmulti needs Python 3.$oldest to 3.$newest, and PYTHON is" \
             "$("$venv/bin/python" --version): install one (\`uv python" \
             "install 3.11\`) and run \`$again PYTHON=3.11\`"
-    machine=$("$venv/bin/python" -c '
+    machine=$("$venv/bin/python" -I -c '
 import platform
 print(platform.system(), platform.machine())')
     [ "$build" = cpu ] || [ "$machine" = 'Linux x86_64' ] ||
@@ -144,7 +144,7 @@ print(platform.system(), platform.machine())')
             --no-build-isolation --config-settings editable_mode=compat \
             --no-cache \
             $stand_in -e ./samestep -e . &&
-        $venv/bin/python - <<'END'
+        $venv/bin/python -I - <<'END'
 # Nothing in it names the folder, which may be moved and copied: a line of a
 # .pth may be relative, and Jupyter takes `python` for its own.
 import json, os, pathlib, sys, sysconfig
@@ -221,7 +221,7 @@ rm -rf "$venv/stamp" "$venv" || fail "cannot remove $venv, some of which may" \
 make_venv || explain "could not set up $venv"
 
 # The GPU build does not start without a driver, and the doctor says so.
-[ "$build" = gpu ] || $venv/bin/python -c 'import d2lmulti' || {
+[ "$build" = gpu ] || $venv/bin/python -I -c 'import d2lmulti' || {
     for library in libgomp.so.1 libquadmath.so.0; do
         fail_if "${library%.so*}" "MXNet needs the library $library: install" \
             "it (Debian, Ubuntu: \`sudo apt install" \

@@ -347,6 +347,18 @@ def test_it_survives_a_path_with_modules_that_break_others(tmp_path):
     assert result.returncode and 'unset PYTHONPATH' in result.stdout
 
 
+def test_it_names_a_file_that_replaces_a_module(tmp_path, monkeypatch):
+    (tmp_path / 'd2lmulti/prepare').mkdir(parents=True)
+    (tmp_path / 'notebooks').mkdir()
+    for name in ('numpy.py', 'my_answer.py', 'notebooks/random.py'):
+        (tmp_path / name).touch()
+    place = str(tmp_path / 'd2lmulti/prepare/cuda.py')
+    monkeypatch.setattr(cuda, '__file__', place)
+    first, second = machine_checks.diagnose_files()
+    assert 'notebooks/random.py replaces' in first.found
+    assert second.fix == f'mv {tmp_path}/numpy.py {tmp_path}/my_numpy.py'
+
+
 @pytest.mark.parametrize('free, can_train', [(4, True), (0.1, False)])
 def test_a_program_can_read_the_checks(free, can_train, machine, capsys):
     machine(machine_checks, free_memory=returning(free * 2**30))

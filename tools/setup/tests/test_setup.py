@@ -1,12 +1,15 @@
 """The set-up: which Python it takes, what the locks pin, what it refuses."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
 import shutil
 import signal
 import subprocess
+import sys
+import sysconfig
 import tempfile
 
 import pytest
@@ -227,7 +230,18 @@ def assert_is_refused(clone, message, **variables):
         ('venv', 'No interpreter found for Python', 'PYTHON to its path'),
         ('pip sync', OFFLINE, 'connect to the network'),
         ('pip sync', f'{OFFLINE}: {NOT_KNOWN}', 'SSL_CERT_FILE'),
+        ('pip sync', f'{NOT_KNOWN[:-13]}: certificate expired', 'the clock'),
         ('pip sync', 'No solution found when', 'a full mirror of PyPI'),
+        (
+            'pip sync',
+            'connection broken by ProxyError\nNo matching distribution',
+            'connect to the network',
+        ),
+        (
+            'import d2lmulti',
+            'libmxnet.so: failed to map segment from shared object',
+            'move it to another disk',
+        ),
         ('import d2lmulti', 'libgomp.so.1: cannot', 'apt install libgomp1'),
         ('import d2lmulti', 'libquadmath.so.0: no', 'install libquadmath0'),
         ('import d2lmulti', 'something else', 'see the end of .venv-setup'),
@@ -374,8 +388,11 @@ def test_what_fails_to_be_added_is_said_and_can_be_repeated(clone):
     assert end(start(clone, 'dev'))[0] == 0
 
 
-def test_no_home_is_needed(clone):
-    assert_sets_up(clone, HOME=None)
+@pytest.mark.parametrize('home', [None, '/none'])
+def test_no_home_is_needed(home, clone):
+    assert_sets_up(clone, HOME=home, TMPDIR='/none')
+    seen = (clone / '.venv/env').read_text().splitlines()
+    assert f'HOME={clone}' in seen and 'TMPDIR=/none' not in seen
 
 
 def test_another_python_is_set_up_and_stays_until_one_asks_for_another(clone):
@@ -413,6 +430,36 @@ def test_a_damaged_environment_is_set_up_again(damage, clone):
     assert end(start(clone)) == (0, '', '')
     damage(clone / '.venv')
     assert_sets_up(clone)
+
+
+def test_an_environment_that_was_moved_or_copied_works(tmp_path):
+    """The copy has links to the packages, but its own .pth files."""
+    packages = pathlib.Path(sysconfig.get_path('purelib'))
+    site = tmp_path / '.venv' / packages.relative_to(sys.prefix)
+    site.mkdir(parents=True)
+    for path in packages.iterdir():
+        if path.suffix == '.pth':
+            shutil.copy(path, site)
+        else:
+            (site / path.name).symlink_to(path)
+    python = tmp_path / '.venv/bin/python'
+    python.parent.mkdir()
+    python.symlink_to(os.path.realpath(sys.executable))
+    shutil.copy(pathlib.Path(sys.prefix, 'pyvenv.cfg'), tmp_path / '.venv')
+    names = ['d2lmulti', 'samestep', 'd2ldoctor']
+    for name, folder in zip(names, ['', 'samestep/src', 'tools/setup']):
+        (tmp_path / folder / name).mkdir(parents=True)
+        (tmp_path / folder / name / '__init__.py').touch()
+    program = '\n'.join(f'import {n}; print({n}.__file__)' for n in names)
+    printed = subprocess.run(
+        [python, '-c', program], cwd='/', text=True, stdout=subprocess.PIPE
+    ).stdout.splitlines()
+    assert len(printed) == 3
+    assert all(path.startswith(str(tmp_path)) for path in printed)
+    kernels = pathlib.Path(sys.prefix, 'share/jupyter/kernels')
+    spec = json.loads((kernels / 'python3/kernel.json').read_text())
+    assert spec['argv'][0] == 'python'
+    assert spec['env'] == {'MALLOC_ARENA_MAX': '1'}
 
 
 def test_what_an_interrupted_removal_leaves_is_not_taken_for_complete(clone):
