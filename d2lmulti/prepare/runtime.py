@@ -36,7 +36,8 @@ def prepare() -> None:
     os.environ.setdefault('NVIDIA_TF32_OVERRIDE', '0')
     machine.tune_malloc()
     threads = os.environ['OMP_NUM_THREADS']
-    import numpy  # noqa: F401  its own OpenBLAS chooses for itself
+    with naming_the_doctor('NumPy'):
+        import numpy  # noqa: F401  its own OpenBLAS chooses for itself
 
     with temporary_env(OMP_NUM_THREADS='1', **machine.openblas_avx2_env()):
         import_mxnet().npx.set_np()
@@ -51,21 +52,25 @@ def prepare() -> None:
 
 
 def import_mxnet() -> types.ModuleType:
-    """Import MXNet, in its GPU build with the CUDA libraries from PyPI.
-
-    Raises ImportError that names the command that helps, whatever went
-    wrong.
-    """
+    """Import MXNet, in its GPU build with the CUDA libraries from PyPI."""
     cuda.load_libraries()
     newer_python.install()
-    try:
+    with naming_the_doctor('MXNet'):
         import mxnet
-    except (ImportError, OSError, AttributeError) as error:
+    return mxnet
+
+
+@contextlib.contextmanager
+def naming_the_doctor(package: str) -> Iterator[None]:
+    """Raise ImportError that names the command that helps, whatever went
+    wrong until the block ends: another file may have the package's name."""
+    try:
+        yield
+    except Exception as error:
         raise ImportError(
-            f'MXNet cannot be imported: {error}. To see what to do, run '
+            f'{package} cannot be imported: {error}. To see what to do, run '
             f'{sys.executable} -m d2ldoctor'
         ) from error
-    return mxnet
 
 
 @contextlib.contextmanager

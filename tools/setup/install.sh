@@ -18,8 +18,8 @@ venv=.venv-$build lock=tools/setup/locks/$build.txt
 dev=tools/setup/locks/dev.txt wanted=${1:-}
 case $build in
     cpu) venv=.venv newest=14 ;;
-    gpu) size='4.5 GB' ;;
-    frameworks) size='1.8 GB' oldest=10 ;;
+    gpu) size='4 GB' ;;
+    frameworks) size='1.3 GB' oldest=10 ;;
     *) echo "there is no build $build: cpu, gpu or frameworks" >&2
         exit 1 ;;
 esac

@@ -139,7 +139,7 @@ esac
 """
 OFFLINE = 'error sending request for url'
 NOT_KNOWN = 'invalid peer certificate: UnknownIssuer'
-STEPS = ['venv --python', 'pip sync', '-e .', 'import d2lmulti']
+STEPS = ['venv --relocatable', 'pip sync', '-e .', 'import d2lmulti']
 
 
 @pytest.fixture
