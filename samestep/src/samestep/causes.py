@@ -295,7 +295,8 @@ def in_digits(scale, near):
 def wrong_numbers(move):
     """Return which numbers of a move are wrong, if others that should move
     are right; or None."""
-    wrong = abs(move.found - move.right) > move.bounds
+    with np.errstate(invalid='ignore'):  # NumPy before 1.19 warns of NaN
+        wrong = ~(abs(move.found - move.right) <= move.bounds)
     due = wrong | (abs(move.right) > 0)
     return wrong if wrong.sum() < 0.8 * due.sum() else None
 
