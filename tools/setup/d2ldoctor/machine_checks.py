@@ -89,7 +89,7 @@ def diagnose_path() -> Iterator[Check]:
 
 def diagnose_files() -> Iterator[Check]:
     """So does a file in the folder where Python runs: of a clone, ours."""
-    root = pathlib.Path(cuda.__file__).parents[2]
+    root = pathlib.Path(str(cuda.__file__)).parents[2]
     chapters = root / 'notebooks'
     files = [*root.glob('*.py'), *chapters.glob('*.py')]
     for path in sorted(files) if chapters.is_dir() else ():
