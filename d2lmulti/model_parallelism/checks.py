@@ -16,7 +16,6 @@ from ..check_values import (
     counted,
 )
 from ..checks import (
-    check_batch,
     check_devices,
     check_home,
     check_replicas,
