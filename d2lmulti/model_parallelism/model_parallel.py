@@ -66,8 +66,8 @@ def gradients(output, arrays, output_grad, retain_graph=False):
 
 # %% ../../notebooks/15_model_parallel.ipynb #10
 def split_layers(layers, devices, costs=None, num_chunks=1):
-    """Return the stages: for each, a list of (layer, *its parameters) on its
-    device.
+    """Return the stages: for each, a list of tuples on its device, a layer
+    and its parameters.
 
     `layers`: of (layer, its parameters), as from `decoder_layers`; gradients
     accumulate. `costs`: of each layer, by default equal; the largest cost
