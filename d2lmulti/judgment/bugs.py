@@ -286,8 +286,9 @@ def whole_logits(fixed, k):
         total.backward()
         W1, b1, W2, b2 = zip(*[[param.grad.copyto(mx.cpu(0))
                                 for param in part] for part in parts])
-        return move(params, [add_up(W1), add_up(b1), np.concatenate(W2, axis=1),
-                             np.concatenate(b2)], RATE / len(X))
+        grads = [add_up(W1), add_up(b1), np.concatenate(W2, axis=1),
+                 np.concatenate(b2)]
+        return move(params, grads, RATE / len(X))
     return step
 
 # %% ../../notebooks/26_bugs.ipynb #shared_bias
