@@ -117,14 +117,14 @@ def join_heads(Q, K, V):
     Q = Q.reshape(*K.shape[:3], -1, K.shape[3])
     return np.concatenate([Q, K[:, :, :, None], V[:, :, :, None]], axis=3)
 
-def split_heads(QKV):
+def take_heads(QKV):
     """Return them as `ring_attention` takes them."""
     Q = QKV[:, :, :, :-2].reshape(*QKV.shape[:2], -1, QKV.shape[4])
     return Q, QKV[:, :, :, -2], QKV[:, :, :, -1]
 
 def attend(tape, QKVs, *where):
     """Return the means of ring attention, and put it on the tape."""
-    inputs = [*zip(*map(split_heads, QKVs))]
+    inputs = [*zip(*map(take_heads, QKVs))]
     Os, logs = ring_attention(*inputs, *where)
 
     def backward(dOs):
