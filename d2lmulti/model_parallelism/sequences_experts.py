@@ -10,8 +10,7 @@ from mxnet import np, npx
 from .checks import check_experts, check_sequence
 from ..data import split_batch
 from ..devices import split_slices
-from .model_parallel import (exchanged, leaves,
-                                                      record)
+from .model_parallel import exchanged, record
 from ..replicas import allreduce_gradients
 from ..learning.transformer import (PADDING, attention, count_tokens,
                                            embed, output,
