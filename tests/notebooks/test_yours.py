@@ -102,14 +102,17 @@ def save_ours(folder, names):
         (folder / f'{name}.py').write_text(source)
 
 
+def suite_of(path):
+    """Return the mark of the suite that runs a chapter."""
+    if path in CORE:
+        return ()
+    few_seconds = path.stem[:2] in ('08', '10', '13')
+    return pytest.mark.ci if few_seconds else pytest.mark.long
+
+
 @pytest.mark.parametrize(
     'path',
-    [
-        # Of the later ones, three that take a few seconds.
-        pytest.param(path, marks=() if path in CORE else pytest.mark.ci)
-        for path in WRITTEN
-        if path in CORE or path.stem[:2] in ('08', '10', '13')
-    ],
+    [pytest.param(path, marks=suite_of(path)) for path in WRITTEN],
     ids=lambda path: path.stem,
 )
 def test_a_chapter_runs_with_the_students_functions(path, tmp_path):
