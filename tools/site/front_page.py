@@ -1,8 +1,9 @@
 """Fill in the front page, and let the search find terms.
 
 The lines of `index.md` that begin with `% fill in:` become the buttons,
-README's first commands, what it says that you will learn, the chapters by
-part (notebooks/README.md has them), and how to cite.
+README's opening, its first commands, why it takes MXNet, what it says that
+you will learn, the chapters by part (notebooks/README.md has them), and how
+to cite.
 """
 
 import ast
@@ -35,6 +36,8 @@ def fill_in(app, docname, source):
     parts = {
         'buttons': buttons(app),
         'first commands': first_commands(app.config.html_theme_options),
+        'opening': readme_found(r'^# .*\n\n(.*)$'),
+        'why MXNet': readme_found(r'^- (\*\*Why MXNet.*)$'),
         'caption': readme_mark('caption').strip('*'),
         'what you learn': readme_section('What you will be able to do'),
         'chapters': cards(),
@@ -51,8 +54,18 @@ def fill_in(app, docname, source):
 
 def readme_section(title):
     """Return the text below a heading of README."""
+    return readme_found(rf'^## {title}\n\n((?:.*\n)*?)\n##').rstrip()
+
+
+def readme_found(pattern):
+    """Return what a group of a pattern matches in README, with its links as
+    they are from this folder."""
     text = (ROOT / 'README.md').read_text()
-    return re.search(rf'^## {title}\n\n(.*?)\n\n##', text, re.M | re.S)[1]
+    found = re.search(pattern, text, re.MULTILINE)[1]
+    found = re.sub(
+        r'\[([^]]+)\]\((notebooks/\w+)\.ipynb\)', r'{doc}`\1 <\2>`', found
+    )
+    return found.replace('](tools/site/', '](')
 
 
 def readme_mark(name):

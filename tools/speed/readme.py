@@ -129,20 +129,25 @@ def medians(run, name=OURS):
 def caption(runs):
     """Return the line below the figure; `runs`: of `measure_all`."""
     drawn = next(iter(runs.values()))
+    on_one, on_two = (
+        f'{max(operator[-1] for operator in operators):.0f} ms'
+        for operators in drawn['steps'].values()
+    )
     rates = [
-        f'with {kind}{" alone" * (len(runs) > 1 and kind == "AVX2")} '
-        f'{one:.2f} s on one and {two:.2f} s on two, '
-        f'{one / two:.2f} times as fast'
+        f'{one / two:.2f} times as fast with {kind}'
+        f'{" alone" * (len(runs) > 1 and kind == "AVX2")} '
+        f'({one:.2f} s and {two:.2f} s)'
         for kind, run in runs.items()
         for one, two in [medians(run)]
     ]
     apart = drawn['replicas apart']
     equal = 'bit for bit' if apart == 0 else f'up to {apart:.0e}'
     return (
-        f'One training step, recorded on two cores and no GPU. An epoch of '
-        f'{drawn["images"]:,} images in minibatches of {BATCH_SIZE} takes, '
-        f'{"; ".join(rates)}. After {NUM_EPOCHS} epochs the two replicas are '
-        f'equal, {equal}; the first step is that of one device up to '
+        f'One training step, recorded on two cores and no GPU: {on_one} on '
+        f'one device, {on_two} on two. Over epochs of {drawn["images"]:,} '
+        f'images in minibatches of {BATCH_SIZE}, two are '
+        f'{", and ".join(rates)}. After {NUM_EPOCHS} epochs the two replicas '
+        f'are equal, {equal}; the first step is that of one device up to '
         f'rounding, {drawn["first step apart"]:.0e}.'
     )
 

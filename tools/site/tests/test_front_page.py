@@ -7,7 +7,12 @@ import pytest
 
 pytest.importorskip('pybtex', reason='the book needs Python 3.11')
 
-from tools.site.front_page import first_commands, outdated, printed
+from tools.site.front_page import (
+    first_commands,
+    outdated,
+    printed,
+    readme_found,
+)
 
 
 def site(folder):
@@ -38,3 +43,9 @@ def test_its_first_commands_are_those_of_readme_with_the_address():
     found = first_commands({'repository_url': address})
     assert found.split('\n')[1] == f'git clone {address} multi-gpu-book'
     assert found.split('\n')[2:] == commands.split('\n')[2:]
+
+
+def test_a_part_of_readme_has_its_links_from_the_site():
+    why = readme_found(r'^- (\*\*Why MXNet.*)$')
+    assert '{doc}`Chapter 21 <notebooks/21_pytorch>`' in why
+    assert '[glossary](glossary.md)' in why
