@@ -431,6 +431,19 @@ def backward_from(head):
                     part = node.device.push(onp.add, gradients[other], part)
                 gradients[other] = part
 
+# 2 wrong: only sums on the device of the input -> another device
+def backward_from(head):
+    gradients = {head.node: head.device.push(onp.ones_like, head.future)}
+    while gradients:
+        node = max(gradients, key=lambda node: node.number)
+        node.grad = gradients.pop(node)
+        for other, back in zip(node.inputs, node.backs):
+            if other is not None:
+                part = node.device.push(back, node.grad, *node.futures)
+                if other in gradients:
+                    part = other.device.push(onp.add, gradients[other], part)
+                gradients[other] = part
+
 # 2 wrong: reads the gradients -> must be the operation
 def backward_from(head):
     gradients = {head.node: onp.ones_like(head.numpy())}
