@@ -66,7 +66,8 @@ for where, factor, parts, k, *said in (
     ('DeepSpeed#5259, pytorch#167178', 4, ('last',), 4)
     + ('all 2 last.*', 'times the 4 devices'),
     ('spd#546', 1 / 4, ('first',), 4, 'all 2 first.*', 'divided by the 4'),
-    ('llm.c#548', 2, (), 4, 'twice: added to what was there?'),
+    ('llm.c#548, verl#5983, torchtune#2420', 2, (), 4)
+    + ('twice: added to what was there?',),
     ('two devices', 2, (), 2, 'a sum where a mean is due, or counted twice?'),
     (
         'DeepSpeed#8588, pytorch#155903',
@@ -75,7 +76,7 @@ for where, factor, parts, k, *said in (
         8,
         'the right one times 0.5',
     ),
-    ('torchtitan#2972', 61, (), 4, 'times the 61 rows'),
+    ('torchtitan#2972, verl#6609', 61, (), 4, 'times the 61 rows'),
     ('DeepSpeed#7839', 2.0**-16, (), 4, 'to the power of -16'),
     ('minimind#749', 3 / 4, (), 4, 'all 6 arrays', 'times 0.75'),
     ('backward', -1, (), 4, 'the right one, backward'),
@@ -124,7 +125,7 @@ def never_exchanged(params, X, y):
 
 
 bug(
-    'build-nanogpt#30, keras#19969, speechbrain#2010',
+    'build-nanogpt#30, keras#19969, speechbrain#2010, verl#7493',
     *('31 to 60 never', '0 to 30 never'),
     k=2,
 )(never_exchanged)
@@ -199,6 +200,22 @@ for where, times_the_norm, squares_of in (
         lambda grads: squares(grads) + 3 * squares({0: grads['norm']}),
     ),
     ('VeOmni#184', '1.414 times', lambda grads: 2 * squares(grads)),
+    (  # each rank clips by the norm of its shard of the gradients
+        'bluorion-com/ZClip#2',
+        '0.5 times',
+        lambda grads: squares(grads) / 4,
+    ),
+    (  # of experts on two ranks, the mean of the ranks' norms
+        'DeepSpeed#8475',
+        'times',
+        lambda grads: (
+            (
+                squares({n: grads[n] for n in ('first', 'norm')}) ** 0.5 / 2
+                + squares({n: grads[n] for n in ('last', 'norm')}) ** 0.5 / 2
+            )
+            ** 2
+        ),
+    ),
     (
         'Megatron-LM#5916',
         'times',
@@ -312,7 +329,8 @@ for where, options in (
     ('huggingface/transformers#48687', dict(foreign=True)),
     ('NVIDIA-NeMo/Automodel#2995', dict(main=0)),
     ('NVIDIA-NeMo/Automodel#1412', dict(aux=0)),
-    ('NVIDIA/Megatron-LM#3769', dict(aux=0.1 / 4)),
+    ('NVIDIA/Megatron-LM#3769, #5047', dict(aux=0.1 / 4)),
+    ('NVIDIA-NeMo/Automodel#1408', dict(aux=0.1 * 61)),
     ('NVIDIA-NeMo/Automodel#3359', dict(aux=0.1 * 4)),
 ):
 

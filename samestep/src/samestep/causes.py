@@ -15,6 +15,7 @@ SOME = re.compile(r'Wrong are \d+ of \d+ numbers, the first at \(.*?\)\.')
 FEW = 'Wrong are only some of its numbers.'
 BITS = re.compile(r'The move is right to \d+ bits, .*: precision\?$')
 ENOUGH = 16  # numbers of an array that show precision
+TWICE = 'twice: added to what was there?'  # a guess about gradients
 
 
 class Case(NamedTuple):
@@ -256,7 +257,7 @@ def times(scale, near, k, batch):
         (1 / k, f'divided by the {k} devices: a mean where a sum is due?'),
         (n, f'times the {n} rows: a sum where a mean is due?'),
         (1 / n, f'divided by the {n} rows: divided again?'),
-        (2, 'twice: added to what was there?'),
+        (2, TWICE),
         (-1, 'backward'),
     ):
         slack = near * max(1, abs(factor))

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from .causes import Move, Sample, cast, distance
+from .causes import TWICE, Move, Sample, cast, distance
 from .explain import Search
 from .measure import is_count
 from .progress import shown
@@ -101,7 +101,10 @@ def update_causes(update, replica, right, bounds):
     ]
     search = Search(moves, k, batch, counted if any(counts) else lambda: ())
     search.close()
-    causes = search.found
+    causes = {
+        j: cause.replace(f', {TWICE}', ' times 2.')
+        for j, cause in search.found.items()
+    }
     factors = {j: PLAIN.search(causes[j]) for j in causes}
     if any(factors.values()):
         doubled = moves_to(given.update(start, [2 * g for g in grads]))
