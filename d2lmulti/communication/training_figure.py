@@ -67,7 +67,7 @@ def plot_training(steps: Dict[int, Step], seconds: Dict[int, float]) -> Any:
     figure, axes = plt.subplots(
         len(steps),
         squeeze=False,
-        figsize=(8, 1.4 + 0.6 * len(steps) + 0.35 * sum(steps)),
+        figsize=(5.5, 1.4 + 0.6 * len(steps) + 0.35 * sum(steps)),
         gridspec_kw={'height_ratios': list(steps)},
     )
     longest = max(length(step.operators) for step in steps.values())
@@ -78,7 +78,8 @@ def plot_training(steps: Dict[int, Step], seconds: Dict[int, float]) -> Any:
         axis.set_xlabel('')
     axis.set_xlabel('one training step: time in ms')
     handles = axis.get_legend_handles_labels()
-    figure.legend(*handles, loc='lower center', ncol=5, frameon=False)
+    narrow = {'handlelength': 1.2, 'columnspacing': 1, 'frameon': False}
+    figure.legend(*handles, loc='lower center', ncol=5, **narrow)
     figure.tight_layout(rect=(0, 0.07, 1, 1))
     return figure
 

@@ -3,20 +3,16 @@
 A dark drawing is made with the site: lines and words of the one in img/, in
 the dark palette. A page has both, and the theme shows one. Neither an inverted
 picture nor a filter would do: they turn orange brown, and dim what is bright.
-A plot that a chapter stores has pixels alone: each is a mixture of white and
+A plot has pixels alone: each is a mixture of white and
 of a color of the palette, and becomes the same of the ground and its dark one.
 """
 
-import io
-import json
 import pathlib
 import re
 
 import numpy as np
 from PIL import Image, ImageColor
 from sphinx.errors import ExtensionError
-
-from tools.speed.readme import FIGURE, STORED, figure_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 DRAWN = ROOT / 'img'
@@ -66,27 +62,6 @@ def darken(svg):
     )
 
 
-def draw_front():
-    """Return what `tools.speed.readme` draws, as an SVG for the dark."""
-    import matplotlib
-
-    matplotlib.use('agg')
-    drawn = io.StringIO()
-    settings = {'svg.fonttype': 'none', 'svg.hashsalt': 'd2lmulti'}
-    ground = {f'{part}.facecolor': '#121212' for part in ('figure', 'axes')}
-    lines = (
-        *('text.color', 'axes.edgecolor', 'axes.labelcolor'),
-        *('xtick.color', 'ytick.color'),
-    )
-    with matplotlib.rc_context(
-        {**settings, **ground, **dict.fromkeys(lines, INK)}
-    ):
-        figure_of(json.loads(STORED.read_text())).savefig(
-            drawn, format='svg', metadata={'Date': None}
-        )
-    return drawn.getvalue()
-
-
 def darken_plot(image):
     """Return a plot on white in the dark palette."""
     paper = Image.new('RGBA', image.size, 'white')
@@ -116,8 +91,8 @@ def darken_plot(image):
 
 
 def is_plot(path):
-    """Return whether a picture is a plot that a chapter stores."""
-    return re.fullmatch(r'[0-9a-f]{64}\.png', path.name) is not None
+    """Return whether a picture is the front page's or a chapter's plot."""
+    return bool(re.fullmatch(r'(training|[0-9a-f]{64})\.png', path.name))
 
 
 def dark_name(name):
@@ -160,15 +135,13 @@ def write_dark(app, error):
     if error or app.builder.name != 'html':
         return
     for path in [*pathlib.Path(app.outdir, '_images').iterdir()]:
-        drawn = DRAWN / path.name
         if is_plot(path):
             with Image.open(path) as image:
                 darken_plot(image).save(
                     path.with_name(dark_name(path.name)), optimize=True
                 )
-        if drawn.exists():
-            is_front = path.name == FIGURE.name
-            svg = draw_front() if is_front else darken(drawn.read_text())
+        elif (DRAWN / path.name).exists():
+            svg = darken((DRAWN / path.name).read_text())
             path.with_name(dark_name(path.name)).write_text(svg)
 
 

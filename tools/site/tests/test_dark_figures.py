@@ -15,13 +15,7 @@ if sys.version_info < (3, 11):
 from PIL import Image, ImageColor
 from sphinx.errors import ExtensionError
 
-from tools.site.dark_figures import (
-    DARK,
-    INK,
-    darken,
-    darken_plot,
-    draw_front,
-)
+from tools.site.dark_figures import DARK, INK, darken, darken_plot
 
 ROOT = pathlib.Path(__file__).parents[3]
 DRAWINGS = {
@@ -89,12 +83,9 @@ def texts_on_grounds(svg, ink):
             yield element.text, style['fill'], grounds[-1]
 
 
-@pytest.mark.parametrize('name', [*sorted(DRAWINGS), 'the front page'])
+@pytest.mark.parametrize('name', sorted(DRAWINGS))
 def test_every_word_of_a_drawing_stands_out(name):
-    if name in DRAWINGS:
-        drawn = [(DRAWINGS[name], '#000000'), (darken(DRAWINGS[name]), INK)]
-    else:  # drawn for the dark; the light one is no SVG
-        drawn = [(draw_front(), INK)]
+    drawn = [(DRAWINGS[name], '#000000'), (darken(DRAWINGS[name]), INK)]
     faint = [part for svg, ink in drawn for part in texts_on_grounds(svg, ink)]
     assert faint
     for text, color, ground in faint:
