@@ -64,6 +64,11 @@ document.addEventListener('DOMContentLoaded', () => {
     for (const line of lines) {
       line.className = 'code-line';
       const indent = line.textContent.search(/\S|$/);
+      /* Or only spaces would stand on the first of its lines. */
+      if (indent > 20 && line.textContent.length > 46) {
+        const start = line.firstChild;
+        start.textContent = start.textContent.slice(indent - 20);
+      }
       line.style.setProperty('--indent', Math.min(12, indent));
     }
     code.replaceChildren(...lines.filter((line) => line.textContent));
