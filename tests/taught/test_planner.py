@@ -34,6 +34,7 @@ from d2lmulti.model_parallelism import sequences_experts
 from d2lmulti.model_parallelism.mesh import mesh_gradients, shard_mesh
 from d2lmulti.model_parallelism.model_parallel import (
     interleaved_schedule,
+    leaves,
 )
 from d2lmulti.profiler import record_copies
 
@@ -849,7 +850,7 @@ def test_bytes_of_experts_are_those_of_chapter_17(k):
     tape = []
 
     def run():
-        inputs = sequences_experts.leaves(hs)
+        inputs = leaves(hs)
         sequences_experts.run_experts(tape, inputs, chosen, experts)
         for backward in reversed(tape):
             backward()

@@ -23,13 +23,13 @@ from d2lmulti.learning.transformer import (
     token_loss,
 )
 from d2lmulti.model_parallelism import sequences_experts
+from d2lmulti.model_parallelism.model_parallel import leaves
 from d2lmulti.model_parallelism.sequences_experts import (
     add_block,
     all_to_all,
     block_scores,
     choose_experts,
     expert_gradients,
-    leaves,
     ring_attention,
     ring_backward,
     sequence_gradients,
