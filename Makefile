@@ -71,7 +71,7 @@ lint: dev  ## style, types, words, forms of notebooks and pages: half a minute
 	$(python) -m tools.lint || status=1; \
 	exit $$status
 
-test: test-$(or $(SUITE),all)  ## what the book teaches, five minutes; SUITE=ci or long
+test: test-$(or $(SUITE),all)  ## what the book teaches, five to ten minutes; SUITE=ci or long
 
 # Tests and chapters in one pool, the longest first. Many tests wait for
 # processes, so there is one more of them than cores. Some cells run few rounds
