@@ -10,6 +10,7 @@ import sys
 from typing import Any, Callable, Sequence
 
 from .causes import find_causes
+from .check_values import counted
 from .checks import check_training
 from .communication.training_figure import (
     Step,
@@ -149,15 +150,12 @@ def run_train(options: argparse.Namespace) -> None:
         if can_record(k)
     }
     if steps:
-        plot_training(steps, {}).savefig(out, dpi=150)
+        plot_training(steps).savefig(out, dpi=150)
     print_forecast(options, steps, len(minibatches), load, out)
     settings = options.batch_size, options.lr, options.epochs, options.seed
     results = {k: train(k, *settings, data) for k in options.devices}
     print_differences(results, steps)
-    seconds = {k: statistics.median(r.seconds) for k, r in results.items()}
-    if steps:
-        plot_training(steps, seconds).savefig(out, dpi=150)
-        print(f'what each device does in a step: {out}')
+    print_seconds(results)
 
 
 def print_forecast(
@@ -177,13 +175,24 @@ def print_forecast(
         known = [length(s.operators) for s in steps.values()]
         unknown = (len(options.devices) - len(known)) * longest
         ms = options.epochs * num_steps * (sum(known) + unknown)
-        print(f'about {ms / 1000:.0f} s of training; first figure: {out}')
+        print(
+            f'about {ms / 1000:.0f} s of training; each device in a step: {out}'
+        )
     if load > 0.5:
         print(
             f'in the last minute, other programs had work for {load:.1f} '
             f'cores of {os.cpu_count()}: while they do, all is slower, and '
             'several devices gain less'
         )
+
+
+def print_seconds(results: dict[int, TrainResult]) -> None:
+    """Print how long an epoch took, and how much faster it was."""
+    seconds = {k: statistics.median(r.seconds) for k, r in results.items()}
+    fewest = min(seconds)
+    for k, one in seconds.items():
+        faster = f', {seconds[fewest] / one:.2f} times as fast' * (k > fewest)
+        print(f'{counted(k, "device")}: {one:.2f} s an epoch{faster}')
 
 
 def print_differences(

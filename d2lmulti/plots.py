@@ -79,7 +79,7 @@ def plot_results(results: Sequence) -> Any:
     seconds per epoch as bars."""
     import matplotlib.pyplot as plt
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(5, 2.8))
     plot_accuracies(results, left)
     seconds = [statistics.median(result.seconds) for result in results]
     styles = [style_of(result) for result in results]

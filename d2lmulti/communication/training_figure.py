@@ -8,11 +8,11 @@ from typing import Any, Dict, List, NamedTuple, Sequence
 from ..data import Minibatches
 from ..devices import try_devices
 from ..network import init_params
-from ..plots import counted
-from ..profiler import Operator, profile
+from ..plots import DEVICE_COLORS, SHADES, WAITING, counted, shade
+from ..profiler import Operator, operator_kind, profile
 from ..replicas import get_params
 from ..training import max_difference, train_batch
-from .timeline import plot_timeline
+from .timeline import busy_devices, plot_timeline
 
 STEPS = 5  # recorded; the one of median length is drawn
 
@@ -57,11 +57,8 @@ def first_steps_apart(steps: Dict[int, Step]) -> float:
     return max((max_difference(first, p) for p in others), default=0.0)
 
 
-def plot_training(steps: Dict[int, Step], seconds: Dict[int, float]) -> Any:
-    """Return a figure with the lanes of each {number of devices: step}.
-
-    `seconds`: of an epoch, for each number of devices; {} if not known yet.
-    """
+def plot_training(steps: Dict[int, Step]) -> Any:
+    """Return a figure with the lanes of each {number of devices: step}."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(
@@ -71,24 +68,66 @@ def plot_training(steps: Dict[int, Step], seconds: Dict[int, float]) -> Any:
         gridspec_kw={'height_ratios': list(steps)},
     )
     longest = max(length(step.operators) for step in steps.values())
-    for axis, (k, step) in zip(axes[:, 0], steps.items()):
+    for axis, title, step in zip(axes[:, 0], titles(steps), steps.values()):
         plot_timeline(step.operators, axis, longest)
         axis.get_legend().remove()
-        axis.set_title(title(k, seconds), loc='left', fontsize=11)
+        axis.set_title(title, loc='left', fontsize=11)
         axis.set_xlabel('')
+        frame_forward(step.operators, axis)
     axis.set_xlabel('one training step: time in ms')
-    handles = axis.get_legend_handles_labels()
-    narrow = {'handlelength': 1.2, 'columnspacing': 1, 'frameon': False}
-    figure.legend(*handles, loc='lower center', ncol=5, **narrow)
+    add_legend(figure)
     figure.tight_layout(rect=(0, 0.07, 1, 1))
     return figure
 
 
-def title(k: int, seconds: Dict[int, float]) -> str:
-    """Return what stands above the lanes of `k` devices."""
-    name = counted(k, 'device')
-    if k not in seconds:
-        return name
-    first = seconds[min(seconds)]
-    faster = f', {first / seconds[k]:.2f} times as fast' * (k > min(seconds))
-    return f'{name}: {seconds[k]:.2f} s an epoch{faster}'
+def frame_forward(operators: Sequence[Operator], axis: Any) -> None:
+    """Draw frames around what is pale, or it is hardly seen."""
+    for row, device in enumerate(busy_devices(operators)):
+        spans = [
+            (operator.start, operator.end - operator.start)
+            for operator in operators
+            if operator.device == device
+            and operator_kind(operator) == 'forward'
+        ]
+        color = DEVICE_COLORS[row % len(DEVICE_COLORS)]
+        look = {'facecolor': 'none', 'edgecolor': color, 'linewidth': 0.8}
+        axis.broken_barh(spans, (row - 0.35, 0.7), **look)
+
+
+def titles(steps: Dict[int, Step]) -> List[str]:
+    """Return what stands above the lanes of each number of devices."""
+    ms = {k: length(step.operators) for k, step in steps.items()}
+    fewest = min(ms)
+    return [
+        f'{counted(k, "device")}: {ms[k]:.1f} ms'
+        + f', {ms[fewest] / ms[k]:.2f} times as fast' * (k > fewest)
+        for k in ms
+    ]
+
+
+def add_legend(figure: Any) -> None:
+    """Name the shades, in the colors of the first two devices. Copies, sums
+    and updates, which are hairlines, share one name."""
+    from matplotlib.legend_handler import HandlerTuple
+    from matplotlib.patches import Patch
+
+    names = {**SHADES, 'copy, sum, update': SHADES['copy']}
+    del names['copy'], names['sum, update']
+    handles = [
+        tuple(
+            Patch(facecolor=shade(color, fraction), edgecolor=color)
+            for color in DEVICE_COLORS[:2]
+        )
+        for fraction in names.values()
+    ]
+    figure.legend(
+        [*handles, Patch(**WAITING)],
+        [*names, 'waiting'],
+        handler_map={tuple: HandlerTuple(ndivide=None, pad=0)},
+        loc='lower center',
+        ncol=4,
+        handlelength=1.6,
+        columnspacing=0.9,
+        frameon=False,
+        fontsize=9,
+    )

@@ -105,11 +105,12 @@ def test_training_says_how_long_it_takes_and_compares_the_runs(
 ):
     monkeypatch.setattr('os.getloadavg', lambda: (7.25, 0, 0), raising=False)
     said, figure = train_a_little(tmp_path, capsys)
-    assert re.match(r'about \d+ s of training; first figure: ', said)
+    assert re.match(r'about \d+ s of training; each device in a step: ', said)
     assert 'other programs had work for 7.2 cores' in said
     (apart,) = re.findall('first step: .* differ by (.*) at most', said)
     assert float(apart) < 1e-5  # as many roundings of numbers below 0.4
     assert said.count(' differ by 0.0e+00; from those on [cpu(0)]') == 2
+    assert re.search(r'^5 devices: \d.* s an epoch, .* as fast$', said, re.M)
     lanes = [k for k in (1, 2, 5) if training_figure.can_record(k)]
     assert figure.count('<g id="axes_') == len(lanes) >= 2
 

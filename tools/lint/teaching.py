@@ -4,7 +4,7 @@ import collections
 import re
 
 from tools.lint.files import notebook_at, text_of
-from tools.notebooks import NOTEBOOKS, number_of
+from tools.notebooks import NOTEBOOKS, name_of, number_of
 from tools.notebooks.minutes import core_minutes, minutes_of
 
 INSTALLING, PROJECT = 60, 30  # minutes, the second per week
@@ -19,7 +19,7 @@ def check_minutes(text, clock):
     """Yield the chapters whose minutes in the table are not the clock's,
     {number: (to read, for the exercises)}."""
     rows = re.findall(
-        r'^\| chapter (\d+) \| [^|]+ \| (\d+) \| (\d+) \|$', text, re.M
+        r'^\| chapter (\d+) \| [^|]+ \| (\d+) \| (\d+) \|', text, re.M
     )
     stated = {int(row[0]): row[1:] for row in rows}
     for number, right in clock.items():
@@ -80,7 +80,7 @@ def check_schedules(text, clock):
 def check_places(text):
     """Yield the chapters that have no place, or two, in the thirteen weeks:
     in a week, or, in the paragraph below, among the chapters of choice."""
-    plan = text.split('**Thirteen weeks**')[1].split('**Seven weeks**')[0]
+    plan = text.split('**Thirteen weeks**')[1].split('**Two weeks**')[0]
     weeks = re.findall(r'^\| \d+ \| (.+) \| \d+ \|$', plan, re.M)
     choice = re.findall(r'^Chapters ([\d, and]+) are for', plan, re.M)
     places = collections.Counter(
@@ -99,14 +99,12 @@ def check_places(text):
 
 def check_lab(text, exercises):
     """Yield the chapters whose exercises are not each for the lab or for
-    home; `exercises`: {chapter: the numbers}."""
+    home, or have wrong stars; `exercises`: {chapter: [such as '1', '2*']}."""
     rows = re.findall(
-        r'^\| chapter (\d+) \| ([\d, ]+) \| ([\d, ]+) \|$',
-        re.sub(r'\| read \|.*?\n\n', '', text, flags=re.S),
-        re.M,
+        r'^\| chapter (\d+) \|.*\| ([\d*, ]+) \| ([\d*, ]+) \|$', text, re.M
     )
     stated = {
-        int(chapter): sorted(re.findall(r'\d+', f'{lab},{home}'))
+        int(chapter): sorted(re.findall(r'\d+\*?', f'{lab},{home}'))
         for chapter, lab, home in rows
     }
     for number, wanted in exercises.items():
@@ -132,10 +130,20 @@ def check_exam(text):
 
 
 def exercises_of(path):
-    """Return the numbers of a chapter's exercises."""
+    """Return the numbers of a chapter's exercises, with a star if the hidden
+    check runs beside the answer."""
     cells = notebook_at(f'notebooks/{path.name}').cells
     text = '\n'.join(cell.source for cell in cells)
-    return sorted(re.findall(r'^\*\*(\d)\. ', text, re.M))
+    hidden = text_of(f'tools/grading/hidden/{name_of(path.stem)}.py')
+    watched = {*re.findall(r'^def watched_(\w+)', hidden, re.M)}
+    beside = {
+        cell.metadata.nbgrader.grade_id[-1]
+        for cell in cells
+        if 'exercise' in cell.metadata.get('tags', ())
+        and watched & {*re.findall(r'^def (\w+)', cell.source, re.M)}
+    }
+    numbers = re.findall(r'^\*\*(\d)\. ', text, re.M)
+    return sorted(n + '*' * (n in beside) for n in numbers)
 
 
 def check():

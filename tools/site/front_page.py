@@ -1,9 +1,8 @@
 """Fill in the front page, and let the search find terms.
 
-The lines of `index.md` that begin with `% fill in:` become the buttons,
-README's opening, its first commands, why it takes MXNet, what it says that
-you will learn, the chapters by part (notebooks/README.md has them), and how
-to cite.
+The lines of `index.md` that begin with `% fill in:` become the buttons, parts
+of README, the chapters by part (notebooks/README.md has them), and how to
+cite.
 """
 
 import ast
@@ -19,8 +18,8 @@ from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
 import d2lmulti
-from tools.notebooks import by_part
-from tools.notebooks.minutes import minutes_of
+from tools.notebooks import by_part, number_of
+from tools.notebooks.minutes import CORE
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -31,15 +30,20 @@ def fill_in(app, docname, source):
     """Replace the marked lines of the front page."""
     if docname != 'index':
         return
-    for name in ('README.md', 'notebooks/README.md', 'CITATION.cff'):
+    for name in (
+        'README.md',
+        'notebooks/README.md',
+        'tools/site/teaching.md',
+        'CITATION.cff',
+    ):
         app.env.note_dependency(str(ROOT / name))
     parts = {
         'buttons': buttons(app),
         'first commands': first_commands(app.config.html_theme_options),
+        'elsewhere': elsewhere(app),
         'opening': readme_found(r'^# .*\n\n(.*)$'),
-        'why MXNet': readme_found(r'^- (\*\*Why MXNet.*)$'),
+        'items': readme_found(r'^(- \*\*Begin(?:.*\n)*?)\n'),
         'caption': readme_mark('caption').strip('*'),
-        'what you learn': readme_section('What you will be able to do'),
         'chapters': cards(),
         'contents': contents(),
         'how to cite': citation(app.config.html_theme_options),
@@ -52,11 +56,6 @@ def fill_in(app, docname, source):
     )
 
 
-def readme_section(title):
-    """Return the text below a heading of README."""
-    return readme_found(rf'^## {title}\n\n((?:.*\n)*?)\n##').rstrip()
-
-
 def readme_found(pattern):
     """Return what a group of a pattern matches in README, with its links as
     they are from this folder."""
@@ -65,7 +64,9 @@ def readme_found(pattern):
     found = re.sub(
         r'\[([^]]+)\]\((notebooks/\w+)\.ipynb\)', r'{doc}`\1 <\2>`', found
     )
-    return found.replace('](tools/site/', '](')
+    found = found.replace('](tools/site/', '](')
+    found = re.sub(r'\]\(samestep/.*?\)', '](verify.md)', found)
+    return re.sub(r'\]\(numpy_mxnet/.*?\)', '](running.md#platforms)', found)
 
 
 def readme_mark(name):
@@ -81,7 +82,7 @@ def first_commands(options):
     commands = re.search(r'^```\n(git clone .*?)```', text, re.M | re.S)[1]
     address = options.get('repository_url')
     if address:
-        commands = re.sub('ADDRESS (.*?) +#.*', rf'{address} \1', commands)
+        commands = commands.replace('URL-OF-THIS-REPOSITORY', address)
     return f'```bash\n{commands}```'
 
 
@@ -95,25 +96,39 @@ def chapter_lines():
     return {stem: (title, line) for title, stem, line in rows}
 
 
+def minutes():
+    """Return {number: (to read, for exercises)} from the guide for
+    instructors."""
+    text = (HERE / 'teaching.md').read_text()
+    row = r'^\| chapter (\d+) \| [^|]+ \| (\d+) \| (\d+) \|'
+    return {int(n): times for n, *times in re.findall(row, text, re.M)}
+
+
 def cards():
     """Return the lists of the chapters, which the style makes cards."""
     lines = chapter_lines()
-    return '\n\n'.join(
-        '\n'.join(
-            [
-                f'### {part}\n',
-                '```{container} chapter-cards',
-                *(card(stem, *lines[stem]) for stem in stems),
-                '```',
-            ]
-        )
-        for part, stems in by_part(lines).items()
-    )
+    core = [path.stem for path in CORE]
+    blocks = []
+    for part, stems in by_part(lines).items():
+        others = [stem for stem in stems if stem not in core]
+        blocks.append(f'### {part}')
+        if others != stems:
+            blocks.append('**The core**')
+            blocks.append(card_list('core', core, lines))
+            blocks.append('**The rest is optional.**')
+        blocks.append(card_list('others', others, lines))
+    return '\n\n'.join(blocks)
+
+
+def card_list(kind, stems, lines):
+    """Return the cards of some chapters."""
+    cards = '\n'.join(card(stem, *lines[stem]) for stem in stems)
+    return f'```{{container}} chapter-cards {kind}\n{cards}\n```'
 
 
 def card(stem, title, line):
     """Return what the front page says of a chapter."""
-    reading, answering = minutes_of(ROOT / 'notebooks' / f'{stem}.ipynb')
+    reading, answering = minutes()[number_of(stem)]
     return (
         f'- {{doc}}`{title} <notebooks/{stem}>`\n\n'
         f'  {line[0].upper()}{line[1:]}.\n\n'
@@ -138,28 +153,21 @@ def contents():
     )
 
 
+def is_site(app):
+    """Return whether the pages are written that have what was printed."""
+    return app.builder.format == 'html' and app.builder.name != 'singlehtml'
+
+
 def buttons(app):
     """Return the links that stand below the title as buttons."""
-    links = [('Start reading', 'notebooks/01_devices.html')]
-    options = app.config.html_theme_options
-    repository = options.get('repository_url', '')
-    match = re.fullmatch(r'https://(github|gitlab)\.com/(.+)', repository)
-    if match:
-        host = {'github': 'gh', 'gitlab': 'gl'}[match[1]]
-        name = match[2] if host == 'gh' else match[2].replace('/', '%2F')
-        links[:0] = [
-            (
-                'Start on Binder',
-                f'https://mybinder.org/v2/{host}/{name}/main'
-                '?urlpath=lab/tree/notebooks/01_devices.ipynb',
-            )
-        ]
-        if host == 'gh':
-            links += github_links(name)
-    if app.builder.format == 'html' and app.builder.name != 'singlehtml':
-        made = {label: name for label, (_, name) in printed(app).items()}
-        links[:0] = [item for item in made.items() if item[0] == BROWSER]
-        links += [item for item in made.items() if item[0] != BROWSER]
+    links = [
+        ('Start reading', 'notebooks/01_devices.html'),
+        ('Try a figure', 'notebooks/08_collectives.html#figure-allreduce'),
+        ('Check your own step', 'verify.html'),
+    ]
+    made = printed(app) if is_site(app) else {}
+    if BROWSER in made:
+        links[1] = (BROWSER, made[BROWSER][1])
     return '\n'.join(
         [
             '<p class="front-buttons">',
@@ -170,6 +178,35 @@ def buttons(app):
             '</p>',
         ]
     )
+
+
+def elsewhere(app):
+    """Return a line with the other forms of the book, if there are any."""
+    name = app.config.html_theme_options.get('repository_url', '')
+    found = re.fullmatch(r'https://(github|gitlab)\.com/(.+)', name)
+    links = []
+    if found:
+        host = {'github': 'gh', 'gitlab': 'gl'}[found[1]]
+        name = found[2] if host == 'gh' else found[2].replace('/', '%2F')
+        links += github_links(name) if host == 'gh' else []
+        links.append(
+            (
+                'Binder',
+                f'https://mybinder.org/v2/{host}/{name}/main'
+                '?urlpath=lab/tree/notebooks/01_devices.ipynb',
+            )
+        )
+    if is_site(app):
+        links += [
+            (label, made)
+            for label, (_, made) in printed(app).items()
+            if label != BROWSER
+        ]
+    line = ' · '.join(
+        f'<a href="{html.escape(target)}">{label}</a>'
+        for label, target in links
+    )
+    return f'<p>Also: {line}</p>' if links else ''
 
 
 def github_links(name):

@@ -126,29 +126,27 @@ def medians(run, name=OURS):
     return [statistics.median(seconds) for seconds in run['seconds'][name]]
 
 
-def caption(runs):
-    """Return the line below the figure; `runs`: of `measure_all`."""
-    drawn = next(iter(runs.values()))
-    on_one, on_two = (
-        f'{max(operator[-1] for operator in operators):.0f} ms'
-        for operators in drawn['steps'].values()
+def caption():
+    """Return the line below the figure."""
+    return (
+        f'One training step of {BATCH_SIZE} images, recorded on two processor '
+        'cores. Two devices share the images, so each computes for a shorter '
+        'time.'
     )
+
+
+def epochs(runs):
+    """Return the sentence on speed; `runs`: of `measure_all`."""
     rates = [
         f'{one / two:.2f} times as fast with {kind}'
-        f'{" alone" * (len(runs) > 1 and kind == "AVX2")} '
-        f'({one:.2f} s and {two:.2f} s)'
+        f'{" alone" * (len(runs) > 1 and kind == "AVX2")}'
         for kind, run in runs.items()
         for one, two in [medians(run)]
     ]
-    apart = drawn['replicas apart']
-    equal = 'bit for bit' if apart == 0 else f'up to {apart:.0e}'
     return (
-        f'One training step, recorded on two cores and no GPU: {on_one} on '
-        f'one device, {on_two} on two. Over epochs of {drawn["images"]:,} '
-        f'images in minibatches of {BATCH_SIZE}, two are '
-        f'{", and ".join(rates)}. After {NUM_EPOCHS} epochs the two replicas '
-        f'are equal, {equal}; the first step is that of one device up to '
-        f'rounding, {drawn["first step apart"]:.0e}.'
+        'Whole epochs are, on two devices, '
+        f'{" and ".join(rates)} ([all numbers]'
+        '(tools/site/running.md#how-fast)).'
     )
 
 
@@ -178,7 +176,10 @@ def speeds(runs):
 def texts(runs):
     """Return {path: {name of the mark: what stands there}}."""
     return {
-        'README.md': {'caption': f'*{caption(runs)}*'},
+        'README.md': {
+            'caption': f'*{caption()}*',
+            'epochs': epochs(runs),
+        },
         'tools/site/running.md': {'speeds': speeds(runs)},
     }
 
@@ -188,7 +189,7 @@ def fill_in(text, parts):
     for name, part in parts.items():
         mark = f'<!-- {__spec__.name}: {name} -->'
         text, count = re.subn(
-            f'{mark}\n(.*?\n)?<!-- end -->',
+            f'{mark}\n(.*?\n)??<!-- end -->',
             lambda _, mark=mark, part=part: f'{mark}\n{part}\n<!-- end -->',
             text,
             flags=re.DOTALL,
@@ -198,27 +199,31 @@ def fill_in(text, parts):
     return text
 
 
-def figure_of(runs):
-    """Return the figure of the first run, as `make train` draws it."""
-    import matplotlib
-
-    matplotlib.use('agg')
-    from d2lmulti.communication.training_figure import Step, plot_training
+def steps_of(runs):
+    """Return {number of devices: step} of the first run."""
+    from d2lmulti.communication.training_figure import Step
     from d2lmulti.profiler import Operator
 
     run = next(iter(runs.values()))
-    steps = {
+    return {
         int(k): Step([Operator(*operator) for operator in operators], [])
         for k, operators in run['steps'].items()
     }
-    return plot_training(steps, dict(zip(steps, medians(run))))
 
 
 def draw(runs):
-    """Draw the figure; its description has the numbers above its lanes."""
-    numbers = json.dumps({'seconds': medians(next(iter(runs.values())))})
-    figure_of(runs).savefig(
-        FIGURE, dpi=150, metadata={'Software': None, 'Description': numbers}
+    """Draw the figure as `make train` does; its description has the numbers
+    above its lanes."""
+    import matplotlib
+
+    matplotlib.use('agg')
+    from d2lmulti.communication.training_figure import plot_training, titles
+
+    steps = steps_of(runs)
+    plot_training(steps).savefig(
+        FIGURE,
+        dpi=150,
+        metadata={'Software': None, 'Description': '; '.join(titles(steps))},
     )
 
 
@@ -234,7 +239,7 @@ def main(words):
     for name, parts in texts(runs).items():
         path = ROOT / name
         path.write_text(fill_in(path.read_text(), parts))
-    print(caption(runs), speeds(runs), sep='\n\n')
+    print(epochs(runs), speeds(runs), sep='\n\n')
 
 
 if __name__ == '__main__':

@@ -297,7 +297,7 @@ CLOCK = {number: (30, 30) for number in teaching.NUMBERS}
 
 
 def test_a_chapter_that_takes_longer_is_found():
-    rows = ''.join(f'| chapter {n} | a | 35 | 30 |\n' for n in CLOCK)
+    rows = ''.join(f'| chapter {n} | a | 35 | 30 | 1 | 2 |\n' for n in CLOCK)
     assert not [*teaching.check_minutes(rows, CLOCK)]
     assert len([*teaching.check_minutes(rows, {**CLOCK, 3: (60, 30)})]) == 1
     assert len([*teaching.check_minutes(rows, {**CLOCK, 99: (60, 30)})]) == 1
@@ -338,9 +338,10 @@ def test_a_chapter_with_no_place_or_two_in_the_weeks_is_found():
 
 
 def test_an_exercise_without_a_place_is_found():
-    text = '| chapter 1 | 1, 2 | 3 |\n'
-    assert not [*teaching.check_lab(text, {1: ['1', '2', '3']})]
-    assert len([*teaching.check_lab(text, {1: ['1', '2', '3', '4']})]) == 1
+    text = '| chapter 1 | a | 35 | 30 | 1, 2* | 3 |\n'
+    assert not [*teaching.check_lab(text, {1: ['1', '2*', '3']})]
+    for wrong in ['1', '2*', '3', '4'], ['1', '2', '3']:
+        assert len([*teaching.check_lab(text, {1: wrong})]) == 1
 
 
 def test_a_chapter_without_an_exam_question_is_found():
