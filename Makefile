@@ -30,7 +30,7 @@ by_hand = $(filter-out d2lmulti/one_file.py, \
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH
 
 .PHONY: help env dev train doctor lab lint test test-all test-ci test-long \
-	bench export execute sphinx book pdf lite slides student \
+	bench export execute writable sphinx book pdf lite slides student \
 	check-answers grading release instructor figures clean
 
 help:  ## list the targets
@@ -92,7 +92,7 @@ test-long: dev grading  # with the stress and kill tests, and many steps
 	    -m 'long or not long' $(tests) $(around)
 
 
-bench: env  ## speed beside peers, 50 minutes; SUITE=quick, cores, large_batch, compression
+bench: writable env  ## speed beside peers, 50 minutes; SUITE=quick, cores, large_batch, compression
 	$(python) -m tools.speed.$(if $(filter cores,$(SUITE)),cores,run $(SUITE)) \
 	    $(ARGS)
 
@@ -116,7 +116,13 @@ execute: dev  ## run the notebooks and store their outputs; chapter 21: BUILD
 	    $(notebooks) || status=1; \
 	exit $$status
 
-sphinx: dev
+# Before work for minutes, not after it.
+writable:
+	@mkdir -p build 2>/dev/null && [ -w build ] || { echo 'cannot write to' \
+	    'build: remove it if it is of another user, or else clone into a' \
+	    'folder that you can write to' >&2; exit 1; }
+
+sphinx: writable dev
 	@$(python) -c 'import sphinx' 2>/dev/null || { \
 	    echo 'for the book: make env PYTHON=3.11' >&2; exit 1; }
 
@@ -137,7 +143,7 @@ pdf: sphinx  ## print the book and its poster, build/book.pdf; needs Chromium
 	$(python) -m tools.site.make_poster build/poster.pdf
 	@echo 'They are build/book.pdf and build/poster.pdf'
 
-build/lite-env: tools/setup/lite.txt | env
+build/lite-env: tools/setup/lite.txt | writable env
 	@rm -rf $@ && $(python) -m venv $@ && $@/bin/python -m pip install -q \
 	    --disable-pip-version-check -r $< && touch $@ || { rm -rf $@; exit 1; }
 
@@ -149,7 +155,7 @@ slides: sphinx  ## make slides of each chapter in build/slides
 	@$(python) -m tools.site.make_slides build/slides
 	@echo 'The slides are in build/slides/index.html'
 
-student: env  ## the edition without solutions: build/student and a zip
+student: writable env  ## the edition without solutions: build/student and a zip
 	@$(python) -m tools.notebooks.student build/student
 	@echo 'The edition is in build/student and build/student.zip'
 
@@ -170,7 +176,7 @@ release: grading  ## write a course for nbgrader into COURSE=folder
 	@$(python) -m tools.grading.release "$$COURSE"
 
 instructor: export COURSE := $(COURSE)
-instructor: env  ## solutions, hidden checks and exam of COURSE=folder, in a zip
+instructor: writable env  ## solutions, hidden checks and exam of COURSE=folder, in a zip
 	@$(python) -m tools.grading.instructor build/instructor "$$COURSE"
 	@echo 'The archive is build/instructor.zip'
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import pathlib
 import statistics
@@ -36,6 +37,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options.run(options)
     except (ValueError, TypeError, OSError, FloatingPointError) as error:
+        number = getattr(error, 'errno', None)
+        if number in (errno.EACCES, errno.EPERM, errno.EROFS):
+            error = (
+                f'cannot write to {error.filename}, which may be another '
+                "user's: clone into a folder that you can write to, or name "
+                'another place (--help says where)'
+            )
         print(f'error: {error}', file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -175,9 +183,7 @@ def print_forecast(
         known = [length(s.operators) for s in steps.values()]
         unknown = (len(options.devices) - len(known)) * longest
         ms = options.epochs * num_steps * (sum(known) + unknown)
-        print(
-            f'about {ms / 1000:.0f} s of training; each device in a step: {out}'
-        )
+        print(f'about {ms / 1000:.0f} s of training; one step, drawn: {out}')
     if load > 0.5:
         print(
             f'in the last minute, other programs had work for {load:.1f} '

@@ -47,6 +47,20 @@ def test_the_command_refuses_in_one_line(arguments, capsys):
     assert error.startswith('error: ') and len(error.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    'error',
+    [PermissionError(13, 'no', 'build'), OSError(30, 'read-only', 'build')],
+)
+def test_a_folder_of_somebody_else_is_a_sentence(error, monkeypatch, capsys):
+    def fail(self, **options):
+        raise error
+
+    monkeypatch.setattr('pathlib.Path.mkdir', fail)
+    assert main(['train']) == 1
+    said = capsys.readouterr().err
+    assert 'cannot write to build' in said and 'that you can write to' in said
+
+
 def test_the_causes_need_two_devices(capsys):
     assert main(['causes', '--devices', '1']) == 1
     assert 'give at least 2 devices' in capsys.readouterr().err
@@ -105,7 +119,7 @@ def test_training_says_how_long_it_takes_and_compares_the_runs(
 ):
     monkeypatch.setattr('os.getloadavg', lambda: (7.25, 0, 0), raising=False)
     said, figure = train_a_little(tmp_path, capsys)
-    assert re.match(r'about \d+ s of training; each device in a step: ', said)
+    assert re.match(r'about \d+ s of training; one step, drawn: ', said)
     assert 'other programs had work for 7.2 cores' in said
     (apart,) = re.findall('first step: .* differ by (.*) at most', said)
     assert float(apart) < 1e-5  # as many roundings of numbers below 0.4
