@@ -19,7 +19,7 @@ from tools.speed.peers.environments import JAX
 ROOT = pathlib.Path(__file__).parents[2]
 CONCEPTS = (
     'devices, replica, split, allreduce, overlap, sharded state, '
-    'accumulation, batch norm, compile, launcher, checkpoint, profiler'
+    'accumulation, batch norm, compile, processes, checkpoint, profiler'
 ).split(', ')
 RESOLVE = """
 import importlib, json, sys
