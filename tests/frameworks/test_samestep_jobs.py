@@ -294,6 +294,34 @@ def test_a_mask_of_one_row_is_for_all_and_images_stand_beside(scale):
     assert bool(found) == (scale == 1), found
 
 
+@pytest.mark.parametrize('kind', [torch.optim.SparseAdam, torch.optim.SGD])
+def test_sparse_gradients_of_an_embedding_are_judged(kind):
+    def step(parts, times=1, rate=0.1):
+        def train(model, ids, y):
+            for own in zip(ids.tensor_split(parts), y.tensor_split(parts)):
+                scores = model[1](model[0](own[0]))
+                loss = cross_entropy(scores, own[1], reduction='sum')
+                (loss / len(y)).backward()
+            words = model[0].weight
+            words.grad = words.grad.coalesce()
+            words.grad.values()[-1] *= times
+            kind(model[0].parameters(), lr=rate).step()
+            torch.optim.SGD(model[1].parameters(), lr=0.1).step()
+
+        return train
+
+    torch.manual_seed(15050)
+    model = nn.Sequential(nn.Embedding(30, 8, sparse=True), nn.Linear(8, 5))
+    batches = [(torch.randint(0, 30, (13,)), torch.randint(0, 5, (13,)))] * 2
+    found = same_step(step(3), step(1), model, batches)
+    assert found, found
+    said = str(same_step(step(3, times=2), step(1), model, batches))
+    assert 'gradient of 0.weight' in said
+    assert 'twice' in said or 'Wrong are 8 of' in said
+    said = str(same_step(step(3, rate=0.11), step(1), model, batches))
+    assert 'The step has lr=0.11' in said
+
+
 def test_kernels_without_float64_are_named():
     def grouped(model, X, y):
         loss = cross_entropy(model(X), y)

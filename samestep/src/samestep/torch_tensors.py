@@ -47,6 +47,8 @@ def to_numpy(value, copy=True):
         value = value.full_tensor()
     if torch.is_tensor(value):
         value = value.detach().cpu()
+        if value.is_sparse:  # the gradient of an embedding may be
+            value = value.to_dense()
         if value.dtype == torch.bfloat16:  # which NumPy does not have
             value = value.float()
         return value.numpy().copy() if copy else value.numpy()
@@ -86,11 +88,15 @@ def in_formats(part, formats):
 
 
 def set_tensor(tensor, array):
-    """Write an array into a tensor on one device."""
+    """Write an array into a tensor on one device: of a sparse one, into the
+    rows that it has."""
     import torch
 
+    new = torch.as_tensor(np.array(array)).to(tensor.dtype)
     with torch.no_grad():
-        tensor.copy_(torch.as_tensor(np.array(array)))
+        if tensor.is_sparse:
+            new = new.sparse_mask(tensor.coalesce().cpu()).to(tensor.device)
+        tensor.copy_(new)
 
 
 def from_array(array, kind, param):
