@@ -1,14 +1,9 @@
 #!/bin/sh
-# Make .venv as the lock says, with uv, and do nothing if it is so already.
-# `make env` and every target that needs .venv call this. With the word `dev`, it
-# adds to a .venv what tests, lint and the site need: `make dev`.
-#
-#     BUILD=gpu                    with MXNet's GPU build, in .venv-gpu
-#     BUILD=frameworks             with PyTorch beside MXNet
-#     PYTHON=/path/to/python3.12   chooses the interpreter; otherwise it is the
-#                                  first that uv finds, or one that it fetches
-#     PIP_INDEX_URL=https://...    chooses a mirror of PyPI
-#
+# Make .venv as the lock says, with uv, and do nothing if it is so already:
+# `make env`. With the word `dev`, add what tests, lint and the site need.
+#     BUILD=gpu or frameworks      with MXNet's GPU build, or with PyTorch
+#     PYTHON=/path/to/python3.12   else the first that uv finds or fetches
+#     PIP_INDEX_URL=https://...    a mirror of PyPI
 # What goes wrong ends in one line on stderr; what the tools say is in the log.
 set -u
 unset CDPATH
@@ -44,10 +39,8 @@ esac
 
 say() { echo "$*" >&3; }
 fail() { echo "$*" >&4; exit 1; }
-# fail_if PATTERN WHAT TO DO: fail if the log has the pattern.
-fail_if() {
-    pattern=$1
-    shift
+fail_if() { # PATTERN WHAT TO DO, if the log has the pattern
+    pattern=$1 && shift
     ! grep -Eiq "$pattern" $log ||
         fail "$*, and run \`$again\` again; details in $log"
 }
@@ -55,10 +48,9 @@ fail_if() {
 # Say what the log says of a tool that failed.
 explain() {
     free=$(df -Pk . | awk 'NR == 2 {print $4}')
-    full="the disk is full: make room for about $size here, and for as much"
-    full="$full in ~/.cache"
-    [ "${free:-20000}" -ge 20000 ] || fail "$full, and run \`$again\` again"
-    fail_if 'no space left' "$full"
+    [ "${free:-20000}" -ge 20000 ] || echo 'no space left' >>$log
+    fail_if 'no space left' "the disk is full: make room for about $size here," \
+        'and for as much in ~/.cache'
     fail_if 'failed to map segment|uv: permission denied' 'no program may run' \
         'in this folder (`noexec`): move it to another disk'
     fail_if 'expired|not ?yet ?valid|not ?valid ?yet' 'the certificate of the' \
@@ -67,9 +59,11 @@ explain() {
     fail_if 'certificate|UnknownIssuer' 'the certificate of the package' \
         'index is not known: name the file of your own authority in' \
         'SSL_CERT_FILE'
+    proxy=${https_proxy:-${HTTPS_PROXY:-${all_proxy:-${ALL_PROXY:-}}}}
     fail_if 'retrying \(|connect|dns error|timed out|error sending' 'could' \
-        'not download the packages: connect to the network, or set' \
-        'PIP_INDEX_URL to a mirror that you can reach'
+        'not download the packages: connect to the network, or' \
+        "${proxy:+correct the proxy in https_proxy, or }set PIP_INDEX_URL" \
+        'to a mirror that you can reach'
     fail_if 'no solution found|no matching distribution' 'the package index' \
         'lacks a package: set PIP_INDEX_URL to a full mirror of PyPI'
     fail_if 'no interpreter found|no download found|failed to inspect' 'no' \
@@ -78,8 +72,7 @@ explain() {
     fail "$1: see the end of $log"
 }
 
-# Set `uv` to the user's own (since 0.4 it has all that is needed here), or to
-# the one in .uv, which pip puts there.
+# Set `uv` to the user's, from 0.4 on, or to the one that pip puts into .uv.
 find_uv() {
     for uv in uv .uv/bin/uv; do
         case $("$uv" --version 2>/dev/null) in
@@ -89,9 +82,10 @@ find_uv() {
     done
     python=python3
     [ ! -x "$PYTHON" ] || python=$PYTHON
-    "$python" -c 'import venv; from ensurepip import bootstrap' || fail 'uv is' \
-        'needed, or a python3 that can fetch it: install uv, or the package' \
-        "python3-venv (Debian, Ubuntu), and run \`$again\` again"
+    "$python" -c 'import venv; from ensurepip import bootstrap' ||
+        fail 'uv is needed, or a python3' \
+        'that can fetch it: install uv, or the package python3-venv (Debian,' \
+        "Ubuntu), and run \`$again\` again"
     say 'Installing uv into .uv'
     # Under another name first: an interrupted download leaves no .uv.
     rm -rf .uv .uv.part
@@ -108,8 +102,7 @@ from_lock() {
     "$uv" --offline "$@" >/dev/null 2>&1 || "$uv" "$@"
 }
 
-# PyPI's PyTorch brings 3 GB of CUDA libraries: all but these, then the CPU's
-# wheel, which stands on other indexes.
+# All but the 3 GB of PyPI's PyTorch, then the CPU's from another index.
 sync_frameworks() {
     awk '/^[a-z]/ {drop = /^(torch|triton|nvidia-|cuda-)/} !drop' "$lock" \
         >$venv/lock.txt && from_lock sync $venv/lock.txt || return
@@ -126,9 +119,8 @@ sys.exit(not (3, $oldest) <= sys.version_info[:2] <= (3, $newest))" ||
         fail "d2lmulti needs Python 3.$oldest to 3.$newest, and PYTHON is" \
             "$("$venv/bin/python" --version): install one (\`uv python" \
             "install 3.11\`) and run \`$again PYTHON=3.11\`"
-    machine=$("$venv/bin/python" -I -c '
-import platform
-print(platform.system(), platform.machine())')
+    machine=$("$venv/bin/python" -I -c 'import platform as p
+print(p.system(), p.machine())')
     [ "$build" = cpu ] || [ "$machine" = 'Linux x86_64' ] ||
         fail "the build $build is for Linux on x86_64, this is $machine"
     # Where MXNet has no package, numpy_mxnet stands in for it.
@@ -142,19 +134,15 @@ print(platform.system(), platform.machine())')
     esac &&
         "$uv" --offline pip install --python $venv/bin/python --no-deps \
             --no-build-isolation --config-settings editable_mode=compat \
-            --no-cache \
-            $stand_in -e ./samestep -e . &&
+            --no-cache $stand_in -e ./samestep -e . &&
         $venv/bin/python -I - <<'END'
-# Nothing in it names the folder, which may be moved and copied: a line of a
-# .pth may be relative, and Jupyter takes `python` for its own.
+# A .pth may be relative: nothing names the folder, which may be moved.
 import json, os, pathlib, sys, sysconfig
-
 site = pathlib.Path(sysconfig.get_path('purelib')).resolve()
 (site / 'd2ldoctor.pth').write_text(os.path.relpath('tools/setup', site))
 for path in site.glob('__editable__*.pth'):
     path.write_text(os.path.relpath(path.read_text().strip(), site))
-# A kernel has threads before it imports MXNet, each with its own heap, and
-# `d2lmulti/prepare/machine.py` comes too late to give all the same one.
+# Its threads get their heaps before `d2lmulti/prepare/machine.py` runs.
 path = pathlib.Path(sys.prefix, 'share/jupyter/kernels/python3/kernel.json')
 spec = {**json.loads(path.read_text()), 'env': {'MALLOC_ARENA_MAX': '1'}}
 spec['argv'].insert(1, '-Xfrozen_modules=off')  # or debugpy warns
@@ -163,8 +151,7 @@ path.write_text(json.dumps(spec))
 END
 }
 
-# The stamp is written last, so only a complete .venv has it; its content
-# tells whether the lock has changed since.
+# Written last; it tells whether the lock has changed since.
 state=$(cat "$lock" $dev pyproject.toml samestep/pyproject.toml \
     numpy_mxnet/pyproject.toml tools/setup/install.sh \
     tools/setup/jupyter_server_config.py | cksum)
@@ -186,8 +173,7 @@ esac
 (: >>$log) 2>/dev/null || fail "cannot write to $log: remove it if it is" \
     "another user's, or else clone into a folder that you can write to, and" \
     "run \`$again\` there"
-# The kernel unlocks it when all that have inherited it have ended, killed or
-# not. macOS has no `flock`.
+# Unlocked when all that inherited it have ended. macOS has no `flock`.
 exec 9>>$log
 if command -v flock >/dev/null && ! flock -n 9; then
     say 'another `make env` is running: waiting'
@@ -214,26 +200,23 @@ if is_set_up; then
         explain "could not add to $venv"
     exit
 fi
-# The stamp goes first: without it, what an interrupt leaves is not taken for
-# a complete environment.
+# The stamp goes first: what an interrupt leaves is not complete.
 rm -rf "$venv/stamp" "$venv" || fail "cannot remove $venv, some of which may" \
     "belong to another user: remove it and run \`$again\` again"
 make_venv || explain "could not set up $venv"
 
 # The GPU build does not start without a driver, and the doctor says so.
 [ "$build" = gpu ] || $venv/bin/python -I -c 'import d2lmulti' || {
-    for library in libgomp.so.1 libquadmath.so.0; do
-        fail_if "${library%.so*}" "MXNet needs the library $library: install" \
-            "it (Debian, Ubuntu: \`sudo apt install" \
-            "${library%.so*}${library##*.}\`)"
+    for name in libgomp.1 libquadmath.0; do
+        fail_if "${name%.*}" "MXNet needs the library ${name%.*}.so.${name#*.}:" \
+            "install it (Debian, Ubuntu: \`sudo apt install ${name%.*}${name#*.}\`)"
     done
     explain 'MXNet does not start'
 }
 
-# The notebooks name no kernel: let JupyterLab start the only one there is
-# without asking, show the list of the chapters (notebooks/README.md) as a
-# page, and ask nothing about news either. The server's settings let a
-# notebook that nobody has touched stay unchanged.
+# JupyterLab starts the only kernel without asking, shows the list of the
+# chapters as a page, asks nothing about news, and changes no notebook that
+# nobody has touched.
 settings=$venv/share/jupyter/lab/settings
 {
     mkdir -p "$settings" $venv/etc/jupyter &&
@@ -244,13 +227,10 @@ settings=$venv/share/jupyter/lab/settings
 } <<'END' || fail "could not write to $venv: see $log"
 {
   "@jupyterlab/notebook-extension:tracker": {"autoStartDefaultKernel": true},
-  "@jupyterlab/docmanager-extension:plugin": {
-    "defaultViewers": {"markdown": "Markdown Preview"}
-  },
-  "@jupyterlab/apputils-extension:notification": {
-    "checkForUpdates": false,
-    "fetchNews": "false"
-  }
+  "@jupyterlab/docmanager-extension:plugin":
+    {"defaultViewers": {"markdown": "Markdown Preview"}},
+  "@jupyterlab/apputils-extension:notification":
+    {"checkForUpdates": false, "fetchNews": "false"}
 }
 END
 say "Done: $venv has $($venv/bin/python --version 2>&1)"

@@ -91,9 +91,19 @@ class AddTips(SphinxPostTransform):
 
 
 def is_prose(node):
-    """Return whether a node is text of a paragraph, and nothing special."""
-    return isinstance(node, nodes.Text) and isinstance(
-        node.parent, nodes.paragraph
+    """Return whether a node is text of a paragraph, and of no list that the
+    style makes cards: a card is a link."""
+    return (
+        isinstance(node, nodes.Text)
+        and isinstance(node.parent, nodes.paragraph)
+        and not is_in_card(node.parent)
+    )
+
+
+def is_in_card(node):
+    """Return whether a node is in a list of cards."""
+    return node is not None and (
+        'chapter-cards' in node.get('classes', ()) or is_in_card(node.parent)
     )
 
 
