@@ -39,6 +39,11 @@ def are_separate(device_params):
                 return False
     return True
 
+# 2 wrong: asks the sampler -> without the sampler
+def times_seen(n, k, drop_last):
+    rows = sum(sampler_rows(n, k, drop_last=drop_last), [])
+    return [rows.count(row) for row in range(n)]
+
 # 2 wrong: ignores drop_last -> not
 def times_seen(n, k, drop_last=False):
     total = -(-n // k) * k

@@ -1,6 +1,7 @@
 """The front page follows what was printed."""
 
 import pathlib
+import re
 import types
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 pytest.importorskip('pybtex', reason='the book needs Python 3.11')
 
 from tools.site.front_page import (
+    buttons,
+    elsewhere,
     first_commands,
     outdated,
     printed,
@@ -15,9 +18,13 @@ from tools.site.front_page import (
 )
 
 
-def site(folder):
+def site(folder, address=''):
     return types.SimpleNamespace(
-        config=types.SimpleNamespace(printed_folder=str(folder)),
+        config=types.SimpleNamespace(
+            printed_folder=str(folder),
+            html_theme_options={'repository_url': address},
+        ),
+        builder=types.SimpleNamespace(format='html', name='html'),
         tags=types.SimpleNamespace(has=lambda tag: False),
     )
 
@@ -50,3 +57,21 @@ def test_a_part_of_readme_has_its_links_from_the_site():
     assert '{doc}`Chapter 21 <notebooks/21_pytorch>`' in items
     assert '[glossary](glossary.md)' in items
     assert '](samestep/' not in items and '](numpy_mxnet/' not in items
+
+
+def labels(line):
+    return re.findall(r'<a href="[^"]+">([^<]+)</a>', line)
+
+
+def test_the_buttons_are_three_and_all_other_forms_are_in_one_line(tmp_path):
+    assert labels(buttons(site(tmp_path)))[1] == 'Try a figure'
+    assert elsewhere(site(tmp_path)) == ''
+    (tmp_path / 'lite').mkdir()
+    (tmp_path / 'book.pdf').write_text('')
+    app = site(tmp_path, 'https://github.com/someone/book')
+    assert labels(buttons(app)) == [
+        'Start reading',
+        'Run in the browser',
+        'Check your own step',
+    ]
+    assert labels(elsewhere(app)) == ['Colab', 'Codespaces', 'Binder', 'PDF']

@@ -7,6 +7,7 @@ import statistics
 import pytest
 from PIL import Image
 
+from d2lmulti.communication.training_figure import titles
 from tools.speed import readme
 
 RUNS = json.loads(readme.STORED.read_text())
@@ -30,10 +31,12 @@ def test_the_pages_say_what_the_stored_runs_say():
 def test_the_figure_shows_the_stored_run():
     steps = next(iter(RUNS.values()))['steps']
     one, two = (max(end for *_, end in steps[k]) for k in '12')
-    assert Image.open(readme.FIGURE).info['Description'] == (
+    right = (
         f'1 device: {one:.1f} ms; '
         f'2 devices: {two:.1f} ms, {one / two:.2f} times as fast'
     )
+    assert '; '.join(titles(readme.steps_of(RUNS))) == right
+    assert Image.open(readme.FIGURE).info['Description'] == right
 
 
 def test_another_run_makes_another_page():
