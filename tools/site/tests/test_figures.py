@@ -119,7 +119,7 @@ def test_a_published_run_has_as_many_examples_as_chapter_25_says():
         assert seconds == pytest.approx(wanted)
 
 
-def test_without_spread_the_published_runs_are_predicted_as_in_chapter_24():
+def test_without_spread_the_published_runs_are_predicted_as_in_chapter_25():
     names = vars(d2lmulti).copy()
     notebook = nbformat.read(ROOT / 'notebooks' / '25_claims.ipynb', 4)
     (source,) = (c.source for c in notebook.cells if c.get('id') == 'runs')
