@@ -76,8 +76,14 @@ def test_a_cause_that_does_not_hold_is_not_blamed(finding):
     assert finding.fix not in str(finding)
 
 
+@pytest.fixture
+def no_contention(monkeypatch):
+    """Measures no LeNet: other tests see what that is for."""
+    monkeypatch.setattr(d2lmulti.causes, 'contention', lambda *args: 1.0)
+
+
 @pytest.mark.slow
-def test_a_loader_with_a_pause_is_found_out():
+def test_a_loader_with_a_pause_is_found_out(no_contention):
     data = d2lmulti.read_fashion_mnist()
     images, labels = data[0][:100], data[1][:100]
     replicas = replicas_on(TWO)
@@ -453,8 +459,8 @@ def test_after_the_record_the_library_is_as_before():
 
 
 @pytest.mark.slow
-def test_only_the_steps_own_waits_are_blamed_on_it():
-    data_iter = [minibatch(128)]
+def test_only_the_steps_own_waits_are_blamed_on_it(no_contention):
+    data_iter = [minibatch(64)]
     blamed = [
         [f.found for f in d2lmulti.find_causes(data_iter, TWO, step)][2]
         for step in (
@@ -465,7 +471,7 @@ def test_only_the_steps_own_waits_are_blamed_on_it():
     assert blamed == [False, True]
 
 
-def test_the_readers_own_step_and_parameters_are_measured():
+def test_the_readers_own_step_and_parameters_are_measured(no_contention):
     X, y = np.zeros((8, 3)), np.zeros(8)  # nothing that LeNet could take
     sizes = []
     large = [d2lmulti.get_params([np.ones(5_000_000)], c) for c in TWO]

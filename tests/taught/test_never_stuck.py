@@ -71,7 +71,6 @@ if child == 0:
 assert os.waitpid(child, 0)[1] == 0
 """
 CASES = {
-    'unset': (OURS_FIRST, None),
     'one': (OURS_FIRST, '1'),
     'two': (OURS_FIRST, '2'),
     'four': (OURS_FIRST, '4'),
@@ -87,11 +86,11 @@ CASES = {
 }
 
 
-# The others show what one of these shows, too.
+# With no variable set, `test_after_the_stop_button_the_next_cell_works` does
+# the same. The others show what one of these shows, too.
 MARKS = dict.fromkeys(CASES, pytest.mark.long)
 MARKS.update(
     {
-        'unset': [],
         'mxnet used first, four': pytest.mark.ci,
         'forked': pytest.mark.ci,
     }
@@ -251,9 +250,17 @@ print(all((p.asnumpy() == q.asnumpy()).all() for p, q in zip(*replicas)),
 """
 
 
-@pytest.mark.timeout(SECONDS + 250)
-def test_after_the_stop_button_the_next_cell_works():
+@pytest.fixture(scope='module')
+def kernel():
     manager, client = start_new_kernel(startup_timeout=60)
+    yield manager, client
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+@pytest.mark.timeout(SECONDS + 250)
+def test_after_the_stop_button_the_next_cell_works(kernel):
+    manager, client = kernel
     texts, steps = [], threading.Semaphore(0)
 
     def listen(message):
@@ -276,8 +283,6 @@ def test_after_the_stop_button_the_next_cell_works():
             AFTERWARDS, timeout=SECONDS, output_hook=listen
         )
     finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
         stopper.join()
     assert ''.join(texts).replace('step\n', '') == (
         'KeyboardInterruptTrue True done\n'
@@ -302,8 +307,8 @@ print(two.accuracies != [],
 
 
 @pytest.mark.timeout(150)
-def test_a_training_that_is_stopped_returns_what_there_is():
-    manager, client = start_new_kernel(startup_timeout=60)
+def test_a_training_that_is_stopped_returns_what_there_is(kernel):
+    manager, client = kernel
     texts, trained, ended = [], threading.Event(), threading.Event()
 
     def listen(message):
@@ -327,8 +332,6 @@ def test_a_training_that_is_stopped_returns_what_there_is():
     finally:
         ended.set()
         trained.set()
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
         stopper.join()
     said = ''.join(texts)
     assert 'stopped: here is the result so far\n' in said

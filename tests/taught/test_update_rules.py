@@ -34,11 +34,8 @@ def rmsprop(params, grads, state, lr):
 
 
 RULES = {
-    'plain': d2lmulti.gradient_descent,
-    'momentum': d2lmulti.sgd_momentum,
     'Adam': d2lmulti.adam,
     'LARS': d2lmulti.lars,
-    'partial': functools.partial(d2lmulti.sgd_momentum, momentum=0.5),
     "a reader's own": rmsprop,
     'decoupled decay': functools.partial(
         d2lmulti.decay_weights, update=d2lmulti.adam, weight_decay=0.3
