@@ -87,12 +87,13 @@ def pipeline(
     schedule=SCHEDULES[0],
     costs=None,
     num_chunks=1,
+    times=1,
 ):
     devices = [mx.cpu(i) for i in range(k)]
     stages = d2lmulti.split_layers(
         d2lmulti.decoder_layers(params, 4), devices, costs, num_chunks
     )
-    for _ in range(2):  # the second time nothing is left of the first
+    for _ in range(times):  # the second time nothing is left of the first
         gradients = d2lmulti.pipeline_gradients(
             X, y, stages, num_micro_batches, schedule
         )
@@ -119,14 +120,14 @@ def assert_pipeline_equals_one_device(
 
 
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
-@pytest.mark.parametrize(
-    'n, num_micro_batches', [(12, 1), (12, 4), (13, 4), (5, 5)]
-)
+@pytest.mark.parametrize('n, num_micro_batches', [(13, 4), (5, 5)])
 @each_schedule
 def test_a_pipeline_gives_the_gradients_of_one_device(
     n, num_micro_batches, k, schedule
 ):
-    assert_pipeline_equals_one_device(n, k, num_micro_batches, schedule)
+    assert_pipeline_equals_one_device(
+        n, k, num_micro_batches, schedule, times=2
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_interleaved_stages_give_the_gradients_of_one_device(k, num_chunks, m):
 
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
 def test_more_warm_up_gives_the_gradients_of_one_device(k):
-    for m in (1, 4, 9):
+    for m in (4, 9):
         assert_pipeline_equals_one_device(13, k, m, ahead)
 
 
@@ -555,11 +556,8 @@ def assert_decoder(k, num_key_heads=4, num_layers=2):
 
 
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
-@pytest.mark.parametrize('num_key_heads, num_layers', [(4, 2), (5, 1)])
-def test_a_tensor_parallel_decoder_is_that_of_one_device(
-    k, num_key_heads, num_layers
-):
-    assert_decoder(k, num_key_heads, num_layers)
+def test_a_tensor_parallel_decoder_is_that_of_one_device(k):
+    assert_decoder(k, num_key_heads=5, num_layers=1)
 
 
 def keys_of_the_first_device(right):

@@ -272,13 +272,13 @@ def assert_equals_one_device(k, length, split=split_plain, n=3, key_heads=2):
 
 
 @each_split
-@pytest.mark.parametrize('k', [1, 2, 3, 4, 5])
+@pytest.mark.parametrize('k', [1, 2, 3, 4])
 def test_gradients_equal_those_of_one_device(k, split):
     assert_equals_one_device(k, 13, split)
 
 
 @each_split
-@pytest.mark.parametrize('n, length', [(3, 2), (1, 6), (4, 7)])
+@pytest.mark.parametrize('n, length', [(3, 2), (4, 7)])
 def test_other_shapes_equal_one_device(n, length, split):
     """Two words are too few for three devices."""
     assert_equals_one_device(3, length, split, n)
@@ -327,7 +327,7 @@ def ring_bytes(k, n, length, num_layers, split):
 
 
 @each_split
-@pytest.mark.parametrize('k', [1, 2, 5])
+@pytest.mark.parametrize('k', [1, 5])
 def test_bytes_are_those_of_the_formula(k, split):
     """Of two key heads, though there are four query heads."""
     for n, length, num_layers in ((3, 13, 2), (1, 8, 1)):
@@ -388,14 +388,12 @@ def heads_names():
 
 
 @each_split
-@pytest.mark.parametrize('key_heads, lengths', [(4, (13, 2)), (8, (8,))])
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
-def test_heads_on_devices_equal_one_device(k, key_heads, lengths, split):
+def test_heads_on_devices_equal_one_device(k, split):
     """Also if k divides neither heads nor positions."""
     attend = heads_names()['attend_heads']
     with mock.patch.object(sequences_experts, 'attend', attend):
-        for length in lengths:
-            assert_equals_one_device(k, length, split, key_heads=key_heads)
+        assert_equals_one_device(k, 13, split, key_heads=4)
 
 
 def attention_numbers(attend, k, n, heads, length, width):
@@ -503,13 +501,12 @@ def assert_packed_equals_each_alone(
 
 
 @each_split
-@pytest.mark.parametrize('lengths', [(5, 6, 2), (1, 1, 9, 2), (7,)])
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
-def test_packed_documents_equal_each_alone(k, lengths, split):
-    assert_packed_equals_each_alone(k, lengths, split)
+def test_packed_documents_equal_each_alone(k, split):
+    assert_packed_equals_each_alone(k, (1, 1, 9, 2), split)
 
 
-@pytest.mark.parametrize('k', [1, 2, 3, 4])
+@pytest.mark.parametrize('k', [1, 3])
 def test_heads_see_their_document_only(k):
     attend = heads_names()['attend_heads']
     with mock.patch.object(sequences_experts, 'attend', attend):
@@ -641,7 +638,7 @@ DISPATCHES = [
 
 
 @pytest.mark.parametrize('dispatch', DISPATCHES)
-@pytest.mark.parametrize('num_experts, num_choices', [(1, 1), (3, 2), (6, 1)])
+@pytest.mark.parametrize('num_experts, num_choices', [(3, 2), (6, 1)])
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
 def test_experts_equal_one_graph(k, num_experts, num_choices, dispatch):
     assert_experts_equal_one_graph(
@@ -650,7 +647,7 @@ def test_experts_equal_one_graph(k, num_experts, num_choices, dispatch):
 
 
 @pytest.mark.parametrize('dispatch', DISPATCHES)
-@pytest.mark.parametrize('n, k', [(1, 1), (2, 2), (5, 5), (7, 3)])
+@pytest.mark.parametrize('n, k', [(2, 2), (5, 5), (7, 3)])
 def test_few_words_equal_one_graph(n, k, dispatch):
     """Some experts get no word, and some devices send none."""
     counts = assert_experts_equal_one_graph(
