@@ -266,7 +266,7 @@ def tiny_training(folder, **options):
         **{
             'batch_size': 32,
             'lr': 0.01,
-            'data': (X[:640], y[:640], X_test[:64], y_test[:64]),
+            'data': (X[:320], y[:320], X_test[:64], y_test[:64]),
             'init': tiny_init,
             'net': noisy_net,
             'update': d2lmulti.adam,

@@ -533,7 +533,7 @@ folder, fail_at, who = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 finish_step = resume.Training.finish_step
 def finish_or_die(self, *args):
     finish_step(self, *args)
-    if (rank == who and self.state.epoch * 20 + self.state.step == fail_at
+    if (rank == who and self.state.epoch * 10 + self.state.step == fail_at
             and not os.path.exists('failed')):
         open('failed', 'w').close()
         os.kill(os.getpid(), 9)
@@ -582,7 +582,7 @@ def test_kills_at_random_moments_change_nothing(
     print('seed', seed)  # pytest shows it when the test fails
     rng = random.Random(seed)
     for i in range(KILLS):
-        step, who = rng.randrange(1, 40), rng.randrange(3)
+        step, who = rng.randrange(1, 20), rng.randrange(3)
         with contextlib.suppress(FileNotFoundError):
             os.remove('failed')
         errors = io.StringIO()
