@@ -78,7 +78,7 @@ def test_it_trains_to_the_bits_of_the_chapters(k):
             assert (param.asnumpy() == other.asnumpy()).all()
 
 
-def write_data(folder, num_rows=120):
+def write_data(folder, num_rows=40):
     """Write the first of the bundled images and labels."""
     for path in d2lmulti.datasets.fashion_mnist.BUNDLED_FOLDER.glob('*.gz'):
         head, size = (16, 784) if 'images' in path.name else (8, 1)

@@ -245,8 +245,8 @@ def test_accuracy_counts_every_example_on_every_device(k):
 
 def test_training_learns_and_reports():
     X, y, X_test, y_test = d2lmulti.read_fashion_mnist()
-    data = X[:1024], y[:1024], X_test[:256], y_test[:256]
-    result = d2lmulti.train(2, 64, 0.1, num_epochs=3, data=data)
+    data = X[:512], y[:512], X_test[:128], y_test[:128]
+    result = d2lmulti.train(2, 32, 0.1, num_epochs=3, data=data)
     assert result.accuracies[-1] > 0.4
     assert len(result.seconds) == len(result.accuracies) == 3
     assert str(result).startswith('test acc 0.')

@@ -100,37 +100,7 @@ def test_tokens_and_heads_that_do_not_fit(tokens, size, error, words):
         decoder_scores(tokens, init(), size)
 
 
-# The network
-
-
-def assert_gradients_are_right(eps=1e-5):
-    params = [param.astype('float64') for param in init()]
-    X, y = minibatch(5)
-    for param in params:
-        param.attach_grad()
-
-    def total():
-        return token_loss(scores_of(X, params), y).sum()
-
-    with autograd.record():
-        value = total()
-    value.backward()
-    rng, float32_eps = onp.random.RandomState(0), onp.finfo('float32').eps
-    for param in params:
-        grad = param.grad.asnumpy()
-        entries = [tuple(map(rng.randint, param.shape)) for _ in range(2)]
-        largest = abs(grad).argmax()
-        for entry in [*entries, onp.unravel_index(largest, grad.shape)]:
-            before, totals = param[entry].item(), []
-            for shift in (eps, -eps, 0):
-                param[entry] = before + shift
-                totals.append(total().item())
-            slope = (totals[0] - totals[1]) / (2 * eps)
-            assert abs(slope - grad[entry]) < float32_eps * abs(grad).max()
-
-
-def test_gradients_are_those_of_finite_differences():
-    assert_gradients_are_right()
+# The network. Chapter 14 compares its gradients with finite differences.
 
 
 def right_attention(H, W_q, W_k, W_v, W_out, size):
