@@ -122,6 +122,20 @@ def test_wrong_arrays_alone_are_found_and_no_gradient_is_called_right():
     assert not found and 'gradients are right' not in str(found)
 
 
+@pytest.mark.parametrize('factor', [4, 2, 61, 1 / 4])
+def test_right_gradients_refute_what_a_factor_would_mean_of_them(factor):
+    """As a sum where a mean is due: it would show in the gradients."""
+
+    def step(params, X, y):
+        grads = on_devices(4)(params, X, y)
+        return Taken(grads, sgd(params, grads, lr=0.1 * factor))
+
+    found = look(step, k=4)
+    assert {d.cause for d in found.failures()} == {
+        f'The move is the right one times {factor:g}.'
+    }
+
+
 @pytest.mark.parametrize('lost', ['first', 'second'])
 def test_a_lost_state_is_not_called_a_decay_alone(lost):
     """A moment that starts over is off by a part of what was there, too."""
@@ -200,6 +214,26 @@ def test_a_reference_that_returns_nothing_is_told(update):
     step = taken(on_devices(2), sgd)
     with pytest.raises(ValueError, match='the reference gives no arrays'):
         same_step(step, lambda *_: None, *case(5450), update=update)
+
+
+def test_a_parameter_has_its_own_name_where_moments_come_first():
+    def step(params, X, y):
+        net, last = params['net'], params['net']['last']
+        own = {**last, 'bias': last['bias'] * last['bias'].dtype.type(3)}
+        net = {**net, 'last': own}
+        grads = mean_gradients({**params, 'net': net}, X, y)
+        return Taken(grads, adamw_of_moments_first(params, grads))
+
+    params, batches = case(5440)
+    found = same_step(
+        step,
+        mean_gradients,
+        moments_first(params),
+        batches,
+        update=adamw_of_moments_first,
+        num_devices=3,
+    )
+    assert 'one with net.last.bias times 3, as if each device' in str(found)
 
 
 def test_moments_that_come_first_are_no_move():

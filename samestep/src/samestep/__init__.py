@@ -78,6 +78,6 @@ def same_step(
     batches = [Batch(batch, packed=packed) for batch in batches]
     how = Measure(dtype, factor, num_orders)
     asked = Asked(given, batches, how, num_devices)
-    if update is not None:
+    if gradients or update is not None:
         return ask_both(asked)
-    return compare_results(asked, gradients)
+    return compare_results(asked)

@@ -1,27 +1,22 @@
 """Where to look: an array's wrong move, beside those of known bugs."""
 
 import contextlib
-import re
-from typing import Any, Callable, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .comparison import without_guess
+from .trees import labels_of
 
 MOST_ARRAYS = 64  # the reference is called once for each
 MOST_NUMBERS = 2**13  # of an array, in which causes are looked for
-# Counts and places of a sample say nothing of the array.
-SOME = re.compile(r'Wrong are \d+ of \d+ numbers, the first at \(.*?\)\.')
-FEW = 'Wrong are only some of its numbers.'
-BITS = re.compile(r'The move is right to \d+ bits, .*: precision\?$')
-ENOUGH = 16  # numbers of an array that show precision
-TWICE = 'twice: added to what was there?'  # a guess about gradients
+ENOUGH_BITS = 16  # numbers of an array that show precision
 
 
 class Case(NamedTuple):
     """A step that is wrong, of several: what its causes are looked for in."""
 
-    reference: Callable
+    given: Any  # Functions
     starts: list  # the right arrays before each step
     batches: list
     places: list  # of which array each goes on from; a gradient has None
@@ -32,8 +27,10 @@ class Case(NamedTuple):
         """Return how far the reference moves each array with some rows."""
         start = self.starts[step] if start is None else start
         batch = (batch or self.batches[step]).cast('float64')
-        arrays = cast(self.reference(start, batch.take(part)), 'float64')
-        return self.sample.take(moves_from(start, arrays, self.places))
+        found = self.given.reference(start, batch.take(part))
+        arrays = cast(found, 'float64')
+        begin = self.sample.take(starts_of(start, arrays, self.places))
+        return [a - s for a, s in zip(self.sample.take(arrays), begin)]
 
 
 class Move(NamedTuple):
@@ -44,10 +41,7 @@ class Move(NamedTuple):
     right: np.ndarray
     bounds: np.ndarray
     start: Any = None  # the array before the step; a gradient's is 0
-
-    def is_wrong(self):
-        """Return whether a number is further off than its bound."""
-        return not within(self.found - self.right, self.bounds)
+    is_sample: bool = False  # of the numbers of an array
 
     def part(self, which):
         """Return some of its numbers."""
@@ -69,7 +63,7 @@ class Sample:
     known bugs are held at once: evenly spaced ones, and the most wrong."""
 
     def __init__(self, replicas, right):
-        self.places, self.shapes = [], [a.shape for a in right]
+        self.places = []
         for j, exact in enumerate(right):
             some = None
             if exact.size > MOST_NUMBERS:
@@ -81,9 +75,6 @@ class Sample:
                 )
             self.places.append(some)
 
-    def __bool__(self):
-        return any(some is not None for some in self.places)
-
     def take(self, arrays):
         """Return these numbers of the arrays."""
         return [
@@ -91,19 +82,19 @@ class Sample:
             for a, some in zip(arrays, self.places)
         ]
 
-    def take_bounds(self, bounds):
-        """Return the bounds of these numbers, to be broadcast."""
-        return [
+    def moves(self, found, right, bounds, start):
+        """Return the Move of these numbers of each array from its start."""
+        bounds = [
             bound
             if some is None or not bound.ndim
-            else np.broadcast_to(bound, shape).reshape(-1)[some]
-            for bound, some, shape in zip(bounds, self.places, self.shapes)
+            else np.broadcast_to(bound, exact.shape).reshape(-1)[some]
+            for bound, some, exact in zip(bounds, self.places, right)
         ]
-
-    def said(self, cause, j):
-        """Return what is true of all of array `j` in the cause of its wrong
-        move."""
-        return cause if self.places[j] is None else SOME.sub(FEW, cause)
+        parts = zip(*map(self.take, (found, right, start)), self.places)
+        return [
+            Move(a - s, b - s, bound, s, some is not None)
+            for (a, b, s, some), bound in zip(parts, bounds)
+        ]
 
 
 def apart(found, right):
@@ -128,44 +119,52 @@ def within(off, bounds):
         return bool((abs(off) <= bounds).all())
 
 
-def moves_from(start, arrays, places):
-    """Yield how far each array has moved: from `start[place]`, or a gradient,
-    which has no place, from 0."""
-    for array, at in zip(arrays, places):
-        yield array if at is None else array - start[at]
+def starts_of(start, arrays, places):
+    """Return from where each array has moved: from `start[place]`, or a
+    gradient, which has no place, from 0."""
+    return [
+        np.zeros(array.shape) if at is None else start[at]
+        for array, at in zip(arrays, places)
+    ]
+
+
+def moves_by(case, tries):
+    """Yield pairs of words and moves: how far each array goes by each of the
+    changes of `tries`, which has words and keywords of `Case.moves`."""
+    for words, changes in tries:
+        with contextlib.suppress(Exception):  # the reference may want more
+            yield words, case.moves(slice(None), **changes)
 
 
 def moves_before(case):
-    """Yield pairs of words and moves: how far each array goes by what is left
-    of the step before, if there is one."""
+    """Yield those by what is left of the step before, if there is one."""
     n = len(case.starts) - 1
-    if not n:
-        return
-    with contextlib.suppress(Exception):  # the reference may want more
-        yield 'that of the step before', case.moves(slice(None), n - 1)
-        stuck = case.moves(slice(None), batch=case.batches[n - 1])
-        yield 'one of the minibatch of the step before', stuck
-        if None not in case.places:
-            late = case.moves(slice(None), start=case.starts[n - 1])
-            yield 'one from the parameters of the step before', late
+    stuck = 'one of the minibatch of the step before'
+    tries: list = [
+        ('that of the step before', dict(step=n - 1)),
+        (stuck, dict(batch=case.batches[n - 1])),
+    ]
+    if None not in case.places:
+        words = 'one from the parameters of the step before'
+        tries.append((words, dict(start=case.starts[n - 1])))
+    return moves_by(case, tries if n else ())
 
 
 def moves_of_others(case):
     """Yield those with shifted labels, and with an array added k times."""
-    k, start, batch = case.num_devices, case.starts[-1], case.batches[-1]
+    k, start = case.num_devices, case.starts[-1]
     tries: list = []
     for shift, how in ((1, 'more'), (-1, 'less')):
         with contextlib.suppress(ValueError):  # they may be no such numbers
-            other = batch.shift_labels(shift)
+            other = case.batches[-1].shift_labels(shift)
             words = f'one with labels shifted by one {how}'
             tries.append((words, dict(batch=other)))
-    for j in range(min(len(start), MOST_ARRAYS) if k > 1 else 0):
-        words = f'one with array {j} times {k}, as if each device had added it'
+    names = labels_of(case.given.names)[:MOST_ARRAYS]
+    for j, name in enumerate(names) if k > 1 else ():
+        words = f'one with {name} times {k}, as if each device had added it'
         own = [k * a if i == j else a for i, a in enumerate(start)]
         tries.append((words, dict(start=own)))
-    for words, changes in tries:
-        with contextlib.suppress(Exception):  # the reference may want more
-            yield words, case.moves(slice(None), **changes)
+    return moves_by(case, tries)
 
 
 def splits_of(rows, k):
@@ -181,32 +180,35 @@ def splits_of(rows, k):
     return [split for split in splits if len(split) > 1]
 
 
-def plain_cause(move, k, batch):
+def plain_cause(move, meaning):
     """Return in words what a wrong move is, as far as it and the right one
-    show it; or ''."""
-    found, right, bounds, start = move
+    show it; or ''. `meaning`: a function that returns what a factor of the
+    right one may mean, or ''."""
+    found, right, bounds, start, _ = move
     if not np.isfinite(found).all():
         return 'It has numbers that are not finite.'
     if within(found, bounds):
         return 'It has not moved.'
     multiple = multiple_of(move, right)
     if multiple:
-        scale, near = multiple
-        said = times(scale, near, k, batch)
-        if said:
-            return f'The move is the right one{said}.'.replace('?.', '?')
+        said = in_digits(*multiple)
+        times = meaning(*multiple) or (
+            f' times {said}.' if said != '1' else ''
+        )
+        if times:
+            return f'The move is the right one{times}'
     off = found - right
-    if off.size > 2 and within(off - off.mean(), bounds):
-        what = f'{off.mean():.3g} added to each number'
-        return f'The move is the right one with {what}.'
-    if start is not None and start.size > 2:
-        scale = (off * start).sum() / max((start * start).sum(), 1e-300)
-        if within(off - scale * start, bounds):
-            return (
-                f'The move is the right one and {scale:.3g} times what was '
-                'there: a decay, or what an optimizer keeps, left out or '
-                'counted again?'
-            )
+    for words, other in (
+        ('with {:.3g} added to each number.', np.ones(off.shape)),
+        (
+            'and {:.3g} times what was there: a decay, or what an optimizer '
+            'keeps, left out or counted again?',
+            np.zeros(off.shape) if start is None else start,
+        ),
+    ):
+        scale = (off * other).sum() / max((other * other).sum(), 1e-300)
+        if off.size > 2 and within(off - scale * other, bounds):
+            return f'The move is the right one {words.format(scale)}'
     return ''
 
 
@@ -229,7 +231,7 @@ def cause_by(move, pairs):
 def multiple_of(move, other):
     """Return how many times another move this is, and how far rounding may
     move that; or None if it is no multiple."""
-    found, right, bounds, _ = move
+    found, right, bounds, *_ = move
     if within(other, bounds):
         return None  # of rounding, anything may be a multiple
     scale = (found * other).sum() / max((other * other).sum(), 1e-300)
@@ -246,10 +248,10 @@ def multiple_of(move, other):
     return (scale, near) if within(rest, larger * bounds) else None
 
 
-def times(scale, near, k, batch):
-    """Return a factor of the right move in words, for a minibatch on k
-    devices, or '' if it is 1. `near`: how far rounding may move a factor of
-    1. What it may mean stands behind the last colon."""
+def meaning_of(k, batch, scale, near):
+    """Return in words what a factor of the right move may mean, for a
+    minibatch on k devices, or ''. `near`: how far rounding may move a factor
+    of 1. What is a guess stands behind the last colon."""
     n = batch.rows
     again = ', or counted twice' if k == 2 else ''
     for factor, words in (
@@ -257,8 +259,8 @@ def times(scale, near, k, batch):
         (1 / k, f'divided by the {k} devices: a mean where a sum is due?'),
         (n, f'times the {n} rows: a sum where a mean is due?'),
         (1 / n, f'divided by the {n} rows: divided again?'),
-        (2, TWICE),
-        (-1, 'backward'),
+        (2, 'twice: added to what was there?'),
+        (-1, 'backward.'),
     ):
         slack = near * max(1, abs(factor))
         if slack > min(abs(factor - 1), abs(factor)) / 4:
@@ -277,8 +279,7 @@ def times(scale, near, k, batch):
     slack = max(1e-3, min(near, 0.1))
     if abs(power) > 4 and abs(scale / 2.0**power - 1) < slack:
         return f', times 2 to the power of {power}: a scale of the loss?'
-    words = f' times {in_digits(scale, near)}'
-    return '' if words == ' times 1' else words
+    return ''
 
 
 def in_digits(scale, near):
@@ -308,15 +309,15 @@ def said_of_some(wrong, move, cause):
     due = int((wrong | (abs(move.right) > 0)).sum())
     first = tuple(int(i[0]) for i in np.nonzero(wrong))
     said = f'Wrong are {wrong.sum()} of {due} numbers, the first at {first}.'
+    if move.is_sample:
+        said = 'Wrong are only some of its numbers.'
     return f'{said} {without_guess(cause)}'.rstrip()
 
 
 def precision_cause(move, terms=None):
     """Return in words that a move is rounded to fewer bits, or ''. `terms`:
     the size of what was added up."""
-    off = move.found - move.right
-    size = abs(move.right) if terms is None else terms
-    bits = bits_of(off, size, move)
+    bits = bits_of(move, abs(move.right) if terms is None else terms)
     if bits < 6.5:
         return ''
     return (
@@ -325,28 +326,19 @@ def precision_cause(move, terms=None):
     )
 
 
-def bits_of(off, size, move):
+def bits_of(move, terms):
     """Return to how many bits each number of a move is right, or 0 if its
     error is not that of a shorter float: as large as the terms that were
     added let it be, and of both signs."""
-    size = np.maximum(size, 1e-300)
+    off, size = move.found - move.right, np.maximum(terms, 1e-300)
     ratios = abs(off) / size
     beyond = np.maximum(abs(off) - move.bounds, 0) / size
     worst, sure = beyond.max(), abs(off) > move.bounds
     signs = max(  # rounding is up and down, and both in either sign
         abs(np.sign(off).sum()), abs(np.sign(off * move.right).sum())
     ) / np.sqrt(off.size)
-    if off.size < ENOUGH or worst == 0 or signs > 4:
+    if off.size < ENOUGH_BITS or worst == 0 or signs > 4:
         return 0
     if not sure.any() or np.median(ratios) < worst / 32:
         return 0
     return -np.log2(worst)
-
-
-def without_few_bits(causes, sizes):
-    """Return the causes of wrong arrays without that of precision if more of
-    them have none: then it is small in a few arrays by chance."""
-    told = [cause for cause, size in zip(causes, sizes) if size >= ENOUGH]
-    if told.count('') > sum(bool(BITS.search(cause)) for cause in told):
-        return [BITS.sub('', cause).strip() for cause in causes]
-    return causes

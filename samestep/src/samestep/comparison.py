@@ -78,8 +78,8 @@ class Comparison:
         alike = {(d.replica, d.name, d.of, d.cause) for d in self.differences}
 
         def change(d):
-            all_alike = {(i, d.name, d.of, d.cause) for i in replicas} <= alike
-            cause = d.cause if all_alike else without_guess(d.cause)
+            of_all = {(i, d.name, d.of, d.cause) for i in replicas}
+            cause = d.cause if of_all <= alike else without_guess(d.cause)
             return d._replace(cause=cause)
 
         return self.change(change)
@@ -102,10 +102,10 @@ class Comparison:
         if self.options and not failures:
             lines = [f'{HIDDEN} {self.options}']
         lines = lines or ['equal up to rounding']
-        for what in ('replica', 'array') if failures else ():
+        numbered = failures and failures[0].name.startswith('array ')
+        kinds = ('replica', 'array') if numbered else ('replica',)
+        for what in kinds if failures else ():
             wrong = {getattr(d, what) for d in failures}
-            if what == 'array' and not failures[0].name.startswith('array '):
-                continue  # said with their names
             if wrong != {getattr(d, what) for d in self.differences}:
                 lines.append(f'Only some {what}s are wrong: {sorted(wrong)}.')
         if failures and failures[0].of == 'update':

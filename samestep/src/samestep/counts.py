@@ -54,13 +54,15 @@ class Rows:
         for blocks, parts in getattr(self, what):
             size = sum(move.found.size for move in moves.values())
             some = slice(None, None, 1 + size * len(parts) // MOST_NUMBERS)
-            found, right = (flat(moves, n)[some] for n in ('found', 'right'))
-            table = table_of(parts, moves, which, some)
+            found = flat([m.found for m in moves.values()], moves, some)
+            right = flat([m.right for m in moves.values()], moves, some)
+            columns = [[own[j][which] for j in moves] for own in parts]
+            table = np.stack([flat(own, moves, some) for own in columns], 1)
             # Of rows that have no part in these numbers nothing is seen.
             seen = (abs(table) > 1).any(axis=0)
             table, blocks = table[:, seen], [*itertools.compress(blocks, seen)]
-            own, unsure = weights_of(table, found)
-            due, _ = weights_of(table, right)
+            own, unsure = weights_of(table, found, FREE)
+            due, _ = weights_of(table, right, FREE)
             if own is None or unsure.max() >= 0.2 * abs(own).max():
                 continue
             if what == 'shards' and seen.all():
@@ -111,35 +113,18 @@ def alone(case, blocks, what):
     return kept, moves
 
 
-def table_of(parts, moves, which, some):
-    """Return some numbers of these arrays, each as a part of its bound: a
-    column for each part of the minibatch."""
-    return np.stack(
-        [
-            np.concatenate(
-                [
-                    np.ravel(own[j][which] / move.bounds)
-                    for j, move in moves.items()
-                ]
-            )[some]
-            for own in parts
-        ],
-        1,
-    )
+def flat(arrays, moves, some):
+    """Return some numbers of all arrays, each as a part of its bound."""
+    pairs = zip(arrays, moves.values())
+    return np.concatenate([np.ravel(a / m.bounds) for a, m in pairs])[some]
 
 
-def flat(moves, what):
-    """Return the moves that were found, or the right ones, in this way."""
-    return np.concatenate(
-        [np.ravel(getattr(m, what) / m.bounds) for m in moves.values()]
-    )
-
-
-def weights_of(table, wanted):
+def weights_of(table, wanted, free=1):
     """Return the weights of the columns whose sum is wanted, each number to
-    1, and how unsure they are; or (None, None) if there are none."""
+    1, and how unsure they are; or (None, None) if there are none, or if so
+    few numbers, `free` more than columns, would fit by chance."""
     seen = (abs(table) > 1).any(axis=1)
-    if not table.size or seen.sum() < table.shape[1] + FREE:
+    if not table.size or seen.sum() < table.shape[1] + free:
         return None, None
     inverse = np.linalg.pinv(table, 1e-9)
     weights = inverse @ wanted
@@ -159,21 +144,19 @@ def words_for(blocks, counts, unsure):
         else:
             groups.append([i])
     groups = sorted(sorted(group) for group in groups)
-    said, others = [], ''
+    if len(groups) > FEW:
+        ends = f'from {counts.min():.3g} to {counts.max():.3g}'
+        return f'each by its own weight, {ends}', groups
+    said: list = []
+    others: list = []
     for group in groups:
         rows = in_ranges([blocks[i] for i in group])
         times = often(np.median(counts[group]))
-        if not rows and not others:
-            others = f'the others {times}'
-        else:
+        if rows or others:
             said.append(f'{rows or f"{len(group)} others"} {times}')
-    said += [others] if others else []
-    if len(groups) > FEW:
-        said = [
-            'each by its own weight, from '
-            f'{counts.min():.3g} to {counts.max():.3g}'
-        ]
-    return ', '.join(said), groups
+        else:
+            others = [f'the others {times}']
+    return ', '.join([*said, *others]), groups
 
 
 def mean_of_means(own, due, groups):

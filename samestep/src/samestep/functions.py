@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .causes import cast
 from .trees import (
     in_order,
     is_list_of_trees,
-    labels_of,
     named_arrays,
     rebuild,
     replicas_in,
@@ -29,6 +29,7 @@ class Functions:
     def __init__(self, step, reference, low, update, params):
         self._step, self._reference, self._low = step, reference, low
         self._update, self._params = update, params
+        self.has_low, self.has_update = low is not None, update is not None
         named = named_arrays(params)
         for name, array in named.items():
             if array.dtype.kind == 'c':
@@ -40,24 +41,18 @@ class Functions:
         self.names, self.start = [*named], [*named.values()]
         self._form = None  # of the reference's results
         self.result_names: list = []
-        self.places: dict = {}  # of parameters, by their gradients' names
-
-    @property
-    def labels(self):
-        """How the arrays are called that the reference returns."""
-        return labels_of(self.result_names)
+        self.params = [*range(len(named))]  # where they stand, if it is seen
 
     def reference(self, arrays, batch):
         """Return what the reference makes of a minibatch."""
         return self._one(self._reference, arrays, batch)
 
     def find_params(self, arrays, batch, grads):
-        """Find where the parameter of each gradient stands: `places`, by its
-        name, or None where it is not seen.
+        """Find where the parameters stand, if names tell.
 
-        It has that name, perhaps after a stem, such as `params.`. Moments
-        that an optimizer keeps may have a stem, too, and come first; but the
-        reference does not read them.
+        Each has the name of its gradient, perhaps after a stem, such as
+        `params.`. Moments that an optimizer keeps may have a stem, too, and
+        come first; but the reference does not read them.
         """
         names = self.result_names
         stems = [
@@ -70,19 +65,12 @@ class Functions:
             for stem in sorted(stems, key=bool)  # '' is first
             if {f'{stem}{name}' for name in names} <= {*self.names}
         ]
-        read = (
-            stem
-            for stem in stems
-            if stem in ('', stems[-1])
-            or self._reads(stem, arrays, batch, grads)
-        )
-        stem = next(read, None)
-        self.places = {
-            name: place_of(name, self.names)
-            if stem is None
-            else self.names.index(f'{stem}{name}')
-            for name in names
-        }
+        for stem in stems:
+            is_sure = stem in ('', stems[-1])
+            if is_sure or self._reads(stem, arrays, batch, grads):
+                own = [f'{stem}{name}' for name in names]
+                self.params = [*map(self.names.index, own)]
+                break
 
     def _reads(self, stem, arrays, batch, grads):
         """Return whether the gradients are others if arrays with this stem
@@ -93,17 +81,12 @@ class Functions:
             else a
             for name, a in zip(self.names, arrays)
         ]
-        found = self.reference(changed, batch)
-        return not all(map(np.array_equal, found, grads))
+        exact = cast(changed, 'float64'), batch.cast('float64')
+        return not all(map(np.array_equal, self.reference(*exact), grads))
 
     def low(self, arrays, batch):
         """Return what it makes in the precision of the step."""
         return self._one(self._low or self._reference, arrays, batch)
-
-    @property
-    def has_low(self):
-        """Whether the step rounds in a way that its dtype does not."""
-        return self._low is not None
 
     def low_step(self, arrays, batch):
         """Return (gradients, new arrays) of the step in low precision, or
@@ -115,13 +98,12 @@ class Functions:
         """Return for each replica (gradients, new arrays); a step that says
         one of the two alone has None for the gradients."""
         result = self._step(*self._arguments(arrays, batch))
-        if isinstance(result, Taken):
-            return [self._taken(result)]
-        if isinstance(result, (list, tuple)) and any(
-            isinstance(part, Taken) for part in result
+        parts = [result] if isinstance(result, Taken) else result
+        if isinstance(parts, (list, tuple)) and any(
+            isinstance(part, Taken) for part in parts
         ):
-            return [self._taken(part) for part in result]
-        names = self.names if self._update else self.result_names
+            return [self._taken(part) for part in parts]
+        names = self.names if self.has_update else self.result_names
         return [(None, own) for own in replicas_in(result, names, 'the step')]
 
     def update(self, arrays, gradients):
@@ -130,23 +112,16 @@ class Functions:
             rebuild(self._params, iter(arrays)),
             rebuild(self._form, iter(gradients)),
         )
-        return in_order(named_arrays(result), self.names, 'what update gives')
+        return in_order(result, self.names, 'what update gives')
 
     def _arguments(self, arrays, batch):
         return rebuild(self._params, iter(arrays)), *batch.parts()
 
     def _taken(self, result):
+        grads, names = result.gradients, self.result_names
         return (
-            in_order(
-                named_arrays(result.gradients),
-                self.result_names,
-                'the gradients of the step',
-            ),
-            in_order(
-                named_arrays(result.params),
-                self.names,
-                'replica 0 of the step',
-            ),
+            in_order(grads, names, 'the gradients of the step'),
+            in_order(result.params, self.names, 'replica 0 of the step'),
         )
 
     def _one(self, function, arrays, batch):
@@ -170,11 +145,3 @@ class Functions:
             blank = rebuild(result, itertools.repeat(0))  # without arrays
             self._form = self._params if same else blank
         return replicas_in(result, self.result_names, 'the reference')[0]
-
-
-def place_of(name, names):
-    """Return the index of the array whose gradient has this name, or None."""
-    for i, other in enumerate(names):
-        if other == name or other.endswith(f'.{name}'):
-            return i
-    return None

@@ -79,23 +79,24 @@ class Measure(NamedTuple):
             for seed in range(self.num_orders)
         ]
 
-    def spreads_of(self, right, others, moves=None):
-        """Return each array's spread, at least a rounding of its largest: in
-        float64 two, since the right one is rounded, too. It is an array that
-        can be broadcast: small slices have smaller ones, as Spread tells.
-        `others` may be computed one at a time: no two are held at once.
-        `moves`: how far arrays have moved, by which their slices are large or
-        small, if not by their numbers."""
+    def bounds_of(self, right, others, moves=None):
+        """Return how far the numbers of each array may be off: by `factor`
+        spreads, at least a rounding of its largest; in float64 two, since the
+        right one is rounded, too. It is an array that can be broadcast: small
+        slices have smaller ones, as Spread tells. `others` may be computed
+        one at a time: no two are held at once. `moves`: how far arrays have
+        moved, by which their slices are large or small, if not by their
+        numbers."""
         least = self.rounding * (2 if self.dtype == 'float64' else 1)
         spreads = [
-            Spread(exact, exact if move is None else move, least)
-            for exact, move in zip(right, moves or [None] * len(right))
+            Spread(exact, move, least)
+            for exact, move in zip(right, moves or right)
         ]
         for other in others:
             for spread, found in zip(spreads, other):
                 spread.see(found)
             del other  # before the next is computed
-        return [spread.of_numbers() for spread in spreads]
+        return [self.factor * spread.of_numbers() for spread in spreads]
 
     @property
     def rounding(self):

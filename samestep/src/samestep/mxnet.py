@@ -8,7 +8,7 @@ from . import Taken
 from . import same_step as compare
 from .comparison import Comparison
 from .measure import check_that_it_moves
-from .trees import Batch, called
+from .trees import Batch, called, map_arrays
 
 
 def same_step(
@@ -44,12 +44,7 @@ def same_step(
     return them and take no step.
     """
     kind = Gluon(build, batches)
-    return compare_networks(kind, step, reference, batches, low, update, how)
-
-
-def compare_networks(kind, step, reference, batches, low, update, how):
-    """Return the Comparison of functions that build a network and train it,
-    as functions of named arrays."""
+    others = {*kind.arrays} - {*kind.trained}  # such as running means
     moves = []  # whether what is trained does: running means always do
 
     def learn(arrays, new):
@@ -80,7 +75,6 @@ def compare_networks(kind, step, reference, batches, low, update, how):
         given = [gradients[name] for name in kind.trained]
         new = kind.call(update, arrays, [given])[0][0]
         learn(arrays, new)
-        others = {*new} - {*kind.trained}  # such as running means
         return {**new, **{name: gradients[name] for name in others}}
 
     comparison = compare(
@@ -94,7 +88,6 @@ def compare_networks(kind, step, reference, batches, low, update, how):
     )
     if not how.get('gradients'):
         check_that_it_moves(any(moves) or not moves)
-    others = {*kind.arrays} - {*kind.trained}
     return comparison.change(
         lambda d: d._replace(of='') if d.name in others else d
     )
@@ -105,23 +98,21 @@ class Gluon:
 
     def __init__(self, build, batches):
         self.build, net = build, build()
-        params = params_of(net)
-        if any(param._data is None for param in params):
+        if any(param._data is None for param in params_of(net)):
             net.initialize()
             for batch in batches[:1]:
                 rows = Batch(batch).cast('float32').parts()
-                net(to_mxnet(rows[0]))  # finds the shapes that are open
+                net(map_arrays(to_mxnet, rows[0]))  # finds open shapes
         prefix = getattr(net, 'prefix', '')
-        names = [name.replace(prefix, '', 1) for name in net.collect_params()]
+        params = {
+            name.replace(prefix, '', 1): param
+            for name, param in net.collect_params().items()
+        }
         self.arrays = {
             name: param.data(param.list_ctx()[0]).asnumpy()
-            for name, param in zip(names, params)
+            for name, param in params.items()
         }
-        self.trained = [
-            name
-            for name, param in zip(names, params)
-            if param.grad_req != 'null'
-        ]
+        self.trained = [n for n, p in params.items() if p.grad_req != 'null']
 
     def call(self, function, arrays, batch):
         """Return the parameters of each replica after the function has
@@ -142,8 +133,13 @@ class Gluon:
             built.append(net)
             return net
 
-        result = function(build, *map(to_mxnet, batch))
-        params = params_of(the_one(built, function))
+        result = function(build, *map_arrays(to_mxnet, batch))
+        if len(built) != 1:
+            raise ValueError(
+                f'{called(function)} has called build() {len(built)} times: '
+                'it must call it once, and train what it returns'
+            )
+        params = params_of(built[0])
         data = [param.list_data() for param in params]
         replicas = [dict(zip(arrays, own)) for own in replicas_of(data)]
         return replicas, None if result is None else replicas_of(result)
@@ -155,13 +151,9 @@ def params_of(net):
 
 
 def to_mxnet(part):
-    """Return arrays, or those in dicts and lists, as arrays of MXNet."""
+    """Return an array as one of MXNet."""
     import mxnet as mx
 
-    if isinstance(part, dict):
-        return {key: to_mxnet(value) for key, value in part.items()}
-    if isinstance(part, (list, tuple)):
-        return [to_mxnet(value) for value in part]
     array = mx.np.array if mx.util.is_np_array() else mx.nd.array
     return array(part, dtype=part.dtype)
 
@@ -171,14 +163,3 @@ def replicas_of(lists):
     array or a list of them."""
     lists = [own if isinstance(own, list) else [own] for own in lists]
     return [[array.asnumpy() for array in own] for own in zip(*lists)]
-
-
-def the_one(built, function):
-    """Return the network that a function has built. Raises ValueError unless
-    it is one."""
-    if len(built) != 1:
-        raise ValueError(
-            f'{called(function)} has called build() {len(built)} times: it '
-            'must call it once, and train what it returns'
-        )
-    return built[0]

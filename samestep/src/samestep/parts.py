@@ -7,10 +7,12 @@ that adds up the gradients of parts rounds each of them.
 """
 
 import contextlib
+import itertools
 
 import numpy as np
 
-from .causes import cast
+from .causes import cast, distance
+from .counts import weights_of
 from .measure import check_reference
 from .progress import shown
 from .updates import right_update
@@ -51,7 +53,7 @@ def rounded_in_parts(given, how, arrays, low_arrays, parts, right):
     rounds those of all parts; or None if the gradients of parts in float64
     do not add up to the right ones."""
     exact, total = cast(arrays, 'float64'), None
-    vary, some, roundings = [False] * len(right), [], []
+    some, roundings = [], []
     with contextlib.suppress(Exception):  # a part may have too few rows
         for part in parts:
             found = given.reference(exact, part.cast('float64'))
@@ -64,22 +66,16 @@ def rounded_in_parts(given, how, arrays, low_arrays, parts, right):
                     for a, b in zip(low, found)
                 ]
             )
-            vary = [
-                varies or not np.array_equal(own, whole)
-                for varies, own, whole in zip(vary, found, right)
-            ]
             del found, low  # before the next are computed
         sure = [
-            max(how.rounding * largest(whole), *map(largest, own))
+            max(distance(a, 0) for a in (how.rounding * whole, *own))
             for whole, *own in zip(right, *roundings)
         ]
-        weights = weigh(some, some_of(right), vary, sure)
+        weights = weigh(some, some_of(right), sure)
         total = check_reference(
             [
                 whole + sum(abs(w * a) for w, a in zip(weights, own))
-                if varies
-                else whole + own[0]
-                for varies, whole, *own in zip(vary, right, *roundings)
+                for whole, *own in zip(right, *roundings)
             ],
             0,
         )
@@ -92,11 +88,12 @@ def parts_of(batch, k):
     return [batch.take(rows) for rows in splits if len(rows)]
 
 
-def low_update_spreads(given, how, arrays, batch):
-    """Return how far each array of an update in low precision is from what
-    its own gradients make of it; or None if `low` does not say both. Parts
-    of the minibatch have other gradients, and so other roundings."""
-    spreads = None
+def low_update_bounds(given, how, arrays, batch):
+    """Return how far the numbers of each array of an update in low precision
+    may be from what its own gradients make of it; or None if `low` does not
+    say both. Parts of the minibatch have other gradients, and so other
+    roundings."""
+    bounds = None
     for part in (batch, *parts_of(batch, NUM_UPDATES)):
         taken = given.low_step(cast(arrays, how.dtype), part.cast(how.dtype))
         if taken is None:
@@ -104,42 +101,33 @@ def low_update_spreads(given, how, arrays, batch):
         with contextlib.suppress(ValueError):  # a part that is not finite
             grads, new = taken
             right = check_reference(right_update(given, arrays, grads), 0)
-            own = how.spreads_of(right, [check_reference(new, 0)])
-            spreads = [*map(np.maximum, spreads or own, own)]
-    return spreads
+            own = how.bounds_of(right, [check_reference(new, 0)])
+            bounds = [*map(np.maximum, bounds or own, own)]
+    return bounds
 
 
-def weigh(parts, whole, vary, sure):
+def weigh(parts, whole, sure):
     """Return by what the gradients of parts are multiplied so that their sum
-    is that of the whole: some numbers of each array, which varies or not.
+    is that of the whole: some numbers of each array.
 
     A mean needs the fractions of rows or of tokens, a sum needs ones. `sure`:
     what low precision rounds of each array. Roundings within the reference
     are far below it: of an array that is 0 but for them, and those of float32,
     to which some networks cast even in float64. Raises ValueError if nothing
     fits, as for batch normalization in training."""
+    varies = [  # else it is no gradient, as a buffer that stays
+        any(not np.array_equal(a, exact) for a in own)
+        for exact, *own in zip(whole, *parts)
+    ]
 
-    def flat(some):
-        return np.concatenate(
-            [
-                a / max(own, 1e-300)
-                for a, own, varies in zip(some, sure, vary)
-                if varies
-            ]
-        )
+    def flat(arrays):
+        own = itertools.compress(zip(arrays, sure), varies)
+        return np.concatenate([a / max(most, 1e-300) for a, most in own])
 
-    table, wanted = np.stack([flat(some) for some in parts], 1), flat(whole)
-    weights = np.linalg.lstsq(table, wanted, None)[0]
-    off = largest(table @ weights - wanted)
-    # As many numbers as parts, or fewer, any weights would fit.
-    if (abs(table) > 1).any(axis=1).sum() <= len(parts) or not off <= 1:
+    weights, _ = weights_of(np.stack([*map(flat, parts)], 1), flat(whole))
+    if weights is None:
         raise ValueError('the gradients of parts do not add up')
     return weights
-
-
-def largest(array):
-    """Return the largest absolute value, or 0."""
-    return float(abs(array).max(initial=0))
 
 
 def some_of(arrays):

@@ -10,8 +10,8 @@ def shown(items, what):
     """Return the items; while they are gone through, a bar shows how many
     were. It shows nothing in a file or a notebook, and of several processes
     only that of rank 0."""
-    alone = os.environ.get('RANK', '0') == '0'
-    if not (alone and sys.stderr and sys.stderr.isatty()):
+    is_first = os.environ.get('RANK', '0') == '0'
+    if not (is_first and sys.stderr and sys.stderr.isatty()):
         return items
     try:
         from tqdm import tqdm

@@ -4,14 +4,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .causes import Case, apart, cast, distance, moves_from
+from .causes import Case, apart, cast, distance, starts_of
 from .comparison import Comparison, Difference
-from .explain import explain, with_names
+from .explain import explain
 from .measure import check_reference, check_shapes, check_that_it_moves
-from .parts import low_gradients, low_update_spreads
+from .parts import low_gradients, low_update_bounds
 from .progress import shown
 from .trees import labels_of
-from .updates import pushed, right_update, update_causes, update_spreads
+from .updates import pushed, right_update, update_bounds, update_causes
 
 LOST = (
     'Only new arrays were compared: what clipping or the optimizer hides of '
@@ -36,30 +36,22 @@ class Asked(NamedTuple):
     how: Any  # Measure
     num_devices: int
 
-    def differences(self, n, replicas, names, right, bounds, of=''):
-        """Return the Difference of each array of each replica."""
-        differences = []
-        for i, replica in enumerate(replicas):
-            for j, (a, name) in enumerate(zip(replica, names)):
-                error, bound = worst(a, right[j], bounds[j])
-                differences.append(
-                    Difference(n, i, j, error, bound, '', name, of)
-                )
-        return differences
-
     def case(self, starts, places):
         """Return the last of several steps, for its causes."""
-        return Case(
-            self.given.reference,
-            starts,
-            self.batches[: len(starts)],
-            places,
-            self.num_devices,
-        )
+        own = self.batches[: len(starts)]
+        return Case(self.given, starts, own, places, self.num_devices)
 
-    def bounds(self, spreads):
-        """Return how far each number may be off."""
-        return [self.how.factor * spread for spread in spreads]
+
+def differences_of(n, replicas, labels, right, bounds, of=''):
+    """Return the Difference of each array of each replica in step n."""
+    differences = []
+    for i, replica in enumerate(replicas):
+        for j, (a, label) in enumerate(zip(replica, labels)):
+            error, bound = worst(a, right[j], bounds[j])
+            differences.append(
+                Difference(n, i, j, error, bound, '', label, of)
+            )
+    return differences
 
 
 def worst(found, right, bound):
@@ -73,114 +65,67 @@ def worst(found, right, bound):
     return float(off.flat[at]), float(bound.flat[at])
 
 
-class Due(NamedTuple):
-    """What is due of a minibatch, a list for each array."""
-
-    exact: list
-    bounds: list  # of each number
-    spreads: list  # the largest
-    moved: list  # how far from its start
-
-
-def compare_results(asked, gradients):
+def compare_results(asked):
     """Return how what a step makes of each minibatch differs from what the
     reference makes of it, each going on from its own arrays."""
     given, batches, how, _ = asked
 
-    def reference(*arguments):
-        return [given.reference(*arguments)]
+    def one(function):
+        return lambda *own: [function(*own)]
 
-    def step(*arguments):
-        return [
-            new if taken is None or not gradients else taken
-            for taken, new in given.step(*arguments)
-        ]
-
-    right = results_of(reference, asked, gradients, 'float64')
-    several = not gradients and len(batches) > 1
-    if several and given.result_names != given.names:
+    right = results_of(one(given.reference), given.start, batches, 'float64')
+    if len(batches) > 1 and given.result_names != given.names:
         raise ValueError(
             'with several minibatches the reference must return all arrays: '
             f'{given.names}, not {given.result_names}'
         )
-    others = [] if gradients else low_results(asked)
-    found = results_of(step, asked, gradients, how.dtype)
-    first: list = []
-    moves = False
+    lows = []
+    orders = [*zip(*map(how.orders_of, batches))]
+    for i, own in enumerate(shown(orders, 'orders of the minibatches')):
+        start = how.start(given.start, i, own[0])
+        lows.append(results_of(one(given.low), start, own, how.dtype))
+    found = results_of(
+        lambda *own: [new for _, new in given.step(*own)],
+        *(given.start, batches, how.dtype),
+    )
+    starts, moves = [cast(given.start, 'float64')], False
+    labels = labels_of(given.result_names)
     for n, (exact,) in enumerate(right):
         check_reference(exact, n)
-        if gradients:
-            lows = low_gradients(given, how, given.start, batches[n], exact, n)
-            starts = [cast(given.start, 'float64')] * (n + 1)
-            places = [None] * len(exact)
-        else:
-            lows = [check_reference(other[n][0], n) for other in others]
-            starts = [cast(given.start, 'float64'), *(r[0] for r in right[:n])]
-            places = [*range(len(exact))]
         check_shapes(found[n], exact)
-        due = due_of(asked, exact, lows, starts[n], places)
-        moves |= any(m > b.max() for m, b in zip(due.moved, due.bounds))
-        median = float(np.median(due.spreads))
-        first = first or [max(spread, median) for spread in due.spreads]
+        places = [*range(len(exact))]
+        begin = starts_of(starts[n], exact, places)
+        moved = [a - s for a, s in zip(exact, begin)]
+        others = [check_reference(low[n][0], n) for low in lows]
+        bounds = how.bounds_of(exact, others, moved)
+        largest = [float(bound.max()) for bound in bounds]
+        moved = [distance(move, 0) for move in moved]
+        moves |= any(map(np.greater, moved, largest))
+        if not n:
+            first = np.maximum(largest, np.median(largest))
         comparison = Comparison(
-            asked.differences(n, found[n], given.labels, exact, due.bounds),
-            max(now / then for now, then in zip(due.spreads, first)),
-            still=names_of_still(given.labels, due.moved),
+            differences_of(n, found[n], labels, exact, bounds),
+            float(np.max(largest / first)),
+            adam_notes(exact, moved, largest, how),
+            names_of_still(labels, moved),
         )
-        if not gradients:
-            comparison.notes.extend(adam_notes(due, how))
         if not comparison:
             case = asked.case(starts, places)
-            return explain(comparison, found[n], exact, due.bounds, case)
+            return explain(comparison, found[n], exact, bounds, case)
+        starts.append(exact)
     check_that_it_moves(moves)
     return comparison
 
 
-def results_of(function, asked, gradients, dtype, batches=None, start=None):
-    """Return what a function makes of each minibatch, for each replica: of
-    the same arrays in each, if these are gradients."""
-    results = []
-    arrays = cast(asked.given.start if start is None else start, dtype)
-    for batch in batches or asked.batches:
+def results_of(function, arrays, batches, dtype):
+    """Return what a function makes of each minibatch, for each replica, going
+    on from what it has made of the one before."""
+    results, arrays = [], cast(arrays, dtype)
+    for batch in batches:
         replicas = function(arrays, batch.cast(dtype))
         results.append([cast(own, dtype) for own in replicas])
-        arrays = arrays if gradients else results[-1][0]
+        arrays = results[-1][0]
     return results
-
-
-def low_results(asked):
-    """Return the reference's results in the step's precision, in each order
-    of the minibatches."""
-    given, batches, how, _ = asked
-
-    def low(*arguments):
-        return [given.low(*arguments)]
-
-    orders = [*zip(*(how.orders_of(batch) for batch in batches))]
-    return [
-        results_of(
-            low,
-            asked,
-            False,
-            how.dtype,
-            own,
-            how.start(given.start, i, own[0]),
-        )
-        for i, own in enumerate(shown(orders, 'orders of the minibatches'))
-    ]
-
-
-def due_of(asked, exact, lows, start, places):
-    """Return what is due where the exact results are `exact`, and `lows` are
-    those in the step's precision."""
-    moves = [*moves_from(start, exact, places)]
-    spreads = asked.how.spreads_of(exact, lows, moves)
-    return Due(
-        exact,
-        asked.bounds(spreads),
-        [float(spread.max()) for spread in spreads],
-        [distance(move, 0) for move in moves],
-    )
 
 
 def names_of_still(names, moved):
@@ -188,73 +133,17 @@ def names_of_still(names, moved):
     return [name for name, move in zip(names, moved) if move == 0]
 
 
-def adam_notes(due, how):
+def adam_notes(exact, moved, largest, how):
     """Return a note if rounding moves an array by much of its move, and by
     more than its own roundings."""
+    spreads = [bound / how.factor for bound in largest]
     parts = [
         spread / move
-        for new, move, spread in zip(due.exact, due.moved, due.spreads)
+        for new, move, spread in zip(exact, moved, spreads)
         if spread > 16 * how.rounding * abs(new).max(initial=0) and move
     ]
     worst = max(parts, default=0)
     return [ADAM.format(worst)] if worst > 0.05 else []
-
-
-def ask_both(asked):
-    """Return the Comparison of the gradients, or of the update made of them.
-
-    Each step is judged from where the step before has really ended. Models
-    may be large: arrays in float64 are made where they are needed.
-    """
-    given, batches, how, _ = asked
-    arrays, moves = cast(given.start, how.dtype, copy=False), False
-    for n, batch in enumerate(batches):
-        exact = cast(arrays, 'float64'), batch.cast('float64')
-        grads = cast(given.reference(*exact), 'float64')
-        check_reference(grads, n)
-        if n == 0:
-            given.find_params(*exact, grads)
-        del exact
-        lows = low_gradients(given, how, arrays, batch, grads, n)
-        bounds = asked.bounds(how.spreads_of(grads, lows))
-        # It gets a copy, which it may change.
-        taken = given.step(cast(arrays, how.dtype), batch.cast(how.dtype))
-        if all(own is not None for own, _ in taken):
-            found = [cast(own, how.dtype) for own, _ in taken]
-            check_shapes(found, grads)
-            comparison = Comparison(
-                asked.differences(
-                    n, found, given.labels, grads, bounds, 'gradient'
-                )
-            )
-            if not comparison:
-                starts = [cast(arrays, 'float64')] * (n + 1)
-                case = asked.case(starts, places_of(given, *taken[0]))
-                return explain(comparison, found, grads, bounds, case)
-            del found
-            grads = None
-        after = [(own, cast(new, how.dtype)) for own, new in taken]
-        check_shapes([new for _, new in after], arrays)
-        del taken
-        turn = Turn(n, arrays, grads, bounds)
-        comparison, moved = judge_updates(asked, turn, after)
-        moves |= moved
-        if not comparison:
-            return comparison
-        arrays = after[0][1]
-    check_that_it_moves(moves)
-    return comparison
-
-
-def places_of(given, found, new):
-    """Return for each gradient None, or where the array stands of which it is
-    the new value itself: that of a running mean, which has no gradient."""
-    after = dict(zip(given.names, enumerate(new)))
-    places = []
-    for name, own in zip(given.result_names, found):
-        at, array = after.get(name, (None, None))
-        places.append(at if np.array_equal(own, array) else None)
-    return places
 
 
 class Turn(NamedTuple):
@@ -267,12 +156,87 @@ class Turn(NamedTuple):
     bounds: list
 
 
-class Judged(NamedTuple):
-    """What was seen of the update of a replica."""
+def due_gradients(given, how, arrays, batch, n=0):
+    """Return the right gradients, and how far each number of them may be
+    off. Models may be large: arrays in float64 are made where they are
+    needed."""
+    exact = cast(arrays, 'float64'), batch.cast('float64')
+    grads = check_reference(cast(given.reference(*exact), 'float64'), n)
+    del exact
+    lows = low_gradients(given, how, arrays, batch, grads, n)
+    return grads, how.bounds_of(grads, lows)
 
-    differences: list
-    moves: bool  # a parameter at all, and something further than rounding
-    still: list  # the names of arrays that should not move
+
+def ask_both(asked):
+    """Return the Comparison of the gradients, or of the update made of them,
+    if there is one.
+
+    Each step is judged from where the step before has really ended; without
+    an update, from the first arrays.
+    """
+    given, batches, how, _ = asked
+    arrays, moves = given.start, False
+    if given.has_update:
+        arrays = cast(given.start, how.dtype, copy=False)
+    for n, batch in enumerate(batches):
+        due = due_gradients(given, how, arrays, batch, n)
+        turn = Turn(n, arrays, *due)
+        del due
+        # It gets a copy, which it may change.
+        taken = given.step(cast(arrays, how.dtype), batch.cast(how.dtype))
+        if not given.has_update:
+            taken = [(new if own is None else own, None) for own, new in taken]
+            comparison, moved = judge_gradients(asked, turn, taken)
+        else:
+            if n == 0:
+                given.find_params(arrays, batch, turn.grads)
+            if all(own is not None for own, _ in taken):
+                comparison, _ = judge_gradients(asked, turn, taken)
+                if not comparison:
+                    return comparison
+                turn = turn._replace(grads=None)
+            after = [(own, cast(new, how.dtype)) for own, new in taken]
+            check_shapes([new for _, new in after], arrays)
+            del taken
+            comparison, moved = judge_updates(asked, turn, after)
+            arrays = after[0][1]
+        if not comparison:
+            return comparison
+        moves |= moved
+    check_that_it_moves(moves)
+    return comparison
+
+
+def judge_gradients(asked, turn, taken):
+    """Return the Comparison of the gradients of each replica, and whether any
+    is larger than rounding."""
+    given, _, how, _ = asked
+    n, arrays, grads, bounds = turn
+    labels = labels_of(given.result_names)
+    found = [cast(own, how.dtype) for own, _ in taken]
+    check_shapes(found, grads)
+    of = 'gradient' if given.has_update else ''
+    sizes = [distance(g, 0) for g in grads]
+    comparison = Comparison(
+        differences_of(n, found, labels, grads, bounds, of),
+        still=names_of_still(labels, sizes),
+    )
+    if not comparison:
+        starts = [cast(arrays, 'float64')] * (n + 1)
+        case = asked.case(starts, places_of(given, *taken[0]))
+        comparison = explain(comparison, found, grads, bounds, case)
+    return comparison, any(s > b.max() for s, b in zip(sizes, bounds))
+
+
+def places_of(given, found, new):
+    """Return for each gradient None, or where the array stands of which it is
+    the new value itself: that of a running mean, which has no gradient."""
+    after = dict(zip(given.names, enumerate(new or ())))
+    places = []
+    for name, own in zip(given.result_names, found):
+        at, array = after.get(name, (None, None))
+        places.append(at if np.array_equal(own, array) else None)
+    return places
 
 
 def judge_updates(asked, turn, after):
@@ -280,10 +244,12 @@ def judge_updates(asked, turn, after):
     the gradients; and whether something moves that should. `after`:
     (gradients, or None, and new arrays) of each replica."""
     given, batches, how, _ = asked
-    low = low_update_spreads(given, how, turn.arrays, batches[turn.n])
-    judged = [
-        judge_update(asked, turn, i, after[i], low) for i in range(len(after))
-    ]
+    low = low_update_bounds(given, how, turn.arrays, batches[turn.n])
+    differences, moves = [], False
+    for i, taken in enumerate(after):
+        own, moved, still = judge_update(asked, turn, taken, low)
+        differences += [d._replace(replica=i) for d in own]
+        moves |= moved
     notes = [] if after[0][0] is not None else [LOST]
     if any(
         not np.array_equal(a, b)
@@ -291,49 +257,32 @@ def judge_updates(asked, turn, after):
         for a, b in zip(after[0][1], new)
     ):
         notes.append(APART)
-    differences: list = sum((each.differences for each in judged), [])
-    moves = any(each.moves for each in judged)
-    found = Comparison(differences, 1, notes, judged[0].still)
-    return found.without_guesses(), moves
+    return Comparison(differences, 1, notes, still), moves
 
 
-def judge_update(asked, turn, replica, taken, low_spreads):
-    """Return what is Judged of the update of one replica."""
-    given, batches, how, k = asked
-    n, arrays, *_ = turn
+def judge_update(asked, turn, taken, low_bounds):
+    """Return the Differences of the new arrays of one replica; whether a
+    parameter moves at all, and something further than rounding; and the names
+    of arrays that should not move."""
+    given, _, how, _ = asked
+    n, arrays, due, off = turn
     grads, new = taken
-    seen = grads is not None
-    grads = grads if seen else turn.grads
-    right = right_update(given, arrays, grads)
-    check_reference(right, n)
-    spreads = update_spreads(given, how, arrays, grads, right, low_spreads)
-    bounds = asked.bounds(spreads)
+    own = due if grads is None else grads
+    right = check_reference(right_update(given, arrays, own), n)
+    bounds = update_bounds(given, how, arrays, own, right, low_bounds)
     moved = [distance(a, s) for a, s in zip(right, arrays)]
     # In bfloat16 what an optimizer keeps may be all that is seen to move.
-    moves = any(moved[j] for j in params_of(given, arrays)) and any(
+    moves = any(moved[j] for j in given.params) and any(
         m > b.max() for m, b in zip(moved, bounds)
     )
-    if not seen:
-        far = pushed(given, arrays, grads, turn.bounds, right)
+    if grads is None:
+        far = pushed(given, arrays, own, off, right)
         bounds = [bound + f for bound, f in zip(bounds, far)]
-    names = labels_of(given.names)
-    of = 'update' if seen else ''
-    differences = asked.differences(n, [new], names, right, bounds, of)
-    causes = {}
-    if seen and not Comparison(differences):
-        update = given, arrays, grads, batches[n], k
-        causes = update_causes(update, new, right, bounds)
-    differences = [
-        d._replace(
-            replica=replica, cause=with_names(causes.get(d.array, ''), names)
-        )
-        for d in differences
-    ]
-    return Judged(differences, moves, names_of_still(names, moved))
-
-
-def params_of(given, arrays):
-    """Return the places of the parameters: of all arrays, where names do not
-    tell which belong to another one."""
-    places = {at for at in given.places.values() if at is not None}
-    return sorted(places) or [*range(len(arrays))]
+    labels, of = labels_of(given.names), '' if grads is None else 'update'
+    differences = differences_of(n, [new], labels, right, bounds, of)
+    if of and not Comparison(differences):
+        causes = update_causes(given, arrays, grads, new, right, bounds)
+        differences = [
+            d._replace(cause=causes.get(d.array, '')) for d in differences
+        ]
+    return differences, moves, names_of_still(labels, moved)

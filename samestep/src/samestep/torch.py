@@ -18,24 +18,31 @@ from . import Taken, files
 from . import same_step as compare
 from .causes import cast
 from .comparison import Comparison
-from .measure import Measure, NeedsLow, NothingMoves
+from .measure import Measure, NothingMoves
 from .torch_modules import Trace, place_of_error, tensors_in
 from .torch_options import (
     CLIPPING,
     changes_between,
-    hidden,
+    is_hidden,
     words_for,
 )
-from .torch_precision import short_kind
-from .torch_precision import words_for as words_for_low
+from .torch_precision import check_low
 from .torch_tensors import (
     buffers_of,
     in_formats,
+    set_tensor,
     tensors_of,
     to_numpy,
     to_tensor,
 )
-from .torch_watch import Clipping, Gradients, Kernels, Optimizers, kept_by
+from .torch_watch import (
+    Clipping,
+    Gradients,
+    Kernels,
+    Optimizers,
+    copies_in,
+    kept_in,
+)
 from .trees import called, in_few, map_arrays, named_arrays
 
 FAILS = '{} fails in float64, which gives the right numbers: {}. {}'
@@ -57,10 +64,24 @@ HAND_MADE = (
     'clipping or the optimizer hides of the gradients is not seen. Give the '
     'optimizer as `optimizer`, if there is one.'
 )
+FROZEN = 'Frozen in both, and still: {}.'
 UNSEEN = (
     'Trained, but not judged, since their gradients are 0 here: {}. What is '
     'wrong with them is not seen: begin where they are not, such as some '
     'steps later.'
+)
+TURNED_OFF = (
+    'The step uses autocast, which the reference turns off: give as `low` the '
+    'reference with autocast.'
+)
+NO_NORM = (
+    'Clipping is not judged: no norm is above its limit. Take a lower limit '
+    'in both functions.'
+)
+DRAWS = (
+    'The reference draws random numbers, such as those of dropout. In another '
+    'order examples get others, and what that changes hides errors: turn it '
+    'off in both functions.'
 )
 NUM_NEAR = 2  # starts, each number off by up to a rounding
 
@@ -125,26 +146,25 @@ def of_all_ranks(found):
     if num_processes() == 1:
         return found
     ranks: list = [None] * num_processes()
-    own = f'{found!r}' if isinstance(found, Exception) else vars(found)
+    own = f'{found!r}' if isinstance(found, Exception) else found
     distributed.all_gather_object(ranks, own)
-    errors = {i: a for i, a in enumerate(ranks) if isinstance(a, str)}
     if isinstance(found, Exception):
         return found
-    for i, error in errors.items():
-        raise RuntimeError(f'rank {i} cannot judge its step: {error}')
     notes: dict = {}
     for i, other in enumerate(ranks):
-        for note in other['notes']:
+        if isinstance(other, str):
+            raise RuntimeError(f'rank {i} cannot judge its step: {other}')
+        for note in other.notes:
             notes.setdefault(note, []).append(i)
     return Comparison(
-        sum((other['differences'] for other in ranks), []),
-        max(other['growth'] for other in ranks),
+        sum((other.differences for other in ranks), []),
+        max(other.growth for other in ranks),
         [
             note if len(some) == len(ranks) else f'Rank {some[0]}: {note}'
             for note, some in notes.items()
         ],
         found.still,
-        next(filter(None, (other['options'] for other in ranks)), ''),
+        next((other.options for other in ranks if other.options), ''),
     ).without_guesses()
 
 
@@ -163,14 +183,14 @@ def record(
     arguments are those of `samestep.record`.
     """
     adapter, arguments = Adapter(model, optimizer), arguments_of(batch)
-    first = adapter.state_of(reference, arguments)
+    adapter.begin(reference, arguments)
     if adapter.by_hand:
         raise ValueError(HAND_MADE.format('the reference'))
-    adapter.last = Last({}, arguments, None, {}, {})
+    adapter.last = Last({}, arguments, None, {}, '')
     files.record(
         path,
         adapter.taken(reference),
-        {**adapter.arrays_of(model), **first},
+        adapter.start,
         arguments,
         adapter.update(reference),
         low and adapter.taken(low),
@@ -192,29 +212,19 @@ def judge(
     """
     file, adapter = files.Recorded(path, names), Adapter(model, optimizer)
     arrays = adapter.arrays_of(model)
-    start = file.start()
-    shapes = {n: a.shape for n, a in arrays.items()}
-    for name in {*start} & {*arrays}:
-        if start[name].shape != shapes[name]:
-            raise ValueError(
-                f'{name} has the shape {shapes[name]}, and '
-                f'{start[name].shape} in the file: give `names` with axes'
-            )
-    file.check_names(arrays)
+    file.check('gradient', arrays)
     taken = adapter.taken(step)
-    found = file.judge(taken({**arrays, **start}, *file.batch()))
+    found = file.judge(taken({**arrays, **file.start}, *file.batch))
     return found.change(adapter.placed)
 
 
 def compared(adapter, step, reference, batches, low, how):
     """Return the Comparison of the functions of the adapter's module."""
-    first = adapter.state_of(reference, batches[0]) if batches else {}
-    noticed = batches and low is None
-    if noticed:
-        reference, low = adapter.as_the_step(
-            step, reference, first, batches[0]
-        )
-    adapter.start = {**adapter.arrays_of(adapter.model), **first}
+    if not batches:
+        raise ValueError('batches is empty: give at least one (X, y)')
+    adapter.begin(reference, batches[0])
+    if low is None:
+        reference, low = adapter.as_the_step(step, reference, batches[0])
     comparison = compare(
         adapter.taken(step, traced=True),
         adapter.taken(reference),
@@ -225,41 +235,21 @@ def compared(adapter, step, reference, batches, low, how):
         **how,
     )
     comparison = adapter.without_unseen(comparison, batches)
-    if not comparison and noticed and low and adapter.turns_off:
-        comparison.notes.append(
-            'The step uses autocast, which the reference turns off: give as '
-            '`low` the reference with autocast.'
-        )
-    if not comparison and adapter.clips_again:
-        comparison.notes.append(
-            'The step clips gradients more than once, and those before the '
-            'first clipping were compared: sum all of them, then clip.'
-        )
-    elif not comparison and adapter.clips_early:
-        comparison.notes.append(
-            'The step changes gradients after it has clipped them, and those '
-            'before the clipping were compared: sum or exchange them, then '
-            'clip.'
-        )
+    if not comparison and low and adapter.turns_off:
+        comparison.notes.append(TURNED_OFF)
+    if not comparison and adapter.last.clipped:
+        comparison.notes.append(adapter.last.clipped)
     if comparison and adapter.norms and max(adapter.norms) <= 1:
-        comparison.notes.append(
-            'Clipping is not judged: no norm is above its limit. Take a '
-            f'lower limit in both functions.{adapter.other_limits()}'
-        )
+        limits = adapter.other_options(lambda key, _: key in CLIPPING)
+        comparison.notes.append(f'{NO_NORM} {limits}'.rstrip())
     if comparison and adapter.draws:
-        comparison.notes.append(
-            'The reference draws random numbers, such as those of dropout. '
-            'In another order examples get others, and what that changes '
-            'hides errors: turn it off in both functions.'
-        )
+        comparison.notes.append(DRAWS)
     comparison = comparison.change(adapter.placed)
-    if batches:
-        adapter.note_options(reference)
-    if not comparison and low is None:
-        adapter.check_precision(reference, how)
-    if batches:
-        comparison = adapter.with_options(comparison, reference)
-    comparison = adapter.with_still(comparison)
+    short = adapter.last.trace.short
+    if not comparison and low is None and short:
+        due = adapter.traced(reference, how.get('dtype', 'float32'))
+        check_low(short, due.short)
+    comparison = adapter.with_still(adapter.with_options(comparison))
     if 'gradient' in {d.of for d in comparison.failures()}:
         comparison.notes.extend(adapter.places(reference, low, how))
     return comparison
@@ -273,13 +263,6 @@ def num_processes():
     return distributed.get_world_size() if together else 1
 
 
-def rank():
-    """Return the rank of this process."""
-    from torch import distributed
-
-    return distributed.get_rank() if num_processes() > 1 else 0
-
-
 def arguments_of(batch):
     """Return a minibatch as the arguments after the module, as arrays: a dict
     is one. Raises TypeError if it is neither a dict nor a list of them."""
@@ -290,7 +273,7 @@ def arguments_of(batch):
             f'a minibatch is a {type(batch).__name__}: give a list of '
             'minibatches, each a tuple or a dict, such as [(X, y)] or [(ids,)]'
         )
-    arrays = tuple(map(to_numpy, batch))
+    arrays = map_arrays(to_numpy, tuple(batch))
     for name, array in named_arrays(arrays).items():
         if array.dtype.kind not in 'biuf':
             raise TypeError(
@@ -307,7 +290,7 @@ class Last(NamedTuple):
     batch: tuple
     trace: Any  # its Trace
     options: dict  # of its optimizer
-    gradients: dict
+    clipped: str  # what is wrong in how it clips
 
 
 class Adapter:
@@ -319,11 +302,8 @@ class Adapter:
         self.unseen = False  # that of the step
         self.kinds = {}  # of the numbers that an optimizer keeps
         self.norms = []  # that were to be clipped, as parts of their limits
-        self.clips_again = False  # the step
-        self.clips_early = False  # the step
-        self.autocast: tuple = ()  # that of the reference
-        self.formats: set = set()  # memory formats of the reference
-        self.turns_off = False  # the reference
+        self.kernels: Any = None  # of the reference
+        self.turns_off = False  # autocast, the reference alone
         self.draws = False  # random numbers, the reference
         self.start: dict = {}  # what the first step is given
         self.num_runs = 0  # of the step
@@ -345,76 +325,69 @@ class Adapter:
     def check_parameters(self, function, model):
         """Raise ValueError if the function has given its module parameters of
         other names, as where it unties a head from an embedding."""
-        old, new = (dict(m.named_parameters()) for m in (self.model, model))
-        if {*old} == {*new}:
+        old, new = owners_in(self.model), owners_in(model)
+        if {*old.values()} == {*new.values()}:
             return
-        tied = dict(self.model.named_parameters(remove_duplicate=False))
-        owners = {id(param): name for name, param in old.items()}
-        said = [
-            f'{name} is no longer tied to {owners[id(tied[name])]}'
-            if name in tied
-            else f'{name} is new'
-            for name in new
-            if name not in old
-        ]
-        aliases = dict(model.named_parameters(remove_duplicate=False))
-        own = {id(param): name for name, param in new.items()}
-        said += [
-            f'{name} is tied to {own[id(aliases[name])]}'
-            if name in aliases
-            else f'{name} is gone'
-            for name in old
-            if name not in new
-        ]
+        said = []
+        for name in {**old, **new}:
+            was, now = old.get(name), new.get(name)
+            if was is None or now is None:
+                said.append(f'{name} is {"gone" if was else "new"}')
+            elif now == name != was:
+                said.append(f'{name} is no longer tied to {was}')
+            elif now != was:
+                said.append(f'{name} is tied to {now}')
         raise ValueError(
             f'{called(function)} changes the parameters of its module, so '
             f'they cannot be compared: {in_few(said)}. If that is right, do '
             'it in the module that same_step gets'
         )
 
-    def state_of(self, reference, batch):
-        """Return what an optimizer keeps, before it has taken a step."""
+    def begin(self, reference, batch):
+        """Find from what a step begins: also what an optimizer keeps before
+        it has taken one."""
         arrays, before = self.arrays_of(self.model), random_state()
         run = self.run(reference, arrays, batch)
         self.draws = random_state() != before
         self.by_hand = not run.optimizers.steps
-        kernels, self.options = run.kernels, run.optimizers.options
-        self.autocast, self.turns_off = kernels.autocast, kernels.turns_off
-        self.formats = kernels.formats
-        if not any(
-            (to_numpy(param, copy=False) != arrays[name]).any()
-            for name, param in run.model.named_parameters()
-        ):
+        self.kernels, self.options = run.kernels, run.optimizers.options
+        if not has_moved(run.model, arrays):
             raise NothingMoves(
                 f'{called(reference)} moves no parameter, so its update '
                 'cannot be judged: take a larger learning rate. If a warmup '
                 'begins at 0, begin the schedule some steps later, in both '
                 'functions'
             )
-        known = kept_by(self.optimizer, self.model)
-        return {
-            name: known.get(name, np.zeros_like(a))
-            for name, a in run.optimizers.state.items()
+        own = dict(self.model.named_parameters())
+        copies = copies_in(self.optimizer, own)
+        names = {id(param): name for name, param in [*own.items(), *copies]}
+        known = {
+            f'{name}.{key}': to_numpy(value)
+            for _, name, key, value in kept_in(self.optimizer, names)
         }
+        for name, a in run.optimizers.state.items():
+            arrays[name] = known.get(name, np.zeros_like(a))
+        self.start = arrays
 
-    def as_the_step(self, step, reference, state, batch):
+    def as_the_step(self, step, reference, batch):
         """Return the reference in the memory formats of the step; and under
         its autocast, if the step alone has one, or None."""
         import torch
 
-        arrays = {**self.arrays_of(self.model), **state}
         self.num_runs += 1
-        run = self.run(step, arrays, batch)
-        kernels, how = run.kernels, run.kernels.autocast
-        formats = kernels.formats - self.formats
-        self.turns_off &= not kernels.turns_off  # as for the loss, in both
+        run = self.run(step, self.start, batch)
+        due, how = self.kernels, run.kernels.autocast
+        formats = run.kernels.formats - due.formats
+        # In both it may be for the loss.
+        self.turns_off = due.turns_off and not run.kernels.turns_off
 
         # Other kernels add in another order, and round more or less.
         @functools.wraps(reference)
         def formatted(model, *given):
             for param in model.parameters():
                 param.data = in_formats(param.data, formats)
-            reference(model, *in_formats(given, formats))
+            put = functools.partial(in_formats, formats=formats)
+            reference(model, *map_arrays(put, given))
 
         plain = formatted if formats else reference
 
@@ -422,7 +395,7 @@ class Adapter:
             with torch.autocast(*how):
                 plain(*given)
 
-        return plain, low if how and not self.autocast else None
+        return plain, low if how and not due.autocast else None
 
     def taken(self, function, traced=False):
         """Return a function of (arrays, X, y) that returns Taken."""
@@ -432,25 +405,13 @@ class Adapter:
             run = self.run(function, arrays, batch, traced=traced)
             optimizers = run.optimizers
             if traced:
-                times = run.clipping.times.values()
-                self.clips_again |= max(times, default=0) > 1
-                self.clips_early |= run.clipping.changed
+                start = arrays if self.last else self.start  # held anyway
+                own = run.trace, optimizers.options, run.clipping.words()
+                self.last = Last(start, batch, *own)
+                self.unseen |= not optimizers.steps
             new = self.arrays_of(run.model)
-            if traced and not optimizers.steps:
-                self.unseen = True
             if self.by_hand or not optimizers.steps:
-                if traced:
-                    start = arrays if self.last else self.start
-                    self.last = Last(start, batch, run.trace, {}, {})
                 return {**arrays, **new}
-            seen = {**optimizers.unused, **run.gradients.seen}
-            gradients = {
-                name: seen.get(name, np.zeros_like(new[name]))
-                for name, _ in run.model.named_parameters()
-            }
-            gradients.update(
-                (name, new[name]) for name in buffers_of(run.model)
-            )
             others = [n for n in optimizers.state if n not in arrays]
             if others:
                 raise ValueError(
@@ -458,10 +419,12 @@ class Adapter:
                     f"{in_few(others)}, which the reference's does not: take "
                     'the same optimizer of the same parameters in both'
                 )
-            if traced:
-                start = arrays if self.last else self.start  # held anyway
-                options = optimizers.options
-                self.last = Last(start, batch, run.trace, options, gradients)
+            seen = {**optimizers.unused, **run.gradients.seen}
+            seen.update((name, new[name]) for name in buffers_of(run.model))
+            gradients = {
+                name: seen.get(name, np.zeros_like(a))
+                for name, a in new.items()
+            }
             return Taken(gradients, {**arrays, **new, **optimizers.state})
 
         return step
@@ -482,6 +445,7 @@ class Adapter:
 
         def update(arrays, gradients):
             run = self.run(reference, arrays, self.last.batch, gradients)
+            self.options = run.optimizers.options
             new = self.arrays_of(run.model)
             new.update((n, gradients[n]) for n in buffers_of(run.model))
             return {**arrays, **new, **run.optimizers.state}
@@ -510,40 +474,34 @@ class Adapter:
     def placed(self, difference):
         """Return a difference with the rank of this process, and, if it is
         of a buffer, not as one of a gradient."""
-        name, of = difference.name, difference.of
-        of = '' if name in buffers_of(self.model) else of
-        return difference._replace(replica=rank(), of=of)
+        from torch import distributed
 
-    def axes(self):
-        """Return how many axes each parameter has that is trained."""
-        return {
+        rank = distributed.get_rank() if num_processes() > 1 else 0
+        is_buffer = difference.name in buffers_of(self.model)
+        of = '' if is_buffer else difference.of
+        return difference._replace(replica=rank, of=of)
+
+    def other_options(self, which=lambda key, names: True):
+        """Return in words, or '', the options of the step's optimizer that
+        the reference's has not, and limits of clipping: those of which
+        `which`, a function of an option and parameters, is true."""
+        axes = {
             name: param.ndim
             for name, param in self.model.named_parameters()
             if name in self.options
         }
-
-    def other_limits(self):
-        """Return in words which limits of clipping the step has, if they are
-        others: it may clip in a way that is not seen."""
         changes = changes_between(self.last.options, self.options)
-        limits = {own: changes[own] for own in changes if own[0] in CLIPPING}
-        return f' {words_for(limits, self.axes())}.' if limits else ''
+        some = {c: own for c, own in changes.items() if which(c[0], own)}
+        return words_for(some, axes)
 
-    def note_options(self, reference):
-        """Keep the options of the reference's optimizer in the last step."""
-        run = self.run(reference, self.last.arrays, self.last.batch)
-        self.options = run.optimizers.options
-
-    def with_options(self, comparison, reference):
-        """Return the comparison with the options of the step's optimizer that
-        the reference's has not: they are a cause of a wrong update, and make
-        steps differ that are equal by chance."""
-        changes = changes_between(self.last.options, self.options)
+    def with_options(self, comparison):
+        """Return the comparison with other options: they are a cause of a
+        wrong update, and make steps differ that are equal by chance."""
         if comparison:
-            changes = hidden(changes, self.options)
-        said = f'{words_for(changes, self.axes())}.' if changes else ''
-        if comparison:
+            hidden = functools.partial(is_hidden, options=self.options)
+            said = self.other_options(hidden)
             return dataclasses.replace(comparison, options=said)
+        said = self.other_options()
         return comparison.change(
             lambda d: (
                 d._replace(cause=said)
@@ -563,72 +521,47 @@ class Adapter:
             for name in comparison.still
             if name not in params and not name.startswith(of_them)
         ]
-        frozen = [name for name in still if name not in self.options]
-        trained = [name for name in still if name in self.options]
-        if comparison and frozen:
-            names = in_few(frozen)
-            comparison.notes.append(f'Frozen in both, and still: {names}.')
-        if comparison and trained:
-            comparison.notes.append(UNSEEN.format(in_few(trained)))
+        for words, names in (
+            (FROZEN, [name for name in still if name not in self.options]),
+            (UNSEEN, [name for name in still if name in self.options]),
+        ):
+            if comparison and names:
+                comparison.notes.append(words.format(in_few(names)))
         return dataclasses.replace(comparison, still=others)
-
-    def check_precision(self, reference, how):
-        """Raise NeedsLow if the step rounds more than its reference does."""
-        if not self.last:
-            return
-        arrays, batch = self.last.arrays, self.last.batch
-        step = {
-            **self.last.trace.short,
-            **short_gradients(self.last.gradients),
-        }
-        if not step:
-            return
-        dtype = how.get('dtype', 'float32')
-        own = dict(zip(arrays, cast([*arrays.values()], dtype)))
-        rows = as_floats(batch, dtype)
-        run = self.run(reference, own, rows, traced=True)
-        seen = {**run.trace.short, **short_gradients(run.gradients.seen)}
-        words = words_for_low(step, seen)
-        if words:
-            raise NeedsLow(words)
 
     def places(self, reference, low, how):
         """Return in a list where the last step went wrong, if it is seen."""
-        arrays, batch, seen, *_ = self.last
-        self.last = None  # whose arrays may be large
-        measure = measure_of(how)
-
-        def trace(function, dtype, values):
-            own = dict(zip(arrays, cast(values, dtype)))
-            rows = as_floats(batch, dtype)
-            return self.run(function, own, rows, traced=True).trace
-
-        def near(seed):
-            return measure.nearby(values, seed)
-
-        values = [*arrays.values()]
-        right = trace(reference, 'float64', values)
-        lows = [trace(low or reference, measure.dtype, values)]
+        dtype, factor = how.get('dtype', 'float32'), how.get('factor', 4)
+        measure, low = Measure(dtype, factor, 0), low or reference
+        right = self.traced(reference, 'float64')
+        lows = [self.traced(low, dtype)]
         for seed in range(NUM_NEAR):
-            lows.append(trace(low or reference, measure.dtype, near(seed)))
-        words = place_of_error(seen, right, lows, measure, num_processes())
+            near = functools.partial(measure.nearby, seed=seed)
+            lows.append(self.traced(low, dtype, near))
+        words = place_of_error(
+            self.last.trace, right, lows, measure, num_processes()
+        )
         return [words] if words else []
+
+    def traced(self, function, dtype, change=lambda arrays: arrays):
+        """Return the Trace of the function, of what the last step was given
+        in floats of `dtype`, after a change."""
+        arrays, batch, *_ = self.last
+        own = dict(zip(arrays, cast(change([*arrays.values()]), dtype)))
+        rows = map_arrays(lambda part: cast([part], dtype)[0], batch)
+        return self.run(function, own, rows, traced=True).trace
 
     def run(self, function, arrays, batch, gradients=None, traced=False):
         """Let the function train a copy of the module; return the Run."""
-        import torch
-
         model, optimizer = copy.deepcopy((self.model, self.optimizer))
-        known = tensors_of(model)
-        floats = [a.dtype for n, a in arrays.items() if n in known]
-        in_float64 = bool(floats) and floats[0] == np.float64
+        first = next(iter(tensors_of(model)))
+        in_float64 = arrays[first].dtype == np.float64
         if in_float64:
             model = model.double()
-        with torch.no_grad():
-            for name, tensor in tensors_of(model).items():
-                tensor.copy_(torch.as_tensor(np.array(arrays[name])))
+        for name, tensor in tensors_of(model).items():
+            set_tensor(tensor, arrays[name])
         like = next(p for p in model.parameters() if p.is_floating_point())
-        rows = [to_tensor(part, like) for part in batch]
+        rows = map_arrays(lambda part: to_tensor(part, like), batch)
         run = Run(model, arrays, gradients, self.kinds, self.norms)
         run.optimizers.originals.update(map(id, self.model.parameters()))
         if optimizer is not None:
@@ -637,7 +570,10 @@ class Adapter:
             model.register_forward_pre_hook(self.see_inputs, with_kwargs=True)
         if traced:
             run.trace = Trace(model, rows, self.inputs_of(rows, like))
-        with run.watched():
+        parts = run.optimizers, run.clipping, run.kernels, run.trace
+        with contextlib.ExitStack() as stack:
+            for part in filter(None, parts):
+                stack.enter_context(part.watched())
             try:
                 own = [] if optimizer is None else [optimizer]
                 function(model, *own, *rows)
@@ -647,6 +583,8 @@ class Adapter:
                     raise
                 words = FAILS.format(called(function), error, words)
                 raise TypeError(words) from error
+        if run.trace:
+            run.trace.see_gradients(run.gradients.seen)
         self.check_parameters(function, model)
         steps = max(run.optimizers.steps.values(), default=0)
         if steps > 1 or not (steps or has_moved(model, arrays)):
@@ -683,20 +621,6 @@ class Run:
         self.kernels = Kernels()
         self.trace: Any = None  # of its modules
 
-    @contextlib.contextmanager
-    def watched(self):
-        """See all that happens in the block."""
-        with contextlib.ExitStack() as stack:
-            for part in (
-                self.optimizers,
-                self.clipping,
-                self.kernels,
-                self.trace,
-            ):
-                if part:
-                    stack.enter_context(part.watched())
-            yield
-
 
 def why_not_float64(error):
     """Return in words what to change so that a function can compute in
@@ -709,6 +633,14 @@ def why_not_float64(error):
     return CAST if is_cast else ''
 
 
+def owners_in(model):
+    """Return for each name of a parameter the first that the parameter has:
+    of those that are tied, another."""
+    first: dict = {}
+    named = model.named_parameters(remove_duplicate=False)
+    return {name: first.setdefault(id(p), name) for name, p in named}
+
+
 def has_moved(model, arrays):
     """Return whether a parameter has other numbers than its array."""
     return any(
@@ -716,31 +648,6 @@ def has_moved(model, arrays):
         for name, param in model.named_parameters()
         if name in arrays
     )
-
-
-def as_floats(batch, dtype):
-    """Return a minibatch with floats of this dtype."""
-    return map_arrays(lambda a: cast([a], dtype)[0], batch)
-
-
-def measure_of(how):
-    """Return the Measure of these arguments, without orders."""
-    return Measure(how.get('dtype', 'float32'), how.get('factor', 4), 0)
-
-
-def short_gradients(gradients):
-    """Return which gradients have been rounded to 16 bits, in words.
-
-    Not of those that are what is left of sums that cancel: few bits, too.
-    """
-    sizes = {name: abs(g).max(initial=0) for name, g in gradients.items()}
-    least = 1e-4 * max(sizes.values(), default=0)
-    kinds = {
-        f'the gradient of {n}': short_kind(g)
-        for n, g in gradients.items()
-        if sizes[n] > least
-    }
-    return {where: kind for where, kind in kinds.items() if kind}
 
 
 def random_state():

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .causes import distance
-from .torch_precision import kind_of
+from .torch_precision import kind_of, short_kind
 
 MOST = 512  # numbers of a row that are kept of each tensor
 GIVEN, RETURNED, RETURNED_AGAIN = 'given', 'returned', 'returned again'
@@ -64,20 +64,17 @@ class Trace:
     @contextlib.contextmanager
     def watched(self):
         """Keep what modules compute meanwhile."""
-        handles = []
-        for module in self.root.modules():
-            handles += [
-                module.register_forward_pre_hook(
-                    self.before, with_kwargs=True
-                ),
-                module.register_forward_hook(self.after),
-            ]
-        try:
+        with contextlib.ExitStack() as stack:
+            for module in self.root.modules():
+                for handle in (
+                    module.register_forward_pre_hook(
+                        self.before, with_kwargs=True
+                    ),
+                    module.register_forward_hook(self.after),
+                ):
+                    stack.callback(handle.remove)
             yield
-        finally:
-            for handle in handles:
-                handle.remove()
-            self.root = None  # which may be large
+        self.root = None  # which may be large
 
     def before(self, module, arguments, named):
         """Keep what a module is given."""
@@ -105,15 +102,24 @@ class Trace:
         name = self.names.get(id(module))
         what = RETURNED_AGAIN if in_backward() else RETURNED
         for tensor in tensors_in(result) if name is not None else ():
-            self.see(f'what {module_called(name)} returns', tensor)
+            where = f'what {module_called(name)} returns'
+            self.see(where, kind_of(tensor))
             self.keep(self.key(what, name), tensor, self.call, self.rows)
             self.watch(tensor, BACK, name)[0].append(name)
 
-    def see(self, where, tensor):
-        """Keep in which precision it is, if that is a short one."""
-        kind = '' if tensor is None else kind_of(tensor)
+    def see(self, where, kind):
+        """Keep in which precision something is, if that is a short one."""
         if kind:
             self.short.setdefault(where, kind)
+
+    def see_gradients(self, gradients):
+        """Keep in which precision those of parameters are: not of those that
+        are what is left of sums that cancel, which have few bits, too."""
+        sizes = {name: abs(g).max(initial=0) for name, g in gradients.items()}
+        least = 1e-4 * max(sizes.values(), default=0)
+        for name, own in gradients.items():
+            if sizes[name] > least:
+                self.see(f'the gradient of {name}', short_kind(own))
 
     def key(self, what, name):
         """Return how the next tensor of a module is called in `kept`."""
@@ -122,9 +128,7 @@ class Trace:
 
     def keep(self, key, tensor, call, rows):
         """Keep some numbers of each row of a tensor."""
-        if tensor is None or not rows:  # DDP passes None where nothing comes
-            return
-        found = numbers_of(tensor, len(rows))
+        found = numbers_of(tensor, len(rows)) if rows else None
         if found:
             axis, numbers = found
             kept = self.kept.setdefault(key, [])
@@ -144,7 +148,10 @@ class Trace:
             self.users[key] = users
 
             def keep(gradient):
-                self.see(f'gradients at {module_called(name)}', gradient)
+                if gradient is None:  # as DDP passes where nothing comes
+                    return
+                where = f'gradients at {module_called(name)}'
+                self.see(where, kind_of(gradient))
                 self.keep(key, gradient, call, rows)
 
             tensor.register_hook(keep)
@@ -241,12 +248,12 @@ def place_of_error(found, right, lows, measure, num_processes):
     """
     factors: dict = {}  # of the gradients, for each call
     unseen = False
-    for key in keys_of(right):
+    for key, due in keys_of(right):
         what, name, _ = key
-        exact = whole(right, key)
+        exact = whole(right, due)
         if exact is None:
             continue
-        others = [whole(low, key) for low in lows]
+        others = [whole(low, due) for low in lows]
         others = [
             without_infinities(a, exact)
             for a in others
@@ -256,12 +263,11 @@ def place_of_error(found, right, lows, measure, num_processes):
         if what in (BACK, BACK_GIVEN):
             others = [a / factor_of(a, exact) for a in others]
         flat = [[np.ravel(other)] for other in others]
-        (spread,) = measure.spreads_of([np.ravel(exact)], flat)
-        bound = measure.factor * spread
+        (bound,) = measure.bounds_of([np.ravel(exact)], flat)
         kept = [
             own
             for own in found.kept.get(key, ())
-            if own.axis == right.kept[of_right(key)][0].axis
+            if own.axis == right.kept[due][0].axis
             and own.numbers.shape[1:] == exact.shape[1:]
             and max(own.rows) < len(exact)
         ]
@@ -292,23 +298,23 @@ def is_detached(trace, name):
 
 
 def keys_of(trace):
-    """Return the keys of what a reference computed: of the forward pass, of
-    what may be computed again, and of the backward pass."""
+    """Return the keys of what a reference computed, each after that of the
+    run which should be the same: of the forward pass, of what may be computed
+    again, and of the backward pass."""
     back = [key for key in trace.kept if key[0] in (BACK, BACK_GIVEN)]
     forward = [key for key in trace.kept if key[0] in (GIVEN, RETURNED)]
-    again = [(RETURNED_AGAIN, *k[1:]) for k in forward if k[0] == RETURNED]
-    return [*forward, *again, *back]
-
-
-def of_right(key):
-    """Return the key of what the numbers of a key should be."""
-    return (RETURNED if key[0] == RETURNED_AGAIN else key[0], *key[1:])
+    again = [
+        ((RETURNED_AGAIN, *key[1:]), key)
+        for key in forward
+        if key[0] == RETURNED
+    ]
+    return [*zip(forward, forward), *again, *zip(back, back)]
 
 
 def whole(trace, key):
     """Return the numbers that a reference kept, from the first row on, or
     None if it has left out a row."""
-    kept = trace.kept.get(of_right(key), [])
+    kept = trace.kept.get(key, [])
     rows = {row for own in kept for row in own.rows}
     if not rows or len(rows) <= max(rows):
         return None

@@ -1,9 +1,9 @@
 """Options of the step's optimizer, and limits of its clipping, that the
 reference's does not have."""
 
-import math
+import numpy as np
 
-from .trees import by_axes, said_together
+from .trees import said_together
 
 CLIPPING = 'max_norm', 'clip_value'  # which is judged
 NEEDS = {  # what is an option of another
@@ -52,28 +52,18 @@ def changes_between(step, reference):
 def differ(own, due):
     """Return whether these are different options: a rate may be rounded to
     float32."""
-    if isinstance(due, tuple) and isinstance(own, tuple):
-        pairs = zip(own, due)
-        return len(own) != len(due) or any(differ(*pair) for pair in pairs)
-    if isinstance(own, float) and isinstance(due, (int, float)):
-        return not math.isclose(own, due, rel_tol=1e-6)
-    return own != due
+    try:
+        return not np.allclose(own, due, rtol=1e-6, atol=0)
+    except (TypeError, ValueError):  # they are no numbers
+        return own != due
 
 
-def hidden(changes, options):
-    """Return the changes that may not show in a step, and do in others:
-    neither clipping nor what an option that is 0 turns off."""
-
-    def is_used(key, names):
-        return key not in NEEDS or any(
-            options[name].get(NEEDS[key]) for name in names
-        )
-
-    return {
-        change: names
-        for change, names in changes.items()
-        if change[0] not in CLIPPING and is_used(change[0], names)
-    }
+def is_hidden(key, names, options):
+    """Return whether an option that differs may not show in a step, and does
+    in others: neither a limit, nor what an option that is 0 turns off."""
+    needs = NEEDS.get(key)
+    is_used = not needs or any(options[name].get(needs) for name in names)
+    return key not in CLIPPING and is_used
 
 
 def in_short(*options):
@@ -85,13 +75,21 @@ def in_short(*options):
 
 def words_for(changes, axes):
     """Return in words which options the step has, where the reference has
-    others. `axes`: how many each parameter has, by its name."""
+    others, or ''. `axes`: how many each parameter has, by its name."""
     said = []
     for (key, own, due), names in changes.items():
         where = ''
         if len(names) < len(axes):
-            which = by_axes(names, [*axes], axes)
-            where = f' for {which or said_together({*names}, [*axes])}'
+            where = f' for {by_axes(names, axes)}'
         step, reference = in_short(own, due)
         said.append(f'{key}={step} where the reference has {reference}{where}')
-    return f'The step has {", and ".join(said)}'
+    return f'The step has {", and ".join(said)}.' if said else ''
+
+
+def by_axes(names, axes):
+    """Return in words which of the parameters these are."""
+    for words, several in ('one axis', False), ('several axes', True):
+        alike = [name for name in axes if (axes[name] > 1) == several]
+        if names == alike and len(alike) > 1:
+            return f'all arrays with {words}'
+    return said_together({*names}, [*axes])

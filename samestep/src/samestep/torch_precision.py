@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from .measure import NeedsLow
+from .trees import in_few
+
 ENOUGH = 16  # different numbers
 BITS = {8: 'bfloat16', 11: 'float16'}  # of a number's fraction
 MOST = 512  # numbers of a tensor that are looked at
@@ -36,12 +39,12 @@ def kind_of(tensor):
     return short_kind(few.cpu().numpy())
 
 
-def words_for(step, reference):
-    """Return in words that low precision is needed to judge the step, or ''.
-    Both: what is short, by where it is seen."""
+def check_low(step, reference):
+    """Raise NeedsLow if low precision is needed to judge the step. Both: what
+    is short, by where it is seen."""
     new = {
         where: kind for where, kind in step.items() if where not in reference
     }
     kinds = ' and '.join(sorted({*new.values()}))
-    where = ', '.join([*new][:4]) + (' and more' if len(new) > 4 else '')
-    return NEEDS_LOW.format(kinds=kinds, where=where) if new else ''
+    if new:
+        raise NeedsLow(NEEDS_LOW.format(kinds=kinds, where=in_few([*new])))

@@ -1,7 +1,5 @@
 """Tensors and arrays, for `samestep.torch`."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from .causes import MOST_NUMBERS
@@ -33,16 +31,10 @@ def buffers_of(model):
 
 
 def to_numpy(value, copy=True):
-    """Return a tensor, or the tensors in dicts and lists, as arrays: without
-    `copy`, those of the tensors themselves where they can be."""
+    """Return a tensor as an array: without `copy`, that of the tensor itself
+    where it can be."""
     import torch
 
-    if value is None:
-        return None
-    if isinstance(value, Mapping):
-        return {key: to_numpy(part, copy) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [to_numpy(part, copy) for part in value]
     if hasattr(value, 'full_tensor'):  # a DTensor: of the parts, all
         value = value.full_tensor()
     if torch.is_tensor(value):
@@ -55,36 +47,22 @@ def to_numpy(value, copy=True):
     return np.asarray(value)
 
 
-def to_tensor(part, like):
-    """Return arrays, or those in dicts and lists, as tensors where `like`
-    is, with floats as in it."""
+def to_tensor(array, like):
+    """Return an array as a tensor where `like` is, with floats as in it."""
     import torch
 
-    if isinstance(part, dict):
-        return {key: to_tensor(value, like) for key, value in part.items()}
-    if isinstance(part, (list, tuple)):
-        return [to_tensor(value, like) for value in part]
-    if part is None:
-        return None
-    tensor = torch.as_tensor(np.array(part)).to(like.device)
+    tensor = torch.as_tensor(np.array(array)).to(like.device)
     return tensor.to(like.dtype) if tensor.is_floating_point() else tensor
 
 
-def in_formats(part, formats):
-    """Return tensors, or those in lists and dicts, in the memory formats that
-    have as many axes as they have."""
+def in_formats(tensor, formats):
+    """Return a tensor in the memory format of those that has as many axes."""
     import torch
 
-    if isinstance(part, dict):
-        return {key: in_formats(own, formats) for key, own in part.items()}
-    if isinstance(part, (list, tuple)):
-        return [in_formats(own, formats) for own in part]
-    if part is None:
-        return None
     axes = {4: torch.channels_last, 5: torch.channels_last_3d}
-    if axes.get(part.ndim) in formats:
-        part = part.contiguous(memory_format=axes[part.ndim])
-    return part
+    if axes.get(tensor.ndim) in formats:
+        tensor = tensor.contiguous(memory_format=axes[tensor.ndim])
+    return tensor
 
 
 def set_tensor(tensor, array):

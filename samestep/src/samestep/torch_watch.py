@@ -21,6 +21,14 @@ MADE_OUTSIDE = (
     'functions get copies: give it as `optimizer`, and let both functions be '
     'of (model, optimizer, X, y)'
 )
+CLIPS_AGAIN = (
+    'The step clips gradients more than once, and those before the first '
+    'clipping were compared: sum all of them, then clip.'
+)
+CLIPS_EARLY = (
+    'The step changes gradients after it has clipped them, and those before '
+    'the clipping were compared: sum or exchange them, then clip.'
+)
 UNLIMITED = {'max_norm': np.inf, 'clip_value': np.inf}  # without clipping
 
 
@@ -45,14 +53,13 @@ class Gradients:
         """See gradients for the first time, or put others in their place."""
         own = {id(t) for t in tensors}
         for name, param in self.params():
-            if param.grad is None or name in self.seen:
+            if name in self.seen or id(param.grad) not in own:
                 continue
-            if id(param.grad) in own:
-                if self.given is None:
-                    self.seen[name] = to_numpy(param.grad)
-                else:
-                    self.seen[name] = self.given[name]
-                    set_tensor(param.grad, self.given[name])
+            if self.given is None:
+                self.seen[name] = to_numpy(param.grad)
+            else:
+                self.seen[name] = self.given[name]
+                set_tensor(param.grad, self.given[name])
 
 
 class Clipping:
@@ -79,12 +86,8 @@ class Clipping:
                 ('clip_grad_norm_', grads_of, 'max_norm'),
                 ('clip_grad_value_', grads_of, 'clip_value'),
             ):
-                holders = {}
-                for place in (clip_grad, torch.nn.utils):
-                    if hasattr(place, name):
-                        holder, key = holder_of(place, name)
-                        holders[id(holder)] = holder, key
-                for holder, key in holders.values():
+                places = clip_grad, torch.nn.utils
+                for holder, key in holders_of(name, places):
                     new = self.watching(getattr(holder, key), grads_in, what)
                     stack.enter_context(replaced(holder, key, new))
             yield
@@ -102,31 +105,26 @@ class Clipping:
             if not what:
                 return function(tensors, *more, **others)
             limit = float(others[what] if what in others else more[0])
-            self.note(tensors, what, limit)
             norm = function(tensors, *more, **others)
-            if what == 'max_norm' and 0 < limit < np.inf:
-                self.norms.append(float(to_numpy(norm)) / limit)
-            self.keep(tensors)
+            names = self.gradients.names()
+            own = {names[id(p)]: p for p in tensors if id(p) in names}
+            for name, param in own.items():
+                self.limits.setdefault(name, {})[what] = limit
+                if param.grad is not None:
+                    self.left[name] = bytes_of(param.grad)
+            if what == 'max_norm':
+                self.times.update([*own])
+                if 0 < limit < np.inf:
+                    self.norms.append(float(to_numpy(norm)) / limit)
             return norm
 
         return watch
 
-    def note(self, params, what, limit):
-        """Keep the limit of a clipping."""
-        known = self.gradients.names()
-        trained = [p for p in params if p.requires_grad]
-        names = [known[id(p)] for p in trained if id(p) in known]
-        for name in names:
-            self.limits.setdefault(name, {})[what] = limit
-        if what == 'max_norm':
-            self.times.update(names)
-
-    def keep(self, params):
-        """Keep some numbers of what clipping has left."""
-        names = self.gradients.names() if self.gradients.given is None else {}
-        for param in params:
-            if id(param) in names and param.grad is not None:
-                self.left[names[id(param)]] = bytes_of(param.grad)
+    def words(self):
+        """Return in words what is wrong in how gradients are clipped."""
+        if max(self.times.values(), default=0) > 1:
+            return CLIPS_AGAIN
+        return CLIPS_EARLY if self.changed else ''
 
     def compare(self):
         """Note whether gradients are others than clipping has left."""
@@ -165,12 +163,11 @@ class Optimizers:
         from torch.optim import optimizer
 
         with contextlib.ExitStack() as stack:
-            for register, hook in (
-                ('pre', self.before_step),
-                ('post', self.after_step),
+            for handle in (
+                optimizer.register_optimizer_step_pre_hook(self.before_step),
+                optimizer.register_optimizer_step_post_hook(self.after_step),
             ):
-                name = f'register_optimizer_step_{register}_hook'
-                stack.callback(getattr(optimizer, name)(hook).remove)
+                stack.callback(handle.remove)
             if self.other is not None:
                 own = self.watching(self.other)
                 stack.enter_context(replaced(self.other, 'step', own))
@@ -274,20 +271,21 @@ class Optimizers:
     def after_step(self, optimizer, *_):
         """Read the state of an optimizer."""
         self.depth -= 1
-        names = self.gradients.names()
-        for param, state in getattr(optimizer, 'state', {}).items():
-            for key, value in state.items() if id(param) in names else ():
-                if value is None or isinstance(value, (list, dict)):
-                    continue
-                name = names[id(param)]
-                self.state[f'{name}.{key}'] = to_numpy(value, copy=False)
-                if not hasattr(value, 'full_tensor'):
-                    own = type(optimizer), name
-                    kinds = self.kinds.setdefault(own, {})
-                    like = getattr(value, 'shape', ()) == param.shape
-                    kinds.setdefault(key, value.to('meta') if like else value)
+        for param, name, key, value in kept_in(
+            optimizer, self.gradients.names()
+        ):
+            self.state[f'{name}.{key}'] = to_numpy(value, copy=False)
+            if not hasattr(value, 'full_tensor'):
+                kinds = self.kinds.setdefault((type(optimizer), name), {})
+                like = getattr(value, 'shape', ()) == param.shape
+                kinds.setdefault(key, value.to('meta') if like else value)
         if hasattr(optimizer, 'consolidate_state_dict'):
-            self.state = of_all_processes(self.state, optimizer.process_group)
+            from torch import distributed
+
+            group = optimizer.process_group  # each process keeps a part
+            parts: list = [None] * distributed.get_world_size(group)
+            distributed.all_gather_object(parts, self.state, group=group)
+            self.state = {n: a for part in parts for n, a in part.items()}
 
 
 class Kernels:
@@ -303,39 +301,30 @@ class Kernels:
         """See autocast, and tensors that get another memory format."""
         import torch
 
-        with contextlib.ExitStack() as stack:
-            for owner, name, watching in (
-                (torch.autocast, '__enter__', self.entering),
-                (torch.Tensor, 'to', self.formatting),
-                (torch.Tensor, 'contiguous', self.formatting),
-            ):
-                new = watching(getattr(owner, name))
-                stack.enter_context(replaced(owner, name, new))
-            yield
+        last = {torch.channels_last, torch.channels_last_3d}
 
-    def entering(self, enter):
-        """Return autocast's `__enter__`, seen."""
-
-        def watch(autocast):
+        def entering(autocast, enter=torch.autocast.__enter__):
             if autocast._enabled:
                 self.autocast = autocast.device, autocast.fast_dtype
             else:
                 self.turns_off = True
             return enter(autocast)
 
-        return watch
+        def formatting(function):
+            def watch(*given, **named):
+                self.formats |= {named.get('memory_format')} & last
+                return function(*given, **named)
 
-    def formatting(self, function):
-        """Return a method of tensors, whose memory format is seen."""
-        import torch
+            return watch
 
-        last = {torch.channels_last, torch.channels_last_3d}
-
-        def watch(*given, **named):
-            self.formats |= {named.get('memory_format')} & last
-            return function(*given, **named)
-
-        return watch
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(
+                replaced(torch.autocast, '__enter__', entering)
+            )
+            for name in 'to', 'contiguous':
+                new = formatting(getattr(torch.Tensor, name))
+                stack.enter_context(replaced(torch.Tensor, name, new))
+            yield
 
 
 def params_in(optimizer):
@@ -356,17 +345,13 @@ def copies_in(optimizer, own):
     return [*zip(trained, params)] if alike else []
 
 
-def kept_by(optimizer, model):
-    """Return what an optimizer that is given keeps, by name."""
-    own = dict(model.named_parameters())
-    names = {id(p): name for name, p in own.items()}
-    names.update((id(p), name) for name, p in copies_in(optimizer, own))
-    return {
-        f'{names[id(param)]}.{key}': to_numpy(value)
-        for param, state in getattr(optimizer, 'state', {}).items()
-        for key, value in (state.items() if id(param) in names else ())
-        if value is not None and not isinstance(value, (list, dict))
-    }
+def kept_in(optimizer, names):
+    """Yield (parameter, its name, key, value) of what an optimizer keeps, if
+    it is an array or a number. `names`: of parameters, by their ids."""
+    for param, state in getattr(optimizer, 'state', {}).items():
+        for key, value in state.items() if id(param) in names else ():
+            if value is not None and not isinstance(value, (list, dict)):
+                yield param, names[id(param)], key, value
 
 
 @contextlib.contextmanager
@@ -385,22 +370,19 @@ def replaced(holder, name, new):
             setattr(holder, name, old)
 
 
-def holder_of(place, name):
-    """Return the object and the name of its attribute that hold a function:
-    the module, or the function's decorator, which also has it for those who
-    imported it by name."""
-    function = getattr(place, name)
-    inner = getattr(function, '__wrapped__', None)
-    for cell in getattr(function, '__closure__', None) or ():
-        if inner and cell.cell_contents is inner:
-            return cell, 'cell_contents'
-    return place, name
-
-
-def of_all_processes(state, group):
-    """Return what ZeroRedundancyOptimizer keeps, a part in each process."""
-    from torch import distributed
-
-    parts: list = [None] * distributed.get_world_size(group)
-    distributed.all_gather_object(parts, state, group=group)
-    return {name: array for part in parts for name, array in part.items()}
+def holders_of(name, places):
+    """Return the objects, and the names of their attributes, that hold a
+    function of some modules: these, or the function's decorator, which also
+    has it for those who imported it by name."""
+    found = {}
+    for place in places:
+        function = getattr(place, name, None)
+        inner = getattr(function, '__wrapped__', None)
+        cells = [
+            (cell, 'cell_contents')
+            for cell in getattr(function, '__closure__', None) or ()
+            if inner and cell.cell_contents is inner
+        ]
+        for holder, key in cells or ([(place, name)] if function else []):
+            found[id(holder)] = holder, key
+    return [*found.values()]

@@ -1,5 +1,7 @@
 """Nested dicts, lists and tuples of arrays, as lists of arrays with names."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 
@@ -19,21 +21,21 @@ def named_arrays(tree, name=''):
 
 
 def map_arrays(function, tree):
-    """Return the tree with a function of each of its arrays."""
-    arrays = named_arrays(tree).values()
-    return rebuild(tree, map(function, arrays))
+    """Return the tree with a function of each of its arrays; a dict of any
+    class becomes one, and None stays."""
+    if isinstance(tree, Mapping):
+        return {key: map_arrays(function, tree[key]) for key in tree}
+    if isinstance(tree, (list, tuple)):
+        parts = [map_arrays(function, part) for part in tree]
+        if hasattr(tree, '_fields'):
+            return type(tree)(*parts)
+        return tuple(parts) if isinstance(tree, tuple) else parts
+    return tree if tree is None else function(tree)
 
 
 def rebuild(tree, arrays):
     """Return a tree of this form with the next of an iterator of arrays."""
-    if isinstance(tree, dict):
-        return {key: rebuild(part, arrays) for key, part in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        parts = [rebuild(part, arrays) for part in tree]
-        if hasattr(tree, '_fields'):
-            return type(tree)(*parts)
-        return tuple(parts) if isinstance(tree, tuple) else parts
-    return tree if tree is None else next(arrays)
+    return map_arrays(lambda _: next(arrays), tree)
 
 
 def is_list_of_trees(result):
@@ -48,17 +50,17 @@ def is_list_of_trees(result):
 def replicas_in(result, names, whose):
     """Return the replicas in a result: lists of arrays in the order of
     `names`. Raises ValueError if one has other names."""
-    arrays = named_arrays(result)
-    if {*arrays} == {*names} or not is_list_of_trees(result):
-        return [in_order(arrays, names, f'replica 0 of {whose}')]
+    alone = {*named_arrays(result)} == {*names}
+    replicas = [result] if alone or not is_list_of_trees(result) else result
     return [
-        in_order(named_arrays(part), names, f'replica {i} of {whose}')
-        for i, part in enumerate(result)
+        in_order(part, names, f'replica {i} of {whose}')
+        for i, part in enumerate(replicas)
     ]
 
 
-def in_order(found, names, whose):
-    """Return the arrays in the order of `names`."""
+def in_order(tree, names, whose):
+    """Return the arrays of a tree in the order of `names`."""
+    found = named_arrays(tree)
     if {*found} != {*names}:
         missing = [name for name in names if name not in found]
         others = [name for name in found if name not in names]
@@ -74,17 +76,6 @@ def labels_of(names):
     return [f'array {name}' if name.isdigit() else name for name in names]
 
 
-def by_axes(some, items, axes):
-    """Return in words that some of the items are all with one axis, or all
-    with several; '' if they are neither. `axes`: how many each has."""
-    flat = [item for item in items if axes[item] <= 1]
-    if some == flat and 1 < len(flat) < len(items):
-        return 'all arrays with one axis'
-    if flat and some == [item for item in items if item not in flat]:
-        return 'all arrays with several axes'
-    return ''
-
-
 def said_together(wrong, names):
     """Return in words which of the names are wrong."""
     some = [name for name in names if name in wrong]
@@ -92,35 +83,27 @@ def said_together(wrong, names):
         return some[0]
     if len(some) == len(names):
         return f'all {len(names)} arrays'
-    ends = {name.rpartition('.')[2] for name in some}
-    for end in ends if len(ends) == 1 else ():
-        alike = [name for name in names if name.rpartition('.')[2] == end]
-        if alike == some:
-            return f'all {len(some)} *.{end}'
-    parts = [name.split('.') for name in some]
-    depth = 0
-    while all(len(p) > depth + 1 for p in parts) and (
-        len({p[depth] for p in parts}) == 1
-    ):
-        depth += 1
-    for n in range(depth, 0, -1):
-        stem = '.'.join(parts[0][:n])
-        if [m for m in names if m.startswith(f'{stem}.')] == some:
+    end = some[0].rpartition('.')[2]
+    if [name for name in names if name.rpartition('.')[2] == end] == some:
+        return f'all {len(some)} *.{end}'
+    parts = some[0].split('.')
+    for n in range(len(parts) - 1, 0, -1):
+        stem = '.'.join(parts[:n])
+        if [name for name in names if name.startswith(f'{stem}.')] == some:
             return f'all {len(some)} {stem}.*'
-    first, last = names.index(some[0]), names.index(some[-1])
-    in_a_row = last - first + 1 == len(some) > 2
-    if in_a_row and first == 0:
-        return f'all {len(some)} from the first to {some[-1]}'
-    if in_a_row and last == len(names) - 1:
-        return f'all {len(some)} from {some[0]} to the last'
-    more = f' and {len(some) - 6} more' if len(some) > 6 else ''
-    return f'{", ".join(some[:6])}{more}'
+    at = names.index(some[0])
+    at_an_end = not at or some[-1] == names[-1]
+    if at_an_end and len(some) > 2 and names[at : at + len(some)] == some:
+        first = some[0] if at else 'the first'
+        last = some[-1] if some[-1] != names[-1] else 'the last'
+        return f'all {len(some)} from {first} to {last}'
+    return in_few(some)
 
 
 def in_few(names):
     """Return some of the names, and how many more there are."""
-    more = f' and {len(names) - 4} more' if len(names) > 5 else ''
-    return ', '.join(names[:4] if more else names) + more
+    more = f' and {len(names) - 6} more' if len(names) > 6 else ''
+    return f'{", ".join(names[:6])}{more}'
 
 
 def called(function):
@@ -137,10 +120,10 @@ class Batch:
         self.tree, self.packed, self.rows = tree, packed, 1
         found = named_arrays(tree)
         self.arrays = [*found.values()] if arrays is None else arrays
-        lengths = {len(array) for array in self.arrays if array.ndim}
         if packed:
             return
         rows = [len(array) for array in self.arrays if array.ndim]
+        lengths = {*rows}
         if rows and rows[0] > 1:  # else it may be packed, beside its lengths
             lengths -= {1}
         if len(lengths) != 1:

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from .causes import TWICE, Move, Sample, cast, distance
+from .causes import Sample, cast, distance
 from .explain import Search
 from .measure import is_count
 from .progress import shown
@@ -13,7 +13,7 @@ from .progress import shown
 NEARBY = 4  # copies of the arrays, each number off by up to a rounding
 PARTS = -1, -0.5, -0.25, 0.25, 0.5, 1  # of the bound of a gradient
 PATTERNS = 4  # of which numbers are up and which are down
-PLAIN = re.compile(r'the right one times ([\d.]+)\.$')  # says nothing of why
+PLAIN = re.compile(r'the right one times ([\d.]+)\.$')
 
 
 def right_update(given, arrays, grads):
@@ -22,8 +22,9 @@ def right_update(given, arrays, grads):
     return cast(given.update(*exact), 'float64')
 
 
-def update_spreads(given, how, arrays, grads, right, low_spreads):
-    """Return how far rounding alone moves each array of an update."""
+def update_bounds(given, how, arrays, grads, right, low_bounds=None):
+    """Return how far the numbers of each array of an update may be off:
+    `low_bounds` if it rounds in another way."""
 
     def nearby(seed):
         near = how.nearby([*arrays, *grads], seed)
@@ -34,10 +35,8 @@ def update_spreads(given, how, arrays, grads, right, low_spreads):
         for seed in shown(range(NEARBY), 'roundings of the update'):
             yield nearby(seed)
 
-    spreads = how.spreads_of(right, others())
-    if low_spreads:  # of what rounds in another way
-        spreads = [*map(np.maximum, spreads, low_spreads)]
-    return spreads
+    bounds = how.bounds_of(right, others())
+    return [*map(np.maximum, bounds, low_bounds or bounds)]
 
 
 def pushed(given, arrays, grads, bounds, right):
@@ -66,17 +65,18 @@ def pushed(given, arrays, grads, bounds, right):
     return far
 
 
-def update_causes(update, replica, right, bounds):
+def update_causes(given, arrays, grads, replica, right, bounds):
     """Return the likely causes of arrays whose update is wrong, by their
-    numbers. `update`: (Functions, arrays, gradients, minibatch, number of
-    devices) that it is made of."""
-    given, arrays, grads, batch, k = update
+    numbers. The gradients are right, so a factor is not guessed to be that of
+    a mistake in them."""
     start, grads = cast(arrays, 'float64'), cast(grads, 'float64')
     sample = Sample([replica], right)
-    begin = sample.take(start)
 
-    def moves_to(found):
-        return [a - s for a, s in zip(sample.take(found), begin)]
+    def moves(found):
+        return sample.moves(found, right, bounds, start)
+
+    def found_by(arrays, grads):
+        return [move.found for move in moves(given.update(arrays, grads))]
 
     counts = [
         is_count(a) and distance(new - a, 1) == 0
@@ -92,33 +92,23 @@ def update_causes(update, replica, right, bounds):
                 for a, is_one in zip(start, counts)
             ]
             words = f'one as if the count of steps were {words}'
-            found.append((words, moves_to(given.update(changed, grads))))
+            found.append((words, found_by(changed, grads)))
         return found
 
-    known = sample.take_bounds(bounds), begin
-    moves = [
-        Move(*own) for own in zip(moves_to(replica), moves_to(right), *known)
-    ]
-    search = Search(moves, k, batch, counted if any(counts) else lambda: ())
+    known = counted if any(counts) else lambda: ()
+    search = Search(moves(replica), known=known)
     search.close()
-    causes = {
-        j: cause.replace(f', {TWICE}', ' times 2.')
-        for j, cause in search.found.items()
-    }
-    factors = {j: PLAIN.search(causes[j]) for j in causes}
-    if any(factors.values()):
-        doubled = moves_to(given.update(start, [2 * g for g in grads]))
-        for j, factor in factors.items() if clips(doubled, moves) else ():
-            if factor:
-                times = f'{1 / float(factor[1]):.4g} times'
-                causes[j] += f' Clipped by {times} the norm that is due?'
-    return {j: sample.said(cause, j) for j, cause in causes.items()}
-
-
-def clips(doubled, moves):
-    """Return whether the update of twice the gradients is about the same: it
-    clips them by their norm."""
-    return any(
-        distance(own, move.right) <= 0.01 * distance(move.right, 0) > 0
-        for own, move in zip(doubled, moves)
-    )
+    causes = search.found
+    if any(map(PLAIN.search, causes.values())):
+        doubled = found_by(start, [2 * g for g in grads])
+        # It clips them by their norm if twice the gradients change little.
+        if any(
+            distance(own, move.right) <= 0.01 * distance(move.right, 0) > 0
+            for own, move in zip(doubled, search.moves)
+        ):
+            for j, cause in causes.items():
+                factor = PLAIN.search(cause)
+                if factor:
+                    times = f'{1 / float(factor[1]):.4g} times'
+                    causes[j] += f' Clipped by {times} the norm that is due?'
+    return causes
