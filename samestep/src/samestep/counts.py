@@ -147,16 +147,15 @@ def words_for(blocks, counts, unsure):
     if len(groups) > FEW:
         ends = f'from {counts.min():.3g} to {counts.max():.3g}'
         return f'each by its own weight, {ends}', groups
-    said: list = []
-    others: list = []
+    said, others = [], ''
     for group in groups:
         rows = in_ranges([blocks[i] for i in group])
         times = often(np.median(counts[group]))
         if rows or others:
             said.append(f'{rows or f"{len(group)} others"} {times}')
         else:
-            others = [f'the others {times}']
-    return ', '.join([*said, *others]), groups
+            others = f'the others {times}'
+    return ', '.join(filter(None, [*said, others])), groups
 
 
 def mean_of_means(own, due, groups):

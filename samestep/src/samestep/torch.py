@@ -213,9 +213,8 @@ def judge(
     file, adapter = files.Recorded(path, names), Adapter(model, optimizer)
     arrays = adapter.arrays_of(model)
     file.check('gradient', arrays)
-    taken = adapter.taken(step)
-    found = file.judge(taken({**arrays, **file.start}, *file.batch))
-    return found.change(adapter.placed)
+    taken = adapter.taken(step)({**arrays, **file.start}, *file.batch)
+    return file.judge(taken).change(adapter.placed)
 
 
 def compared(adapter, step, reference, batches, low, how):

@@ -271,9 +271,8 @@ class Optimizers:
     def after_step(self, optimizer, *_):
         """Read the state of an optimizer."""
         self.depth -= 1
-        for param, name, key, value in kept_in(
-            optimizer, self.gradients.names()
-        ):
+        names = self.gradients.names()
+        for param, name, key, value in kept_in(optimizer, names):
             self.state[f'{name}.{key}'] = to_numpy(value, copy=False)
             if not hasattr(value, 'full_tensor'):
                 kinds = self.kinds.setdefault((type(optimizer), name), {})

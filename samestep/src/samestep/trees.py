@@ -14,9 +14,8 @@ def named_arrays(tree, name=''):
         return {} if tree is None else {name: np.asarray(tree)}
     arrays = {}
     for key, part in tree.items():
-        arrays.update(
-            named_arrays(part, f'{name}.{key}' if name else f'{key}')
-        )
+        own = f'{name}.{key}' if name else f'{key}'
+        arrays.update(named_arrays(part, own))
     return arrays
 
 
