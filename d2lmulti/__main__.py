@@ -37,14 +37,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options.run(options)
     except (ValueError, TypeError, OSError, FloatingPointError) as error:
-        number = getattr(error, 'errno', None)
-        if number in (errno.EACCES, errno.EPERM, errno.EROFS):
-            error = (
+        said = str(error)
+        denied = errno.EACCES, errno.EPERM, errno.EROFS
+        if isinstance(error, OSError) and error.errno in denied:
+            said = (
                 f'cannot write to {error.filename}, which may be another '
                 "user's: clone into a folder that you can write to, or name "
                 'another place (--help says where)'
             )
-        print(f'error: {error}', file=sys.stderr)
+        print(f'error: {said}', file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print('interrupted', file=sys.stderr)
