@@ -98,9 +98,19 @@ def needed_by(instruction, num_stages):
 # Chapter 16: sharded training
 
 
-def check_step(device_arrays, lr, states, update, shards=True):
+def check_predicted(y: Any) -> None:
+    """Raise ValueError unless there is a word to predict."""
+    if not (y != 0).any():
+        raise ValueError(
+            'y has no words to predict, only 0, the padding: leave out such '
+            'a minibatch'
+        )
+
+
+def check_step(y, device_arrays, lr, states, update, shards=True):
     """Raise TypeError or ValueError unless `update` can take a step; with
     `shards`, of parts of parameters."""
+    check_predicted(y)
     check_learning_rate(lr)
     check_rule(update, states, device_arrays)
     if shards and not any(states):
@@ -108,12 +118,18 @@ def check_step(device_arrays, lr, states, update, shards=True):
 
 
 def check_layer_arrays(device_arrays, devices, layers):
-    """Raise ValueError unless each device has two arrays for each layer."""
+    """Raise ValueError unless `layers` gives each device's arrays to layers,
+    each once."""
     check_devices(devices)
     check_each(len(devices), 'device', parameters=device_arrays)
     for arrays, device in zip(device_arrays, devices):
-        check_each(2 * len(layers), 'weight and bias', parameters=arrays)
         check_home('a parameter', arrays, device)
+        used = sum(len(own) for _, own in layers(arrays))
+        if used != len(arrays):
+            raise ValueError(
+                f'the layers need {counted(used, "parameter")}, not '
+                f'{len(arrays)}: give the function `layers` of this network'
+            )
 
 
 def check_shards(device_shards):
@@ -169,24 +185,16 @@ def check_layout(device_arrays, layout, new):
 # Chapter 17: long sequences and experts
 
 
-def check_next_words(X: Any, y: Any, params: Any) -> None:
-    """Raise ValueError unless tokens, those to predict too, have a row."""
+def check_next_words(X: Any, y: Any, num_rows: int) -> None:
+    """Raise ValueError unless tokens, those to predict too, have one of the
+    embedding's rows."""
     if y.shape != X.shape:
         raise ValueError(
             f'y must have the shape of X, {X.shape}, not {y.shape}'
         )
-    if not (y != 0).any():
-        raise ValueError(
-            'y has no words to predict, only 0, the padding: leave out such '
-            'a minibatch'
-        )
-    check_words(params, X=X, y=y)
-
-
-def check_words(params: Any, **tokens: Any) -> None:
-    """Raise ValueError unless the embedding has a row for each token."""
-    rows = f'params[0] has {counted(len(params[0]), "row")}'
-    check_tokens(len(params[0]), rows, **tokens)
+    check_predicted(y)
+    rows = f'params[0] has {counted(num_rows, "row")}'
+    check_tokens(num_rows, rows, X=X, y=y)
 
 
 def check_sequence(X, y, device_params, devices, size, split, documents):
@@ -199,7 +207,7 @@ def check_sequence(X, y, device_params, devices, size, split, documents):
         )
     check_replicas(device_params, devices)
     check_decoder(X, device_params[0], size)
-    check_next_words(X, y, device_params[0])
+    check_next_words(X, y, len(device_params[0][0]))
     places = split(X.shape[1], len(devices))
     check_each(len(devices), 'device', **{'what split returns': places})
     joined = onp.hstack(places)
@@ -217,7 +225,7 @@ def check_experts(X, y, replicas, experts, devices, num_choices, size):
     check_positive_int(num_choices=num_choices)
     params = replicas[0][: -len(experts)]
     check_decoder(X, params, size)
-    check_next_words(X, y, params)
+    check_next_words(X, y, len(params[0]))
     check_each(len(params) // 9, 'block', experts=experts)
     for own, router in zip(experts, replicas[0][len(params) :]):
         check_each(len(own), 'expert', **{'each row of a router': router[0]})
@@ -256,5 +264,5 @@ def check_mesh_step(X, y, device_params, mesh, size, num_micro_batches):
     check_axes(mesh, device_params=device_params)
     check_decoder(X, [], size)
     num_rows = sum(len(own[0]) for own in device_params[: mesh['tensor']])
-    check_next_words(X, y, [range(num_rows)])  # E is split
+    check_next_words(X, y, num_rows)  # E is split
     check_micro_batches(len(X) // mesh['data'], num_micro_batches)

@@ -132,7 +132,8 @@ def needed_for(phase, i, s):
 
 def run_schedule(orders, stages, inputs, labels, runs):
     """Run the instructions of each device, in time steps. `inputs`,
-    `labels`: of each micro-batch; `runs`: the function of each phase."""
+    `labels`: of each micro-batch; `runs`: the function of each phase. Raises
+    RuntimeError if what all devices wait for is never sent."""
     orders = [[(*instruction, device)[:3] for instruction in order]
               for device, order in enumerate(orders)]
     arrived = {(0, 'forward', i): h for i, h in enumerate(inputs)}
@@ -140,6 +141,12 @@ def run_schedule(orders, stages, inputs, labels, runs):
     while any(orders):
         ready = [order for order in orders if order
                  and needed_for(*order[0]) in arrived]
+        if not ready:
+            waits = ', '.join(f'stage {order[0][2]} waits for '
+                              f'{needed_for(*order[0])[1:]}'
+                              for order in orders if order)
+            raise RuntimeError(f'nothing more will arrive: {waits}. Does each '
+                               'function of `runs` send what it computes?')
         for order in ready:
             phase, i, s = order.pop(0)
             runs[phase](stages, s, i, arrived, live, labels[i])
@@ -393,46 +400,3 @@ def decoder_gradients(X, y, device_parts, size=16, **exchange):
     for backward in reversed(tape):
         backward()
     return [take_gradients(parts) for parts in device_parts]
-
-# %% ../../notebooks/15_model_parallel.ipynb #lenet
-def convolution_layer(h, W, b):
-    """Return convolution, relu and pooling: (n, channels, height, width)."""
-    h = npx.convolution(h, W, b, kernel=W.shape[2:], num_filter=len(W))
-    return npx.pooling(npx.activation(h, 'relu'), pool_type='avg',
-                       kernel=(2, 2), stride=(2, 2))
-
-def dense_layer(h, W, b):
-    """Return relu of product plus bias, shape (n, units)."""
-    return npx.activation(np.dot(h.reshape(len(h), -1), W) + b, 'relu')
-
-def output_layer(h, W, b):
-    """Return the scores, shape (n, classes)."""
-    return np.dot(h.reshape(len(h), -1), W) + b
-
-LENET = [convolution_layer, convolution_layer, dense_layer, output_layer]
-
-def shard_params(params, devices):
-    """Return for each device its shards of all parameters.
-
-    The last layer is split by its inputs (row-parallel), the others by
-    their outputs (column-parallel; Shoeybi et al. 2019). The last bias is
-    on the first device, the others have None. Gradients accumulate. Raises
-    ValueError if a layer has fewer outputs than there are devices.
-    """
-    check_devices(devices)
-    check_enough(min(map(len, params[1:-2:2])), 'output', len(devices),
-                 'device')
-    return [[shard_param(params, i, j, len(devices), device)
-             for j in range(len(params))]
-            for i, device in enumerate(devices)]
-
-def shard_param(params, i, j, k, device):
-    """Return the shard of parameter `j` for device `i` of `k`, or None."""
-    param, last = params[j], j >= len(params) - 2
-    if last and param.ndim == 1:  # the last bias: once
-        return copy_with_gradient([param], device)[0] if i == 0 else None
-    num_outputs = len(params[j - 1] if last else params[j | 1])  # biases
-    part, rows = split_slices(num_outputs, k)[i], len(param) // num_outputs
-    shard = (param[:, part] if param.ndim == 2 and not last
-             else param[part.start * rows:part.stop * rows])
-    return copy_with_gradient([shard], device)[0]

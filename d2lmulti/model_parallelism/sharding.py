@@ -21,38 +21,33 @@ from ..communication.collectives import (all_gather, reduce_scatter,
 from ..data import split_batch
 from ..devices import split_slices
 from ..learning.large_batch import sgd_momentum
-from .model_parallel import LENET, gradients, track
-from ..network import lenet, loss
+from ..learning.transformer import (count_tokens, decoder_layers,
+                                           decoder_scores, token_loss)
+from .model_parallel import gradients, track
 from ..rounding import to_numpy
 from ..replicas import allreduce, allreduce_gradients
 from ..prepare.interrupts import uninterrupted
 from ..training import backward
 
-# %% ../../notebooks/16_sharding.ipynb #run-layers
-def run_layers(h, params, layers, segment):
-    """Return the output of the layers of a segment, a slice."""
-    for i in range(len(layers))[segment]:
-        h = layers[i](h, *params[2 * i:2 * i + 2])
-    return h
-
 # %% ../../notebooks/16_sharding.ipynb #backward
-def mean_over(num_examples, loss):
-    """Return `loss`, divided by the size of the whole minibatch."""
-    return lambda outputs, y: loss(outputs, y) / num_examples
+def mean_over(num_words, loss):
+    """Return `loss`, divided by the words of the whole minibatch."""
+    return lambda outputs, y: loss(outputs, y) / num_words
 
 # %% ../../notebooks/16_sharding.ipynb #replicated
 @uninterrupted()
 def train_batch_replicated(X, y, device_params, devices, lr, states,
-                           update=sgd_momentum, net=lenet, loss=loss,
-                           allreduce=allreduce):
+                           update=sgd_momentum, net=decoder_scores,
+                           loss=token_loss, allreduce=allreduce):
     """Take one step of data parallelism; every device holds everything.
     `update`: a rule, `update(params, grads, state, lr)`, such as
     `sgd_momentum` or `adam`. `states`: for each device a list, [] before
-    the first step. The other arguments and the errors: see `train_batch`."""
+    the first step. The mean loss is over the words to predict, where `y` is
+    not 0. The other arguments and the errors: see `train_batch`."""
     check_replicas(device_params, devices)
-    check_step(device_params, lr, states, update, shards=False)
+    check_step(y, device_params, lr, states, update, shards=False)
     backward(*split_batch(X, y, devices), device_params, net,
-             mean_over(len(X), loss))
+             mean_over(count_tokens(y), loss))
     allreduce_gradients(device_params, allreduce)
     for params, state in zip(device_params, states):
         update(params, [param.grad for param in params], state, lr)
@@ -96,69 +91,69 @@ def update_parts(device_params, device_grads, lr, states, update, norms=None):
 # %% ../../notebooks/16_sharding.ipynb #zero1
 @uninterrupted()
 def train_batch_zero1(X, y, device_params, devices, lr, states,
-                      update=sgd_momentum, net=lenet, loss=loss):
+                      update=sgd_momentum, net=decoder_scores,
+                      loss=token_loss):
     """Take the step of `train_batch_replicated`. Device j updates part j of
     all parameters, and holds its state (Rajbhandari et al. 2020). `update`
     treats every number alike, or takes `norms`. The rest: see there."""
     check_replicas(device_params, devices)
-    check_step(device_params, lr, states, update)
+    check_step(y, device_params, lr, states, update)
     backward(*split_batch(X, y, devices), device_params, net,
-             mean_over(len(X), loss))
+             mean_over(count_tokens(y), loss))
     zero1_step(device_params, lr, states, update)
 
 # %% ../../notebooks/16_sharding.ipynb #track
-def forward_layers(X, y, device_params, devices, layers, loss, gather,
-                   num_examples):
-    """Return the inputs and outputs of each layer on each device; as the last
-    output, the device's part of the loss, over `num_examples`."""
+def forward_layers(X, y, device_layers, devices, loss, gather, num_words):
+    """Return for each layer, on each device, its output and the arrays that
+    need a gradient. The last output is the loss, over `num_words`."""
     hs, y_shards = split_batch(X, y, devices)
-    inputs, outputs = [], []
-    for i, layer in enumerate(layers):
-        gather(i)
+    passed = []
+    for on_devices in zip(*device_layers):
+        gather()
         hs = [h.detach() for h in hs]  # a graph for each layer
-        track(hs)
-        inputs.append(hs)
+        inputs = [[h] if passed else [] for h in hs]  # no gradient of tokens
+        track(sum(inputs, []))
         with autograd.record():
-            hs = [layer(h, *params[2 * i:2 * i + 2])
-                  for h, params in zip(hs, device_params)]
-            if i == len(layers) - 1:
-                hs = [loss(h, y_shard).sum() / num_examples
+            hs = [layer(h, *own) for h, (layer, own) in zip(hs, on_devices)]
+            if len(passed) == len(device_layers[0]) - 1:
+                hs = [loss(h, y_shard).sum() / num_words
                       for h, y_shard in zip(hs, y_shards)]
-        outputs.append(hs)
-    return inputs, outputs
+        passed.append([(h, [*own_inputs, *own]) for h, own_inputs, (_, own)
+                       in zip(hs, inputs, on_devices)])
+    return passed
 
 # %% ../../notebooks/16_sharding.ipynb #backward-layers
-def backward_layers(inputs, outputs, device_params, gather,
-                    reduce_scatter=reduce_scatter):
+def backward_layers(passed, gather, reduce_scatter=reduce_scatter):
     """Return for each device its parts of the summed gradients."""
-    device_grads = [[] for _ in device_params]
-    output_grads = [None for _ in device_params]  # of the loss: 1
-    for i in reversed(range(len(outputs))):
-        gather(i)
-        output_grads, *layer_grads = zip(*[
-            gradients(output, [h, *params[2 * i:2 * i + 2]], output_grad)
-            for output, h, params, output_grad in zip(
-                outputs.pop(), inputs.pop(), device_params, output_grads)])
-        parts = zip(*map(reduce_scatter, layer_grads))
+    device_grads = [[] for _ in passed[0]]
+    output_grads = [None for _ in passed[0]]  # of the loss: 1
+    while passed:
+        gather()
+        found = [gradients(output, arrays, grad) for (output, arrays), grad
+                 in zip(passed.pop(), output_grads)]
+        if passed:
+            output_grads = [grads.pop(0) for grads in found]
+        parts = zip(*map(reduce_scatter, zip(*found)))
         device_grads = [[*first, *grads] for first, grads
                         in zip(parts, device_grads)]
-        del layer_grads  # else they would live until the next layer's exist
+        del found  # else they would live until the next layer's exist
     return device_grads
 
 # %% ../../notebooks/16_sharding.ipynb #zero2
 @uninterrupted()
 def train_batch_zero2(X, y, device_params, devices, lr, states,
-                      update=sgd_momentum, layers=LENET, loss=loss):
+                      update=sgd_momentum, layers=decoder_layers,
+                      loss=token_loss):
     """Take the step of `train_batch_zero1`; shard the gradients, too.
-    `device_params`: the weight and bias of each of `layers`; their gradients
-    are freed (`attach_grad` again before another kind of step)."""
+    `layers(params)`: a list of (layer, its parameters). The gradients of
+    `device_params` are freed (`attach_grad` before another kind of step)."""
     check_layer_arrays(device_params, devices, layers)
-    check_step(device_params, lr, states, update)
+    check_step(y, device_params, lr, states, update)
     for params in device_params:
         track(params)
-    passed = forward_layers(X, y, device_params, devices, layers, loss,
-                            lambda i: None, len(X))
-    device_grads = backward_layers(*passed, device_params, lambda i: None)
+    passed = forward_layers(X, y, list(map(layers, device_params)), devices,
+                            loss, lambda: None, count_tokens(y))
+    device_grads = backward_layers(passed, lambda: None)
     update_parts(device_params, device_grads, lr, states, update)
 
 # %% ../../notebooks/16_sharding.ipynb #shards
@@ -177,16 +172,18 @@ def gather_params(device_shards):
             for parts in zip(*device_shards)]
 
 def layer_buffers(shapes, device, dtype, num_buffers=2):
-    """Return parameters on `device`; layers share the memory of the largest,
-    every `num_buffers`-th the same."""
-    sizes = [math.prod(shape) for shape in shapes]
-    largest = max(map(sum, zip(sizes[::2], sizes[1::2])))
+    """Return the parameters of all layers on `device`. `shapes`: a list for
+    each layer; every `num_buffers`-th layer has the same memory."""
+    largest = max(sum(map(math.prod, own)) for own in shapes)
     buffers = [np.empty(largest, dtype=dtype, ctx=device)
                for _ in range(num_buffers)]
-    starts = [sizes[i - 1] if i % 2 else 0 for i in range(len(sizes))]
-    params = [buffers[i // 2 % num_buffers][start:start + size]
-              .reshape_view(*shape) for i, (start, size, shape)
-              in enumerate(zip(starts, sizes, shapes))]
+    params = []
+    for i, own in enumerate(shapes):
+        end = 0
+        for shape in own:
+            start, end = end, end + math.prod(shape)
+            params.append(buffers[i % num_buffers][start:end]
+                          .reshape_view(*shape))
     track(params)
     return params
 
@@ -206,32 +203,33 @@ def reduce_scatter_rows(grads):
 # %% ../../notebooks/16_sharding.ipynb #zero3
 @uninterrupted()
 def train_batch_zero3(X, y, device_shards, devices, lr, states,
-                      update=sgd_momentum, layers=LENET, loss=loss,
-                      num_micro_batches=1):
+                      update=sgd_momentum, layers=decoder_layers,
+                      loss=token_loss, num_micro_batches=1):
     """Take the step of `train_batch_zero2`; shard the parameters, too.
     `device_shards`: from `scatter_params`. A layer is gathered while the one
     before it computes; micro-batches add their gradients to the shards."""
     check_layer_arrays(device_shards, devices, layers)
-    shapes = check_shards(device_shards)
-    check_step(device_shards, lr, states, update)
-    device_params = [layer_buffers(shapes, device, shards[0].dtype)
-                     for device, shards in zip(devices, device_shards)]
-    once = range(len(layers))
+    shapes = [own for _, own in layers(check_shards(device_shards))]
+    check_step(y, device_shards, lr, states, update)
+    wholes = [layers(layer_buffers(shapes, device, shards[0].dtype))
+              for device, shards in zip(devices, device_shards)]
+    parts = list(map(layers, device_shards))
+    once = range(len(shapes))
     uses = num_micro_batches * [*once, *reversed(once)]
 
-    def gather_next(_):
+    def gather_next():
         if uses:
             i = uses.pop(0)
-            for j in (2 * i, 2 * i + 1):
-                all_gather_rows([shards[j] for shards in device_shards],
-                                [params[j] for params in device_params])
+            own, data = [zip(*[device_layers[i][1] for device_layers in each])
+                         for each in (parts, wholes)]
+            list(map(all_gather_rows, own, data))
+
     device_grads = [list(map(np.zeros_like, own)) for own in device_shards]
-    gather_next(None)
+    gather_next()
     for rows in split_slices(len(X), num_micro_batches):
-        passed = forward_layers(X[rows], y[rows], device_params, devices,
-                                layers, loss, gather_next, len(X))
-        grads = backward_layers(*passed, device_params, gather_next,
-                                reduce_scatter_rows)
+        passed = forward_layers(X[rows], y[rows], wholes, devices, loss,
+                                gather_next, count_tokens(y))
+        grads = backward_layers(passed, gather_next, reduce_scatter_rows)
         device_grads = [list(map(add, *own))
                         for own in zip(device_grads, grads)]
     update_shards(device_shards, device_grads, lr, states, update)
@@ -326,24 +324,34 @@ def clip_gradients(device_grads, places, max_norm):
             grad *= max_norm / max(total.item() ** 0.5, max_norm)
     return squares[0].item() ** 0.5
 
+# %% ../../notebooks/16_sharding.ipynb #run-layers
+def run_layers(h, layers):
+    """Return the output of a list of (layer, its parameters)."""
+    for layer, own in layers:
+        h = layer(h, *own)
+    return h
+
 # %% ../../notebooks/16_sharding.ipynb #recomputed
-def backward_recomputed(X, y, params, num_segments, layers=LENET, loss=loss):
+def backward_recomputed(X, y, params, num_segments, layers=decoder_layers,
+                        loss=token_loss):
     """Compute the gradients of the summed loss; keep the inputs of
     `num_segments` segments, each of which runs again in the backward pass
     (T. Chen et al. 2016, arXiv:1604.06174). `params`: from `get_params`, on
     the device of `X`. Raises TypeError or ValueError for invalid ones."""
     check_layer_arrays([params], [X.ctx], layers)
-    check_enough(len(layers), 'layer', num_segments, 'segment')
-    segments = split_slices(len(layers), num_segments)
+    pairs = layers(params)
+    check_enough(len(pairs), 'layer', num_segments, 'segment')
+    segments = [pairs[own] for own in split_slices(len(pairs), num_segments)]
     inputs, output_grad = [X], None  # of the loss: 1
     for segment in segments[:-1]:  # not recorded: nothing else is kept
-        inputs.append(run_layers(inputs[-1], params, layers, segment))
+        inputs.append(run_layers(inputs[-1], segment))
     for segment in reversed(segments):
         h = inputs.pop().detach()
-        h.attach_grad()
+        if inputs:  # tokens need no gradient
+            h.attach_grad()
         with autograd.record():
-            output = run_layers(h, params, layers, segment)
-            if segment == segments[-1]:
+            output = run_layers(h, segment)
+            if output_grad is None:
                 output = loss(output, y).sum()
         output.backward(output_grad)
         output_grad = h.grad

@@ -16,24 +16,24 @@ KILLS = int(os.environ.get('D2LMULTI_KILLS', 4))
 # Six epochs of four ragged minibatches; a checkpoint after every other step.
 # The history has the rows of all steps that the parameters have seen.
 TRAIN = """
-import functools, sys, time
+import sys, time
 import numpy as onp
 import d2lmulti
 from mxnet import np
 from d2lmulti.cluster.checkpoint import (
     Checkpoint, load_checkpoint, save_checkpoint)
 from d2lmulti.learning.large_batch import adam
-from d2lmulti.model_parallelism.model_parallel import LENET
 from d2lmulti import find_places, reshard, scatter_flat, train_batch_zero2
 
 folder, num_devices = sys.argv[1], int(sys.argv[2])
-np.empty = functools.partial(np.empty, dtype='float64')
 rng = onp.random.RandomState(0)
-X = np.array(rng.uniform(size=(50, 1, 28, 28)), dtype='float64')
-y = np.array(rng.randint(0, 10, 50), dtype='int32')
-batches = d2lmulti.Minibatches(X.asnumpy(), y.asnumpy(), 13, seed=1)
+words = rng.randint(1, 30, (50, 7)) * (
+    onp.arange(7) < rng.randint(2, 8, (50, 1)))
+X, y = words[:, :-1], words[:, 1:]
+batches = d2lmulti.Minibatches(X, y, 13, seed=1)
+X, y = [np.array(part, dtype='int32') for part in (X, y)]
 devices = d2lmulti.try_devices(num_devices)
-params = [p.astype('float64') for p in d2lmulti.init_params(seed=3)]
+params = [p.astype('float64') for p in d2lmulti.init_decoder(3, 30, width=14)]
 saved = load_checkpoint(folder) or Checkpoint(params, history={'rows': []})
 shapes = [param.shape for param in params]
 
@@ -52,7 +52,7 @@ for epoch in range(saved.epoch, 6):
     rows = batches.rows(epoch)
     for step in range(saved.step if epoch == saved.epoch else 0, len(rows)):
         train_batch_zero2(X[rows[step]], y[rows[step]], replicas, devices,
-                          0.001, states, update=adam, layers=LENET)
+                          0.001, states, update=adam)
         saved.history['rows'] += [int(row) for row in rows[step]]
         time.sleep(0.02)
         if step % 2:
@@ -83,7 +83,7 @@ def end(folder, num_devices, script=TRAIN):
     process.communicate(timeout=100)
     assert process.returncode == 0
     with onp.load(folder / 'end.npz') as arrays:
-        return [arrays[f'p{i}'] for i in range(8)], arrays['rows'].tolist()
+        return [arrays[f'p{i}'] for i in range(12)], arrays['rows'].tolist()
 
 
 def killed(folder, script, rng):

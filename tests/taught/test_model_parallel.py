@@ -456,6 +456,18 @@ def test_a_schedule_that_cannot_end_is_refused(orders, message):
     assert_equal([g.asnumpy() for g in grads], reference(X, y, params))
 
 
+def test_a_pass_that_sends_nothing_ends_the_run(monkeypatch):
+    def silent(stages, s, i, arrived, live, y):
+        arrived[s, 'weights', i] = True
+
+    monkeypatch.setattr(model_parallel, 'backward_stage', silent)
+    params, X, y = make_decoder(n=4)
+    stages = d2lmulti.split_layers(d2lmulti.decoder_layers(params, 4), TWO)
+    message = r"arrive: stage 0 waits for \('backward', 0\)\. Does"
+    with pytest.raises(RuntimeError, match=message):
+        d2lmulti.pipeline_gradients(X, y, stages, 2)
+
+
 # What is refused
 
 

@@ -2,14 +2,16 @@
 
 import functools
 import math
+import pathlib
 import weakref
-from unittest import mock
 
 import mxnet as mx
+import nbformat
 import numpy as onp
 import pytest
 from helpers import as_type, assert_ctrl_c_waits, roundings
 from mxnet import autograd, np
+from mxnet.autograd import is_recording
 
 import d2lmulti
 from d2lmulti.cluster.checkpoint import (
@@ -22,9 +24,7 @@ from d2lmulti.devices import split_slices
 from d2lmulti.learning.large_batch import adam, lars, sgd_momentum
 from d2lmulti.model_parallelism import sharding
 from d2lmulti.model_parallelism.model_parallel import (
-    dense_layer,
-    output_layer,
-    shard_params,
+    shard_decoder,
     split_layers,
     stage_params,
 )
@@ -45,9 +45,10 @@ from d2lmulti.model_parallelism.sharding import (
 )
 from d2lmulti.profiler import record_copies
 
-LAYERS = [dense_layer, dense_layer, output_layer]
-# Some of these have fewer numbers than there are devices.
-SHAPES = [(7, 11), (11,), (11, 5), (5,), (5, 3), (3,)]
+net = functools.partial(d2lmulti.decoder_scores, size=2)
+layers = functools.partial(d2lmulti.decoder_layers, size=2)
+NUM_LAYERS = 3  # of 1, 9 and 2 arrays
+CHAPTERS = pathlib.Path(__file__).parents[2] / 'notebooks'
 RATES = {'descend': 0.05, 'sgd_momentum': 0.05, 'adam': 0.003}
 HOST = mx.cpu(5)  # minibatches: no training device, so that copies count
 
@@ -58,34 +59,38 @@ def descend(params, grads, state, lr):
         param -= lr * grad
 
 
-def net(h, params):
-    for i, layer in enumerate(LAYERS):
-        h = layer(h, *params[2 * i : 2 * i + 2])
-    return h
-
-
 def start(seed=0):
+    """Return a decoder's parameters, gains other than 1."""
     rng = onp.random.RandomState(seed)
+    params = d2lmulti.init_decoder(seed, 11, 7, 1, 4, 4, size=2, num_units=5)
     return [
-        np.array(rng.normal(0, 0.5, shape), dtype='float32')
-        for shape in SHAPES
+        np.array(rng.uniform(0.5, 1.5, param.shape), dtype='float32')
+        if param.ndim == 1
+        else param
+        for param in params
     ]
 
 
-def batches(size, seed=1, num_steps=5):
+SHAPES = [param.shape for param in start()]
+
+
+def batches(size, seed=1, num_steps=3):
+    """Return minibatches of sentences of 2 to 6 words."""
     rng = onp.random.RandomState(seed)
+    words = rng.randint(1, 11, (num_steps, size, 6))
+    words *= onp.arange(6) < rng.randint(2, 7, (num_steps, size, 1))
     return [
-        (
-            np.array(rng.normal(size=(size, 7)), dtype='float32', ctx=HOST),
-            np.array(rng.randint(0, 3, size), dtype='int32', ctx=HOST),
-        )
-        for _ in range(num_steps)
+        [
+            np.array(part, dtype='int32', ctx=HOST)
+            for part in (rows[:, :-1], rows[:, 1:])
+        ]
+        for rows in words
     ]
 
 
 @functools.lru_cache(maxsize=None)
 def by_hand(update, size):
-    """Return the parameters after five steps on one device, in float64."""
+    """Return the parameters after three steps on one device, in float64."""
     params = [param.asnumpy() for param in start()]
     state = []
     for X, y in batches(size):
@@ -93,8 +98,9 @@ def by_hand(update, size):
         for array in arrays:
             array.attach_grad()
         with autograd.record():
-            scores = net(X.as_in_ctx(mx.cpu(0)).astype('float64'), arrays)
-            mean = d2lmulti.loss(scores, y.as_in_ctx(mx.cpu(0))).mean()
+            scores = net(X.as_in_ctx(mx.cpu(0)), arrays)
+            losses = d2lmulti.token_loss(scores, y.as_in_ctx(mx.cpu(0)))
+            mean = losses.sum() / (y.asnumpy() > 0).sum()
         mean.backward()
         params = [array.asnumpy() for array in arrays]
         grads = [array.grad.asnumpy() for array in arrays]
@@ -103,7 +109,7 @@ def by_hand(update, size):
 
 
 def run(stage, update, size, k, forget=None, dtype='float32', **options):
-    """Take five steps; return each device's parameters, the states and the
+    """Take three steps; return each device's parameters, the states and the
     bytes that the devices sent in the last step."""
     params = as_type(start(), dtype)
     devices = [mx.cpu(i) for i in range(k)]
@@ -118,13 +124,13 @@ def run(stage, update, size, k, forget=None, dtype='float32', **options):
         arrays = scatter_params(params, devices)
     else:
         arrays = [d2lmulti.get_params(params, device) for device in devices]
-    options['net' if stage < 2 else 'layers'] = net if stage < 2 else LAYERS
+    options.update({'net': net} if stage < 2 else {'layers': layers})
     for i, (X, y) in enumerate(batches(size)):
         if i == 2 and forget is not None:
             states[forget].clear()
         copies = record_copies(
             lambda X=X, y=y: step(
-                X.astype(dtype),
+                X,
                 y,
                 arrays,
                 devices,
@@ -144,10 +150,7 @@ def run(stage, update, size, k, forget=None, dtype='float32', **options):
 
 
 def assert_takes_the_step_of_one(stage, update, size, k, **options):
-    # Otherwise the buffer of ZeRO 3 is float32 and would round.
-    empty = functools.partial(np.empty, dtype='float64')
-    with mock.patch.object(np, 'empty', empty):
-        replicas = run(stage, update, size, k, dtype='float64', **options)[0]
+    replicas = run(stage, update, size, k, dtype='float64', **options)[0]
     for params in replicas:
         assert roundings(params, by_hand(update, size)) <= 1
 
@@ -231,26 +234,11 @@ def test_the_bytes_are_those_of_the_paper(stage, k):
     assert_sends(stage, k)
 
 
-def test_lenet_on_four_devices_holds_a_quarter_of_the_state():
-    devices = [mx.cpu(i) for i in range(4)]
-    rng = onp.random.RandomState(0)
-    X = np.array(rng.uniform(size=(6, 1, 28, 28)), dtype='float32')
-    y = np.array(rng.randint(0, 10, 6), dtype='int32')
-    replicas = [
-        d2lmulti.get_params(d2lmulti.init_params(), d) for d in devices
-    ]
-    states = [[] for _ in devices]
-    train_batch_zero1(X, y, replicas, devices, 0.1, states)
-    held = [4 * sum(array.size for array in state) for state in states]
-    assert sum(held) == 516_272
-    assert max(held) - 129_068 <= 4
-
-
 def test_zero2_leaves_no_whole_gradient():
     devices = [mx.cpu(0), mx.cpu(1)]
     replicas = [d2lmulti.get_params(start(), device) for device in devices]
     ((X, y),) = batches(5, num_steps=1)
-    train_batch_zero2(X, y, replicas, devices, 0.1, [[], []], layers=LAYERS)
+    train_batch_zero2(X, y, replicas, devices, 0.1, [[], []], layers=layers)
     assert all(param.grad.size == 0 for params in replicas for param in params)
 
 
@@ -261,12 +249,13 @@ def assert_frees_gradients(monkeypatch, stage):
     def watched(*arguments):
         assert not any(ref() is not None for ref in left), 'not freed'
         grads = gradients(*arguments)
-        left.extend(map(weakref.ref, grads[1:]))
+        # the first is that of the layer's input, but tokens have none
+        left.extend(map(weakref.ref, grads[1:] or grads))
         return grads
 
     monkeypatch.setattr(sharding, 'gradients', watched)
     run(stage, sgd_momentum, 5, 1)
-    assert len(left) == 5 * len(SHAPES)
+    assert len(left) == 3 * len(SHAPES)
 
 
 @pytest.mark.parametrize('stage', [2, 3])
@@ -292,48 +281,59 @@ def test_parts_may_be_empty_from_the_first_parameter_on():
 
 
 def test_zero3_gathers_into_the_memory_of_two_layers():
-    params = sharding.layer_buffers(SHAPES, mx.cpu(1), 'float32')
+    shapes = [own for _, own in layers(SHAPES)]
+    params = sharding.layer_buffers(shapes, mx.cpu(1), 'float32')
     assert [param.shape for param in params] == SHAPES
     for i, param in enumerate(params):
         param[:] = i
-    for i in (2, 3, 4, 5):
+    for i in range(1, 12):
         assert (params[i].asnumpy() == i).all()
-    assert set(params[0].asnumpy().reshape(-1)) >= {4, 5}  # overwritten
+    assert set(params[0].asnumpy().reshape(-1)) >= {10, 11}  # overwritten
+
+
+def watched_layers(call):
+    """Return a function like `layers`, whose layer i calls `call(i)`."""
+
+    def watch(i, layer):
+        return lambda *arrays: call(i) or layer(*arrays)
+
+    return lambda params: [
+        (watch(i, layer), own) for i, (layer, own) in enumerate(layers(params))
+    ]
 
 
 def test_zero3_gathers_the_next_layer_before_one_computes(monkeypatch):
-    events = []
-    all_gather_rows = sharding.all_gather_rows
+    gathered, before = [], []
+    all_gather_rows, gradients = sharding.all_gather_rows, sharding.gradients
 
     def gather(parts, data):
-        events.append(('gather', data[0].shape))
+        gathered.append(data[0].shape)
         all_gather_rows(parts, data)
 
-    def watched(layer):
-        def call(h, W, b):
-            events.append(('compute', W.shape))
-            return layer(h, W, b)
-
-        return call
+    def backward(*arguments):
+        before.append(len(gathered))
+        return gradients(*arguments)
 
     monkeypatch.setattr(sharding, 'all_gather_rows', gather)
+    monkeypatch.setattr(sharding, 'gradients', backward)
     ((X, y),) = batches(5, num_steps=1)
-    devices = [mx.cpu(0), mx.cpu(1)]
     train_batch_zero3(
         X,
         y,
-        scatter_params(start(), devices),
-        devices,
+        scatter_params(start(), [mx.cpu(0)]),
+        [mx.cpu(0)],
         0.1,
-        [[], []],
-        layers=[watched(layer) for layer in LAYERS],
+        [[]],
+        layers=watched_layers(lambda i: before.append(len(gathered))),
     )
-    for i, shape in enumerate(SHAPES[::2]):
-        first = events.index(('compute', shape))
-        for later in SHAPES[2 * i : 2 * i + 4]:
-            assert events.index(('gather', later)) < first
-        for later in SHAPES[2 * i + 4 :]:
-            assert events.index(('gather', later)) > first
+    again = [
+        *SHAPES[10:],
+        *SHAPES[1:10],
+        *SHAPES[:1],
+    ]  # from the last layer to the first
+    assert gathered == SHAPES + again
+    # 1, 9 and 2 arrays forward; 2, 9 and 1 backward; the next one as well
+    assert before == [10, 12, 14, 23, 24, 24]
 
 
 @pytest.mark.parametrize('k', [1, 2, 3, 4, 6])
@@ -356,17 +356,13 @@ def copies(params, devices):
 
 
 def pipeline(params, devices):
-    layers = [
-        (layer, params[2 * i : 2 * i + 2]) for i, layer in enumerate(LAYERS)
+    return [
+        stage_params(stage) for stage in split_layers(layers(params), devices)
     ]
-    return [stage_params(stage) for stage in split_layers(layers, devices)]
 
 
 def tensor(params, devices):
-    return [
-        [part for part in parts if part is not None]
-        for parts in shard_params(params, devices)
-    ]
+    return shard_decoder(params, devices, size=2)
 
 
 SPLITS = {
@@ -380,7 +376,7 @@ LAYOUTS = [
     (name, k)
     for name in SPLITS
     for k in (1, 2, 3, 4)
-    if name != 'pipeline' or k <= len(LAYERS)
+    if name != 'pipeline' or k <= NUM_LAYERS
 ]
 
 
@@ -424,7 +420,7 @@ def assert_clips_as_one(name, k, max_norm):
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
 @pytest.mark.parametrize('name', [*SPLITS, 'experts'])
 def test_clipping_is_that_of_one_device(name, k, max_norm):
-    if name != 'pipeline' or k <= len(LAYERS):
+    if name != 'pipeline' or k <= NUM_LAYERS:
         assert_clips_as_one(name, k, max_norm)
 
 
@@ -545,10 +541,10 @@ def test_what_was_loaded_has_the_bits_that_were_saved(tmp_path):
 
 def continued(update, stages, ks, dtype='float64'):
     """Return parameters and state of one device after two steps on some
-    devices, and three on others."""
+    devices, and one on others."""
     rate, state, step = RATES[update.__name__], [], 0
     params = as_type(start(), dtype)
-    while step < 5:
+    while step < 3:
         stage, k = stages[step > 1], ks[step > 1]
         devices = [mx.cpu(i) for i in range(k)]
         one = places_of(('replicated', 1))
@@ -562,16 +558,16 @@ def continued(update, stages, ks, dtype='float64'):
                 for own, device in zip(arrays, devices)
             ]
         states = reshard([state], one, layouts[1], devices)
-        for X, y in batches(13)[step : 2 if step < 2 else 5]:
+        for X, y in batches(13)[step : 2 if step < 2 else 3]:
             STEPS[stage](
-                X.astype(dtype),
+                X,
                 y,
                 arrays,
                 devices,
                 rate,
                 states,
                 update=update,
-                **({'net': net} if stage < 2 else {'layers': LAYERS}),
+                **({'net': net} if stage < 2 else {'layers': layers}),
             )
             step += 1
         (params,) = reshard(arrays, layouts[0], one, [mx.cpu(0)])
@@ -590,12 +586,10 @@ def test_training_goes_on_with_other_devices_as_on_one(update, stages, ks):
 
 
 def assert_goes_on(update, stages, ks):
-    empty = functools.partial(np.empty, dtype='float64')
-    with mock.patch.object(np, 'empty', empty):
-        params, state = continued(update, stages, ks)
+    params, state = continued(update, stages, ks)
     assert roundings(params, by_hand(update, 13)) <= 1
     if update is adam:
-        assert state[-1].item() == 5
+        assert state[-1].item() == 3
 
 
 @pytest.mark.parametrize(
@@ -773,12 +767,12 @@ def test_elementwise_steps_refuse_an_update_of_whole_matrices():
 
 def assert_recomputed(num_segments, size=9):
     ((X, y),) = batches(size, num_steps=1)
-    X, params = X.astype('float64'), as_type(start())
+    params = as_type(start())
     usual, again = [d2lmulti.get_params(params, HOST) for _ in range(2)]
     with autograd.record():
-        total = d2lmulti.loss(net(X, usual), y).sum()
+        total = d2lmulti.token_loss(net(X, usual), y).sum()
     total.backward()
-    backward_recomputed(X, y, again, num_segments, LAYERS)
+    backward_recomputed(X, y, again, num_segments, layers)
     right, recomputed = [[p.grad for p in arrays] for arrays in (usual, again)]
     assert all(abs(grad.asnumpy()).max() > 0 for grad in right)
     assert roundings(recomputed, right) <= 1
@@ -793,25 +787,17 @@ def test_recomputation_leaves_the_minibatch_as_it_is():
     ((X, y),) = batches(4, num_steps=1)
     before = X.asnumpy()
     params = d2lmulti.get_params(start(), HOST)
-    backward_recomputed(X, y, params, 2, LAYERS)
+    backward_recomputed(X, y, params, 2, layers)
     assert X.grad is None
     assert (X.asnumpy() == before).all()
 
 
 def test_each_layer_but_the_last_segment_runs_twice():
     calls = []
-
-    def counted(layer, i):
-        def call(h, W, b):
-            calls.append((i, autograd.is_recording()))
-            return layer(h, W, b)
-
-        return call
-
     ((X, y),) = batches(4, num_steps=1)
     params = d2lmulti.get_params(start(), HOST)
-    layers = [counted(layer, i) for i, layer in enumerate(LAYERS)]
-    backward_recomputed(X, y, params, 3, layers)
+    watched = watched_layers(lambda i: calls.append((i, is_recording())))
+    backward_recomputed(X, y, params, 3, watched)
     assert calls == [
         (0, False),
         (1, False),
@@ -819,6 +805,49 @@ def test_each_layer_but_the_last_segment_runs_twice():
         (1, True),
         (0, True),
     ]
+
+
+# What a device holds: the chapter's formula
+
+
+def formula_of_the_chapter():
+    cells = nbformat.read(CHAPTERS / '16_sharding.ipynb', 4).cells
+    (source,) = (c.source for c in cells if 'def held_numbers' in c.source)
+    names = {}
+    exec(source.partition('\nllama')[0], names)
+    return names['held_numbers']
+
+
+def test_parameters_are_as_many_as_the_chapter_counts():
+    counted, *_ = formula_of_the_chapter()(9, 11, 1, 7, 4, 4, 2, 5)
+    assert counted == sum(map(math.prod, SHAPES))
+
+
+def test_a_block_keeps_what_the_chapter_counts(monkeypatch):
+    """The inputs of all its products, and besides, what is normed and the
+    two factors of SwiGLU's units."""
+    T, width, num_heads, num_key_heads, size, units = 9, 7, 6, 3, 2, 5
+    params = d2lmulti.init_decoder(
+        0, 11, width, 1, num_heads, num_key_heads, size, units
+    )
+    seen = []
+
+    def watched(right):
+        def product(a, b):
+            seen.extend([a] if b.ndim == 2 else [a, b])
+            return right(a, b)
+
+        return product
+
+    for name in ('dot', 'matmul'):
+        monkeypatch.setattr(np, name, watched(getattr(np, name)))
+    layer, own = d2lmulti.decoder_layers(params, size)[1]
+    layer(np.zeros((1, T, width)), *own)
+    numbers = sum({id(array): array.size for array in seen}.values())
+    kinds = [num_heads, num_key_heads, size, units]
+    _, *one = formula_of_the_chapter()(T, 11, 1, width, *kinds)
+    _, *none = formula_of_the_chapter()(T, 11, 0, width, *kinds)
+    assert sum(one) - sum(none) == numbers + T * (2 * width + 2 * units)
 
 
 # FP8
@@ -896,7 +925,7 @@ def step_arguments(stage):
         arrays = scatter_params(start(), devices)
     else:
         arrays = [d2lmulti.get_params(start(), device) for device in devices]
-    more.update({'layers': LAYERS} if stage > 1 else {'net': net})
+    more.update({'layers': layers} if stage > 1 else {'net': net})
     return [X, y, arrays, devices, 0.1], more
 
 
@@ -955,8 +984,17 @@ def test_invalid_arguments_are_refused(stage, position, value, error):
 @pytest.mark.parametrize('stage', [2, 3])
 def test_layers_that_do_not_fit_are_refused(stage):
     arguments, more = step_arguments(stage)
-    with pytest.raises(ValueError, match='weight and bias, 4 in all'):
-        STEPS[stage](*arguments, **{**more, 'layers': LAYERS[:2]})
+    more['layers'] = lambda params: layers(params)[:2]
+    with pytest.raises(ValueError, match='need 10 parameters, not 12'):
+        STEPS[stage](*arguments, **more)
+
+
+@pytest.mark.parametrize('stage', [0, 1, 2, 3])
+def test_a_minibatch_without_a_word_to_predict_is_refused(stage):
+    arguments, more = step_arguments(stage)
+    arguments[1] = 0 * arguments[1]
+    with pytest.raises(ValueError, match='no words to predict'):
+        STEPS[stage](*arguments, **more)
 
 
 def assert_interrupt_waits(step):
@@ -997,9 +1035,9 @@ def test_a_state_that_is_lost_is_caught(stage):
 
 
 def mean_of_the_micro_batch(*arguments):
-    """Divides by the examples of the micro-batch, not of all."""
-    *most, num_examples = arguments
-    return sharding_forward(*most, len(most[0]))
+    """Divides by the words of the micro-batch, not of all."""
+    *most, num_words = arguments
+    return sharding_forward(*most, d2lmulti.count_tokens(most[1]))
 
 
 sharding_forward = sharding.forward_layers
