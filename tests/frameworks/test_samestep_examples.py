@@ -1,37 +1,121 @@
-"""The live bugs that `samestep`'s examples find in a library, and the lines
-that its texts for their reports show."""
+"""What `samestep`'s page and its reports tell of Trainer, Accelerate and
+Lightning, in an environment with them, which the tests set up."""
 
-import pathlib
 import re
 
 import pytest
-from verify_page import run_script
+from samestep_page import (
+    FINE,
+    PAGE,
+    SCRIPTS,
+    changed,
+    run_recipe,
+    run_script,
+    shown_by,
+)
 
 from tools.speed.peers.environments import ROOT, TRANSFORMERS
 
-EXAMPLES = ROOT / 'samestep/examples'
-IMPORTS = 'import torch\nfrom transformers import *\n'
+pytestmark = pytest.mark.long
+
+MODELS = {  # a config, the class, the two ratios, what repairs them
+    'gpt2': (
+        'GPT2Config(vocab_size=100)',
+        'AutoModelForCausalLM',
+        '0.9167, 4 parts / 1: 1.0000',
+        "model.loss_type = 'ForCausalLM'",
+    ),
+    't5': (
+        'T5Config(vocab_size=100, decoder_start_token_id=0)',
+        'AutoModelForSeq2SeqLM',
+        '1.0000, 4 parts / 1: 4.0000',
+        'model.accepts_loss_kwargs = False',
+    ),
+    'bert': (
+        'BertConfig(vocab_size=100)',
+        'AutoModelForMaskedLM',
+        '1.0000, 4 parts / 1: 4.0000',
+        'model.accepts_loss_kwargs = False',
+    ),
+    'llama': (
+        'LlamaConfig(vocab_size=100)',
+        'AutoModelForCausalLM',
+        '1.0000, 4 parts / 1: 1.0000',
+        None,
+    ),
+}
+RIGHT = '1.0000, 4 parts / 1: 1.0000'
+T5 = [
+    ('GPT2Config, GPT2LMHeadModel', 'T5Config, T5ForConditionalGeneration'),
+    (
+        'sizes = dict(vocab_size=50, n_positions=16, n_embd=32, n_layer=2, '
+        'n_head=2)',
+        'sizes = dict(vocab_size=50, d_model=32, d_kv=16, d_ff=32, '
+        'num_layers=2, num_heads=2)',
+    ),
+    (
+        'dropout = dict(resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)',
+        'dropout = dict(dropout_rate=0, decoder_start_token_id=0)',
+    ),
+    (
+        'GPT2LMHeadModel(GPT2Config(**sizes',
+        'T5ForConditionalGeneration(T5Config(**sizes',
+    ),
+]
 
 
-def printed(folder, source):
+@pytest.fixture(scope='module')
+def python():
     assert TRANSFORMERS.why_missing() is None
-    pathlib.Path(folder, 'script.py').write_text(source)
-    return run_script(folder, 'script.py', (str(TRANSFORMERS.python),))
+    return (str(TRANSFORMERS.python),)
 
 
-@pytest.mark.long
-def test_accumulation_of_t5_is_found(tmp_path):
-    found = printed(tmp_path, (EXAMPLES / 't5.py').read_text())
+def test_the_first_script_prints_what_stands_below_it(python, tmp_path):
+    shown = re.findall(r'```(?:python)?\n(.*?)```', PAGE, re.S)[1]
+    found = shown_by(run_recipe(tmp_path, 'gpt2.py', (), python))
+    for line in shown.splitlines():
+        assert shown_by(line) in found
+
+
+def test_accumulation_of_t5_is_found(python, tmp_path):
+    found = run_recipe(tmp_path, 'gpt2.py', T5, python)
     assert 'gradient of all 47 arrays' in found
     assert 'The move is the right one times 4.' in found
     assert 'passes back 4 times what it should' in found
 
 
-@pytest.mark.long
+@pytest.mark.parametrize('name', MODELS)
+def test_the_ratios_of_a_model_are_those_of_the_table(name, python, tmp_path):
+    config, head, ratios, repair = MODELS[name]
+    made = f'from transformers import *\n{config}.save_pretrained("{name}")\n'
+    (tmp_path / 'made.py').write_text(made)
+    run_script(tmp_path, 'made.py', python)
+    line = 'found = new_model(), Norm()'
+    for repaired in (False, True) if repair else (False,):
+        source = SCRIPTS['affected.py']
+        if repaired:
+            source = changed(source, [(line, f'{line}\n    {repair}')])
+            assert f'`{repair}`' in PAGE
+        (tmp_path / 'affected.py').write_text(source)
+        found = run_script(tmp_path, f'affected.py {name} {head}', python)
+        last = f'Trainer / plain: {RIGHT if repaired else ratios}\n'
+        assert found.endswith(last)
+
+
+def test_lightning_and_accelerate(python, tmp_path):
+    found = run_recipe(tmp_path, 'libraries.py', (), python)
+    assert found.count(FINE) == 2
+    ragged = [('randn(64, 20)', 'randn(61, 20)'), ('(5, (64,))', '(5, (61,))')]
+    found = run_recipe(tmp_path, 'libraries.py', ragged, python)
+    said = 'it counts 0 to 47 0.953 times, 48 to 60 1.17 times'
+    assert FINE not in found and found.count(said) == 2 and said in PAGE
+
+
 @pytest.mark.parametrize(('name', 'factor'), [('t5', 4), ('gpt2', 11 / 12)])
-def test_the_lines_of_a_report_show_the_bug(name, factor, tmp_path):
-    text = (EXAMPLES / f'{name}.md').read_text()
+def test_the_lines_of_a_report_show_the_bug(name, factor, python, tmp_path):
+    text = (ROOT / f'samestep/examples/{name}.md').read_text()
     (quoted,) = re.findall('> ```python\n(.*?)> ```', text, re.DOTALL)
     source = re.sub('^> ?', '', quoted, flags=re.MULTILINE)
-    last = printed(tmp_path, IMPORTS + source).split()[-1]
+    (tmp_path / 'report.py').write_text(source)
+    last = run_script(tmp_path, 'report.py', python).split()[-1]
     assert float(last) == pytest.approx(factor, rel=1e-5)

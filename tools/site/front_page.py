@@ -56,6 +56,20 @@ def fill_in(app, docname, source):
     )
 
 
+def take_samestep_page(app, docname, source):
+    """Let the page `verify` be samestep's README; files beside that are to be
+    downloaded."""
+    if docname != 'verify':
+        return
+    readme = ROOT / 'samestep/README.md'
+    app.env.note_dependency(str(readme))
+    source[0] = re.sub(
+        r'\[([^]]+)\]\((?!\w+:|#)(\S+?)\)',
+        r'{download}`\1 <../../samestep/\2>`',
+        readme.read_text('utf-8'),
+    )
+
+
 def readme_found(pattern):
     """Return what a group of a pattern matches in README, with its links as
     they are from this folder."""
@@ -349,6 +363,7 @@ def setup(app):
     app.add_config_value('printed_folder', '', 'html', types=(str,))
     app.add_transform(IndexDefinitions)
     app.connect('source-read', fill_in, priority=400)  # before its links
+    app.connect('source-read', take_samestep_page)
     app.connect('env-get-outdated', outdated)
     app.connect('build-finished', copy_printed)
     return {'parallel_read_safe': True}
