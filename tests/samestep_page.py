@@ -38,8 +38,9 @@ def changed(source, changes):
 
 
 def shown_by(text):
-    """Return what is printed, without sizes, which are the processor's."""
-    return re.sub(r'off by .*? bound\. ', '', text)
+    """Return what is printed, as one line, without sizes, which are the
+    processor's."""
+    return re.sub(r'off by .*? bound\. ', '', ' '.join(text.split()))
 
 
 def run_script(folder, command, python=(sys.executable,), status=0):
