@@ -28,6 +28,7 @@ from .empty_file import write_empty_file
 from .training import TrainResult, max_difference, train
 
 RUN = 'python -m d2lmulti'
+FORBIDDEN = errno.EACCES, errno.EPERM, errno.EROFS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,20 +38,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options.run(options)
     except (ValueError, TypeError, OSError, FloatingPointError) as error:
-        said = str(error)
-        denied = errno.EACCES, errno.EPERM, errno.EROFS
-        if isinstance(error, OSError) and error.errno in denied:
-            said = (
-                f'cannot write to {error.filename}, which may be another '
-                "user's: clone into a folder that you can write to, or name "
-                'another place (--help says where)'
-            )
-        print(f'error: {said}', file=sys.stderr)
+        print(f'error: {what_to_do(error)}', file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print('interrupted', file=sys.stderr)
         return 130
     return 0
+
+
+def what_to_do(error: Exception) -> str:
+    """Return an error's message, and what to do about a permission."""
+    if isinstance(error, OSError) and error.errno in FORBIDDEN:
+        return (
+            f'{error.filename}: {error.strerror}. Clone into a folder that '
+            'you can write to, or name another place (--help says where)'
+        )
+    return str(error)
 
 
 def make_parser() -> argparse.ArgumentParser:

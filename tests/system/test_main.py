@@ -58,7 +58,7 @@ def test_a_folder_of_somebody_else_is_a_sentence(error, monkeypatch, capsys):
     monkeypatch.setattr('pathlib.Path.mkdir', fail)
     assert main(['train']) == 1
     said = capsys.readouterr().err
-    assert 'cannot write to build' in said and 'that you can write to' in said
+    assert 'error: build: ' in said and 'that you can write to' in said
 
 
 def test_the_causes_need_two_devices(capsys):
