@@ -204,7 +204,7 @@ def train_batch_mesh(X, y, device_params, mesh, lr, states, size=16,
     [] before the first step; `update` treats every number alike, or takes
     `norms`; `max_norm`: of all gradients together. The other arguments and
     the errors: `mesh_gradients`."""
-    check_step(device_params, lr, states, update)
+    check_step(y, device_params, lr, states, update)
     check_positive_number(**given(max_norm=max_norm))
     mesh_gradients(X, y, device_params, mesh, size, num_micro_batches,
                    axes=['tensor'])
