@@ -137,12 +137,10 @@ def explain(comparison, replicas, exact, bounds, case):
     ).without_guesses()
 
 
-def once(moves_of, case):
+def once(moves, case):
     """Return a function that returns these words and moves of a case, which
     are found when they are first wanted."""
-    return functools.lru_cache(None)(
-        lambda: [*shown(moves_of(case), 'causes')]
-    )
+    return functools.lru_cache(None)(lambda: [*shown(moves(case), 'causes')])
 
 
 def fill_together(searches, case, labels):

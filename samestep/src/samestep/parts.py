@@ -67,9 +67,10 @@ def rounded_in_parts(given, how, arrays, low_arrays, parts, right):
                 ]
             )
             del found, low  # before the next are computed
+        least = how.rounding * max(distance(whole, 0) for whole in right)
         sure = [
-            max(distance(a, 0) for a in (how.rounding * whole, *own))
-            for whole, *own in zip(right, *roundings)
+            max(least, *(distance(a, 0) for a in own))
+            for own in zip(*roundings)
         ]
         weights = weigh(some, some_of(right), sure)
         total = check_reference(
@@ -111,9 +112,10 @@ def weigh(parts, whole, sure):
     is that of the whole: some numbers of each array.
 
     A mean needs the fractions of rows or of tokens, a sum needs ones. `sure`:
-    what low precision rounds of each array. Roundings within the reference
-    are far below it: of an array that is 0 but for them, and those of float32,
-    to which some networks cast even in float64. Raises ValueError if nothing
+    what low precision rounds of each array, and at least of the largest.
+    Roundings within the reference are far below it: of an array that is 0 but
+    for them, and those of float32, to which some networks cast even in
+    float64. Raises ValueError if nothing
     fits, as for batch normalization in training."""
     varies = [  # else it is no gradient, as a buffer that stays
         any(not np.array_equal(a, exact) for a in own)

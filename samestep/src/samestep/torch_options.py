@@ -78,9 +78,9 @@ def words_for(changes, axes):
     others, or ''. `axes`: how many each parameter has, by its name."""
     said = []
     for (key, own, due), names in changes.items():
-        where = ''
-        if len(names) < len(axes):
-            where = f' for {by_axes(names, axes)}'
+        where = (
+            f' for {by_axes(names, axes)}' if len(names) < len(axes) else ''
+        )
         step, reference = in_short(own, due)
         said.append(f'{key}={step} where the reference has {reference}{where}')
     return f'The step has {", and ".join(said)}.' if said else ''
