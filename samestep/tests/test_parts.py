@@ -2,6 +2,7 @@
 `low`, their spread is measured on parts. The seeds begin at 9000.
 """
 
+import re
 import sys
 
 import numpy as np
@@ -99,6 +100,19 @@ def test_the_whole_minibatch_alone_would_give_alarms(monkeypatch):
 
 def test_parts_hide_no_factor():
     assert alarms(len, factor=1.05) == len(SEEDS)
+
+
+def test_a_factor_near_1_is_said_where_few_digits_are_sure():
+    for seed in SEEDS[:20]:
+        found = same_step(
+            in_parts(len, 3, 1.05),
+            whole(len),
+            *case(seed),
+            low=whole(len, rounded),
+            gradients=True,
+        )
+        for d in found.failures():
+            assert re.search(r' one times 1\.0[456]\.$', d.cause), d.cause
 
 
 def wrong_updates(rate=0.1):

@@ -313,6 +313,32 @@ def test_counts_of_tokens_are_named():
     assert same_step(right, right, params, [(batch,)], gradients=True)
 
 
+@pytest.mark.parametrize('left_out', [False, True])
+def test_labels_are_shifted_by_numbers_that_the_minibatch_has(left_out):
+    """Others may be read as indices: PyTorch's CTC loss dies of -100."""
+    rng = np.random.RandomState(5480)
+    X, y = rng.normal(size=(13, 6, 4)), rng.randint(0, 5, (13, 6))
+    y[:, -1] = -1 if left_out else 4
+    given = set()
+
+    def found(params, X, y):
+        given.update(np.unique(y))
+        off = (params['w'][y] - X) * (y >= 0)[..., None]
+        grad = np.zeros_like(params['w'])
+        np.add.at(grad, y, off)
+        return {'w': grad}
+
+    def step(params, X, y):
+        shifted = np.roll(y, -1, axis=1)
+        shifted[:, -1] = y.min()
+        return found(params, X, shifted)
+
+    params = {'w': rng.normal(size=(5, 4))}
+    said = str(same_step(step, found, params, [(X, y)], gradients=True))
+    assert ('one with labels shifted by one more' in said) == left_out
+    assert given == {*np.unique(y)}
+
+
 def added(part):
     """Return gradients of a loss that `b` does not change, but for what the
     step adds: of a softmax, to whose scores it is added."""
@@ -344,7 +370,7 @@ def test_a_gradient_that_is_0_has_no_multiples(size):
             num_devices=k,
         )
         assert {d.name: d.cause for d in found.failures()} == {
-            'b': 'The right one is 0 up to rounding.'
+            'b': 'The right move is 0, up to rounding.'
         }
 
 

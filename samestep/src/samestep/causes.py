@@ -288,10 +288,11 @@ def in_digits(scale, near):
     if near and scale:
         sure = -np.log10(near / abs(scale))
         digits = int(np.clip(np.floor(sure), 1, 6))
-    said = f'{scale:.{digits}g}'
-    if abs(float(said) - scale) > abs(scale) / 10:
-        said = f'{scale:.2g}'  # else 1.5 would be called 2
-    return said if float(said) != 1 else f'{scale:.6g}'
+    for more in range(digits, 7):  # else 1.5 would be called 2
+        said = f'{scale:.{more}g}'
+        if abs(float(said) - scale) <= abs(scale - 1) / 10:
+            break
+    return said
 
 
 def wrong_numbers(move):

@@ -25,7 +25,7 @@ from .counts import Rows
 from .progress import shown
 
 ENOUGH = 8  # wrong numbers: fewer have a cause by chance
-ZERO = 'The right one is 0 up to rounding.'
+ZERO = 'The right move is 0, up to rounding.'
 
 
 class Search:

@@ -156,18 +156,15 @@ class Batch:
 
     def shift_labels(self, shift):
         """Return it with each row's labels `shift` places before, or after:
-        those of the arrays so named, else of the last part. Raises ValueError
-        if none are whole numbers in rows of several."""
-        names = [*named_arrays(self.tree)]
-        labels = [name for name in names if 'label' in name]
-        last = names[-1].split('.')[0]
-        labels = labels or [n for n in names if n.split('.')[0] == last]
+        whole numbers in rows of several, of which some are negative, as is
+        what a loss leaves out, such as -100. Other arrays may be read by what
+        no such number must reach. Raises ValueError if there are none."""
         arrays = [*self.arrays]
-        for i, (name, a) in enumerate(zip(names, arrays)):
-            if name in labels and a.dtype.kind in 'iu' and a.ndim > 1:
+        for i, a in enumerate(arrays):
+            if a.dtype.kind == 'i' and a.ndim > 1 and (a < 0).any():
                 arrays[i] = np.roll(a, -shift, axis=1)
                 ends = slice(-shift, None) if shift > 0 else slice(-shift)
-                arrays[i][:, ends] = -100  # what frameworks leave out
+                arrays[i][:, ends] = a.min()
         if all(map(np.array_equal, arrays, self.arrays)):
             raise ValueError('these labels cannot be shifted')
         return Batch(self.tree, arrays)
