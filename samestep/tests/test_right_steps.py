@@ -200,10 +200,10 @@ def test_the_right_steps_are_seen_if_they_are_wrong(step, right):
 
 
 @pytest.mark.parametrize('dtype', ['float16', 'float32', 'float64'])
-@pytest.mark.parametrize('k', range(1, 9))
+@pytest.mark.parametrize('k', [1, 2, 3, 4, 8])
 def test_right_steps_are_equal(k, dtype):
     """On ragged minibatches, with empty shards too, in one step and five."""
-    for seed in range(10):
+    for seed in range(6):
         params, batches = random_case(seed, steps=1 + 4 * (seed % 2))
         comparison = same_step(
             parallel(k), reference, params, batches, dtype=dtype
