@@ -171,7 +171,7 @@ def test_micro_batches_of_zero3_make_the_step_of_one_device(
     k, num_micro_batches
 ):
     assert_takes_the_step_of_one(
-        3, adam, 13, k, num_micro_batches=num_micro_batches
+        3, sgd_momentum, 13, k, num_micro_batches=num_micro_batches
     )
 
 
