@@ -15,6 +15,7 @@ from steps import (
     adamw,
     autocast,
     case,
+    clip,
     clipped,
     each,
     look,
@@ -372,6 +373,40 @@ def test_a_gradient_that_is_0_has_no_multiples(size):
         assert {d.name: d.cause for d in found.failures()} == {
             'b': 'The right move is 0, up to rounding.'
         }
+
+
+def test_only_what_is_in_proportion_to_a_clipped_norm_says_how_large_it_is():
+    def step(params, X, y):
+        grads = on_devices(2)(params, X, y)
+        return Taken(grads, clipped(adamw)(params, clip(grads, 0.05)))
+
+    found = look(step, 'adamw, clipped')
+    said = {d.name.partition('.')[0]: d.cause for d in found.failures()}
+    assert 'times 0.5. Clipped by 2 times the norm' in said['first']
+    assert said['second'] == 'The move is the right one times 0.25.'
+
+
+def test_an_average_of_what_adam_moves_is_not_called_clipped():
+    """Of twice the gradients Adam makes the same move, too."""
+
+    def update(params, grads, part=0.1):
+        new = adamw(params, grads)
+
+        def mean(old, own):
+            return old + own.dtype.type(part) * (own - old)
+
+        return {**new, 'mean': each(mean, params['mean'], new['net'])}
+
+    def step(params, X, y):
+        grads = on_devices(2)(params, X, y)
+        return Taken(grads, update(params, grads, part=0.3))
+
+    params, batches = case(5000)
+    params['mean'] = params['net']
+    found = same_step(step, mean_gradients, params, batches, update=update)
+    assert {d.cause for d in found.failures()} == {
+        'The move is the right one times 3.'
+    }
 
 
 def test_arrays_of_other_names_are_refused():

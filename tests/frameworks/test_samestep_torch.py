@@ -642,11 +642,18 @@ def test_parameters_that_are_not_clipped_are_named(build):
         }
 
 
+def clip_with_norm(parameters, max_norm):
+    parameters = [*parameters]
+    norm = torch.nn.utils.get_total_norm([p.grad for p in parameters])
+    torch.nn.utils.clip_grads_with_norm_(parameters, max_norm, norm)
+
+
 @pytest.mark.parametrize(
     ('clip', 'limits', 'said'),
     [
         (clip_grad_norm_, (0.1, 0.2), 'max_norm=0.2'),
         (clip_grad_value_, (0.01, 0.02), 'clip_value=0.02'),
+        (clip_with_norm, (0.1, 0.2), 'max_norm=0.2'),
     ],
 )
 @pytest.mark.parametrize('named', [False, True])

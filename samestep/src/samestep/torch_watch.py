@@ -79,11 +79,15 @@ class Clipping:
         import torch
         from torch.nn.utils import clip_grad
 
+        # Since PyTorch 2.6 one function clips, and may be given the norm.
+        clips = '_clip_grads_with_norm_'
+        if not hasattr(clip_grad, clips):
+            clips = 'clip_grad_norm_'
         with contextlib.ExitStack() as stack:
             for name, grads_in, what in (
                 ('_get_total_norm', list, ''),
                 ('get_total_norm', list, ''),
-                ('clip_grad_norm_', grads_of, 'max_norm'),
+                (clips, grads_of, 'max_norm'),
                 ('clip_grad_value_', grads_of, 'clip_value'),
             ):
                 places = clip_grad, torch.nn.utils
@@ -105,7 +109,7 @@ class Clipping:
             if not what:
                 return function(tensors, *more, **others)
             limit = float(others[what] if what in others else more[0])
-            norm = function(tensors, *more, **others)
+            result = function(tensors, *more, **others)
             names = self.gradients.names()
             own = {names[id(p)]: p for p in tensors if id(p) in names}
             for name, param in own.items():
@@ -115,8 +119,11 @@ class Clipping:
             if what == 'max_norm':
                 self.times.update([*own])
                 if 0 < limit < np.inf:
+                    norm = result
+                    if norm is None:
+                        norm = others.get('total_norm', [*more, None][1])
                     self.norms.append(float(to_numpy(norm)) / limit)
-            return norm
+            return result
 
         return watch
 

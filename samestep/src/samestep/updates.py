@@ -13,6 +13,7 @@ from .progress import shown
 NEARBY = 4  # copies of the arrays, each number off by up to a rounding
 PARTS = -1, -0.5, -0.25, 0.25, 0.5, 1  # of the bound of a gradient
 PATTERNS = 4  # of which numbers are up and which are down
+SMALL = 2.0**-10  # times gradients, so that few norms are clipped
 PLAIN = re.compile(r'the right one times ([\d.]+)\.$')
 
 
@@ -99,16 +100,25 @@ def update_causes(given, arrays, grads, replica, right, bounds):
     search = Search(moves(replica), known=known)
     search.close()
     causes = search.found
-    if any(map(PLAIN.search, causes.values())):
-        doubled = found_by(start, [2 * g for g in grads])
-        # It clips them by their norm if twice the gradients change little.
-        if any(
-            distance(own, move.right) <= 0.01 * distance(move.right, 0) > 0
-            for own, move in zip(doubled, search.moves)
-        ):
-            for j, cause in causes.items():
-                factor = PLAIN.search(cause)
-                if factor:
-                    times = f'{1 / float(factor[1]):.4g} times'
-                    causes[j] += f' Clipped by {times} the norm that is due?'
+    factors = {j: PLAIN.search(cause) for j, cause in causes.items()}
+    if any(factors.values()):
+        scaled = [
+            found_by(start, [times * g for g in grads])
+            for times in (2, SMALL, 2 * SMALL)
+        ]
+        for j, factor in factors.items():
+            due = search.moves[j].right
+            if factor and clips(due, *(found[j] for found in scaled)):
+                times = f'{1 / float(factor[1]):.4g} times'
+                causes[j] += f' Clipped by {times} the norm that is due?'
     return causes
+
+
+def clips(due, doubled, small, small_doubled):
+    """Return whether these moves of an array are those of a clipped norm: of
+    twice the gradients the same, but of small ones in proportion to them, as
+    Adam's moves and squares of gradients are not."""
+    return all(
+        distance(a, b) <= 0.01 * distance(b, 0) > 0
+        for a, b in ((doubled, due), (small_doubled, 2 * small))
+    )
