@@ -157,6 +157,9 @@ def hidden_check(exercise, answer):
     __tracebackhide__ = True
     if ADDRESS not in os.environ:
         raise RuntimeError('hidden checks run in `nbgrader autograde` only')
+    module = str(getattr(answer, '__module__', ''))
+    if module.partition('.')[0] == 'd2lmulti':
+        raise AssertionError(f'that is the function of {module}: write yours')
     with socket.socket(socket.AF_UNIX) as channel:
         channel.connect(os.environ[ADDRESS])
         send(channel, exercise)

@@ -10,6 +10,8 @@ pytest.importorskip('nbgrader', reason='make grading')
 import course  # noqa: E402
 from nbformat.v4 import new_code_cell  # noqa: E402
 
+from d2lmulti.replicas import allreduce  # noqa: E402
+from tools.grading import calls  # noqa: E402
 from tools.grading.isolated import check_bubblewrap  # noqa: E402
 from tools.notebooks.cells import code_cells  # noqa: E402
 
@@ -173,3 +175,9 @@ def test_no_process_is_left(graded):
         ['ps', '-A', '-o', 'args='], stdout=subprocess.PIPE, text=True
     ).stdout
     assert 'grading.judge' not in found or str(graded[0]) not in found
+
+
+def test_a_function_of_the_package_is_no_answer(monkeypatch):
+    monkeypatch.setenv(calls.ADDRESS, 'nobody')
+    with pytest.raises(AssertionError, match='d2lmulti.replicas: write yours'):
+        calls.hidden_check('replicas-exercise-1', allreduce)
