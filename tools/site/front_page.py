@@ -79,7 +79,7 @@ def readme_found(pattern):
         r'\[([^]]+)\]\((notebooks/\w+)\.ipynb\)', r'{doc}`\1 <\2>`', found
     )
     found = found.replace('](tools/site/', '](')
-    found = re.sub(r'\]\(samestep/.*?\)', '](verify.md)', found)
+    found = found.replace('](samestep/README.md', '](verify.md')
     return re.sub(r'\]\(numpy_mxnet/.*?\)', '](running.md#platforms)', found)
 
 
