@@ -17,7 +17,7 @@ from plain import (
     summed,
 )
 
-from samestep import same_step
+from samestep import Comparison, Difference, same_step
 
 
 @pytest.mark.filterwarnings('error')
@@ -325,3 +325,10 @@ def test_what_takes_long_shows_how_far_it_is(monkeypatch):
     monkeypatch.delenv('RANK')
     monkeypatch.setitem(sys.modules, 'tqdm', None)  # is not installed
     assert not written(Terminal())
+
+
+def test_no_gradients_are_called_right_where_another_replica_has_wrong_ones():
+    update = Difference(0, 0, 0, 1, 0.1, name='w', of='update')
+    gradient = update._replace(replica=1, error=0.5, of='gradient')
+    assert 'The gradients are right' in str(Comparison([update]))
+    assert 'are right' not in str(Comparison([update, gradient]))

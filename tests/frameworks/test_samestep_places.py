@@ -488,6 +488,40 @@ def test_rows_that_the_reference_cuts_are_found():
         assert said in place
 
 
+@pytest.mark.parametrize('bug', ['', 'after', 'within'])
+def test_parts_of_a_sum_are_not_blamed(bug):
+    """As of experts, of which each device has some."""
+
+    class Experts(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gate = torch.nn.Linear(6, 4)
+            self.experts = torch.nn.Parameter(torch.randn(4, 6, 5))
+
+        def forward(self, X, own=(0, 1, 2, 3)):
+            shares = self.gate(X).softmax(-1)
+            if bug == 'within' and 0 not in own:
+                shares = 2 * shares
+            return sum(shares[:, [i]] * (X @ self.experts[i]) for i in own)
+
+    def train(devices, model, X, y):
+        scores = sum(model(X, own) for own in devices)
+        cross_entropy(scores, y).backward()
+        if bug == 'after' and len(devices) > 1:
+            model.gate.bias.grad /= 2
+        torch.optim.SGD(model.parameters(), 0.1).step()
+
+    torch.manual_seed(8500)
+    batches = [(torch.randn(13, 6), torch.randint(5, (13,)))]
+    steps = (
+        functools.partial(train, devices)
+        for devices in ([(0, 1), (2, 3)], [(0, 1, 2, 3)])
+    )
+    found = same_step(*steps, Experts(), batches)
+    assert bool(found) == (not bug)
+    assert bug != 'after' or not found.notes
+
+
 def test_a_block_that_is_detached_is_named():
     def before(model):
         model.blocks[1].register_forward_hook(lambda *own: own[2].detach())

@@ -108,7 +108,8 @@ class Comparison:
             wrong = {getattr(d, what) for d in failures}
             if wrong != {getattr(d, what) for d in self.differences}:
                 lines.append(f'Only some {what}s are wrong: {sorted(wrong)}.')
-        if failures and failures[0].of == 'update':
+        kinds = {d.of for d in failures}
+        if 'update' in kinds and 'gradient' not in kinds:
             lines.append(
                 'The gradients are right: the update made of them is not.'
             )

@@ -245,8 +245,11 @@ def place_of_error(found, right, lows, measure, num_processes):
     and of some in low precision. A gradient that comes from the loss may be
     any number of times the right one. Of several processes no such number is
     said: what they do with it later, such as taking the mean, is not seen.
+    Of what has the right gradient and is not right itself, nothing is said:
+    it may be a part of a sum, as of the experts of one device.
     """
     factors: dict = {}  # of the gradients, for each call
+    wrong: dict = {}  # whether the numbers of a key are
     unseen = False
     for key, due in keys_of(right):
         what, name, _ = key
@@ -272,7 +275,8 @@ def place_of_error(found, right, lows, measure, num_processes):
             and max(own.rows) < len(exact)
         ]
         unseen |= not kept and what in (RETURNED, BACK)
-        if what == BACK and is_detached(found, name):
+        detached = what == BACK and is_detached(found, name)
+        if detached and not any(wrong.values()):
             return f'No gradient returns to {module_called(name)}.'
         for own in kept:
             wanted = exact[own.rows]
@@ -282,8 +286,19 @@ def place_of_error(found, right, lows, measure, num_processes):
                     sure = bound / max(abs(wanted).max(), 1e-300)
                     factors[own.call] = factor_of(numbers, wanted), sure
                 numbers = numbers / factors[own.call][0]
-            if not distance(numbers, wanted) <= bound:
-                return words_for(what, name, right, right.users.get(key))
+            off = not distance(numbers, wanted) <= bound
+            wrong[key] = off or wrong.get(key, False)
+    for key in wrong:
+        if wrong[key]:
+            what, name, _ = key
+            gradients = [
+                own
+                for own in wrong
+                if own[0] == BACK and name in right.users[own][0]
+            ]
+            if what == RETURNED and not all(map(wrong.get, gradients)):
+                return ''
+            return words_for(what, name, right, right.users.get(key))
     if found.strangers:
         return STRANGERS
     if unseen or not factors:
