@@ -266,6 +266,38 @@ def test_clipping_that_no_norm_reaches_is_not_judged():
     assert said not in str(same_step(clips, clips, *case(7102)))
 
 
+def test_norms_of_parts_of_a_minibatch_are_not_those_to_be_clipped():
+    """`low` is asked for parts, whose norms are larger."""
+    norms = []
+
+    def low(model, X, y):
+        cross_entropy(model(X), y).backward()
+        norms.append(float(clip_grad_norm_(model.parameters(), most)))
+        OPTIMIZERS['adamw'](model.parameters()).step()
+
+    most = 1e6
+    same_step(low, low, *case(7110, [61]), low=low)
+    most = 1.5 * norms[0]
+    assert max(norms) > most
+    found = str(same_step(low, low, *case(7110, [61]), low=low))
+    assert 'no norm is above its limit' in found
+
+
+def test_clipping_by_hand_is_not_taken_for_a_factor_unsaid():
+    def by_hand(model, X, y):
+        cross_entropy(model(X), y).backward()
+        grads = [param.grad for param in model.parameters()]
+        norm = torch.stack([grad.norm() for grad in grads]).norm()
+        for grad in grads:
+            grad *= min(1, 0.1 / norm)
+        OPTIMIZERS['sgd'](model.parameters()).step()
+
+    found = same_step(by_hand, step('sgd'), *case(7111))
+    assert 'the step is not seen to: what clips by hand' in str(found)
+    found = same_step(step('sgd', change=scale(2)), step('sgd'), *case(7111))
+    assert not found and 'by hand' not in str(found)
+
+
 def test_what_dropout_hides_is_said():
     """A quarter of the examples twice, in gradients that dropout changes by
     more; without it, that is found."""

@@ -78,6 +78,10 @@ NO_NORM = (
     'Clipping is not judged: no norm is above its limit. Take a lower limit '
     'in both functions.'
 )
+BY_HAND = (
+    'The reference clips, and the step is not seen to: what clips by hand '
+    'looks like a factor of the gradients. Clip with torch.nn.utils.'
+)
 DRAWS = (
     'The reference draws random numbers, such as those of dropout. In another '
     'order examples get others, and what that changes hides errors: turn it '
@@ -238,7 +242,11 @@ def compared(adapter, step, reference, batches, low, how):
         comparison.notes.append(TURNED_OFF)
     if not comparison and adapter.last.clipped:
         comparison.notes.append(adapter.last.clipped)
-    if comparison and adapter.norms and max(adapter.norms) <= 1:
+    sizes = {size_of(batch) for batch in batches}
+    whole = [norm for size in sizes for norm in adapter.norms.get(size, ())]
+    if not comparison and not adapter.clips and max(whole, default=0) > 1:
+        comparison.notes.append(BY_HAND)
+    if comparison and whole and max(whole) <= 1:
         limits = adapter.other_options(lambda key, _: key in CLIPPING)
         comparison.notes.append(f'{NO_NORM} {limits}'.rstrip())
     if comparison and adapter.draws:
@@ -282,6 +290,11 @@ def arguments_of(batch):
     return arrays
 
 
+def size_of(batch):
+    """Return how many numbers a minibatch of arrays has."""
+    return sum(array.size for array in named_arrays(batch).values())
+
+
 class Last(NamedTuple):
     """The last run of the step: what it was given, and what was seen."""
 
@@ -300,7 +313,10 @@ class Adapter:
         self.by_hand = False  # the reference has no optimizer that is seen
         self.unseen = False  # that of the step
         self.kinds = {}  # of the numbers that an optimizer keeps
-        self.norms = []  # that were to be clipped, as parts of their limits
+        # That were to be clipped, as parts of their limits, by the size of
+        # the minibatch: a part of one has larger norms.
+        self.norms: dict = {}
+        self.clips = False  # the step, as far as seen
         self.kernels: Any = None  # of the reference
         self.turns_off = False  # autocast, the reference alone
         self.draws = False  # random numbers, the reference
@@ -408,6 +424,7 @@ class Adapter:
                 own = run.trace, optimizers.options, run.clipping.words()
                 self.last = Last(start, batch, *own)
                 self.unseen |= not optimizers.steps
+                self.clips |= bool(run.clipping.limits)
             new = self.arrays_of(run.model)
             if self.by_hand or not optimizers.steps:
                 return {**arrays, **new}
@@ -561,7 +578,10 @@ class Adapter:
             set_tensor(tensor, arrays[name])
         like = next(p for p in model.parameters() if p.is_floating_point())
         rows = map_arrays(lambda part: to_tensor(part, like), batch)
-        run = Run(model, arrays, gradients, self.kinds, self.norms)
+        norms: list = []
+        if gradients is None:  # those given may be of a part
+            norms = self.norms.setdefault(size_of(batch), norms)
+        run = Run(model, arrays, gradients, self.kinds, norms)
         run.optimizers.originals.update(map(id, self.model.parameters()))
         if optimizer is not None:
             run.optimizers.take(optimizer, in_float64)
