@@ -101,6 +101,21 @@ def test_the_ratios_of_a_model_are_those_of_the_table(name, python, tmp_path):
         assert found.endswith(last)
 
 
+def test_a_masked_prompt_hides_the_first_label(python, tmp_path):
+    made = (
+        'from transformers import *\nGPT2Config(100).save_pretrained("gpt2")'
+    )
+    (tmp_path / 'made.py').write_text(made)
+    run_script(tmp_path, 'made.py', python)
+    rows = "rows = [{'input_ids'"
+    masked = f'labels = labels.clone()\nlabels[:, :2] = -100\n{rows}'
+    source = changed(SCRIPTS['affected.py'], [(rows, masked)])
+    (tmp_path / 'affected.py').write_text(source)
+    command = 'affected.py gpt2 AutoModelForCausalLM'
+    found = run_script(tmp_path, command, python)
+    assert found.endswith(f'Trainer / plain: {RIGHT}\n')
+
+
 def test_lightning_and_accelerate(python, tmp_path):
     found = run_recipe(tmp_path, 'libraries.py', (), python)
     assert found.count(FINE) == 2
