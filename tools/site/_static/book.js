@@ -47,7 +47,14 @@ document.addEventListener('DOMContentLoaded', () => {
   }
 });
 
-/* A phone breaks lines of code, and indents what is left of them. */
+/* A phone breaks lines of code, and indents what is left of them; but not
+   between the indentation and a long name, nor after a minus or dashes. */
+const unbroken = (text) => {
+  const part = document.createElement('span');
+  part.className = 'unbroken';
+  part.textContent = text;
+  return part;
+};
 document.addEventListener('DOMContentLoaded', () => {
   if (!matchMedia('(max-width: 576px)').matches) return;
   for (const code of document.querySelectorAll('article .highlight > pre')) {
@@ -55,8 +62,10 @@ document.addEventListener('DOMContentLoaded', () => {
     const lines = [document.createElement('span')];
     for (const part of [...code.childNodes]) {
       for (const text of part.textContent.split(/(?<=\n)/)) {
-        const piece = part.cloneNode();
-        piece.textContent = text;
+        const piece = part.tagName
+          ? part.cloneNode() : document.createElement('span');
+        piece.append(...text.split(/((?<![a-z])-+\w|e-\d)/i).map(
+          (bit, i) => i % 2 ? unbroken(bit) : bit));
         lines.at(-1).append(piece);
         if (text.endsWith('\n')) lines.push(document.createElement('span'));
       }
@@ -64,10 +73,13 @@ document.addEventListener('DOMContentLoaded', () => {
     for (const line of lines) {
       line.className = 'code-line';
       const indent = line.textContent.search(/\S|$/);
-      /* Or only spaces would stand on the first of its lines. */
-      if (indent > 20 && line.textContent.length > 46) {
-        const start = line.firstChild;
-        start.textContent = start.textContent.slice(indent - 20);
+      const start = line.firstChild?.firstChild;
+      const spaces = start?.textContent.match(/^ */)[0].length;
+      if (spaces) {
+        const isLong = line.textContent.length > 46;
+        start.textContent = start.textContent.slice(spaces);
+        line.prepend(
+          unbroken(' '.repeat(isLong ? Math.min(20, spaces) : spaces)));
       }
       line.style.setProperty('--indent', Math.min(12, indent));
     }
