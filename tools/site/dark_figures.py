@@ -114,8 +114,16 @@ def show_both(app, pagename, templatename, context, doctree):
         is_drawn = (DRAWN / image[2]).exists()
         if not (is_drawn or is_plot(pathlib.Path(image[2]))):
             return image[0]
+        size = ''
+        if image[2].endswith('.svg'):  # else text would move as it loads
+            drawn = (DRAWN / image[2]).read_text()
+            points = re.search(r' width="(\d+)pt" height="(\d+)pt"', drawn)
+            width, height = (
+                round(int(side) * 4 / 3) for side in points.groups()
+            )
+            size = f' width="{width}" height="{height}"'
         light, dark = (
-            f'<img class="only-{theme}"{image[1]}{name}"{image[3]}'
+            f'<img class="only-{theme}"{size}{image[1]}{name}"{image[3]}'
             for theme, name in (
                 ('light', image[2]),
                 ('dark" loading="lazy', dark_name(image[2])),
