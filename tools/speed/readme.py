@@ -163,7 +163,7 @@ def speeds(runs):
         lines += [
             f'\n**{kind}**{capped * (len(runs) > 1 and kind == "AVX2")}. '
             f'Measured {run["machine"]}\n',
-            '| | one device | two devices | two : one |',
+            '| | one device | two devices | ratio |',
             '|---|---|---|---|',
         ]
         for name in run['seconds']:
