@@ -52,8 +52,8 @@ def adapt_page(app, docname, source):
     if docname.startswith('notebooks/'):
         adapt_notebook(source, answers)
     else:
-        text = show_figures(source[0], answers)
-        source[0] = link_sources(link_chapters(text, '/notebooks/'))
+        text = link_sources(link_chapters(source[0], '/notebooks/'))
+        source[0] = show_figures(text, answers)
 
 
 def adapt_notebook(source, answers=True):
@@ -66,12 +66,12 @@ def adapt_notebook(source, answers=True):
     for cell in notebook['cells']:
         text = ''.join(cell['source'])
         if cell['cell_type'] == 'markdown':
-            text = show_figures(text, answers)
             text = keep_together(number_figures(text))
             text = re.sub(
                 r'\[([^\]]+)\]\((\w+)\.ipynb\)', r'{doc}`\1 <\2>`', text
             )
             text = link_sources(link_chapters(text))
+            text = show_figures(text, answers)
             text = re.sub(*ANSWER, text, flags=re.DOTALL)
         else:
             if is_machinery(cell):

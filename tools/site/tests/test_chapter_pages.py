@@ -67,6 +67,13 @@ def test_a_page_outside_the_chapters_finds_them_and_the_sources():
     ]
 
 
+def test_the_text_above_a_figure_that_answers_has_links():
+    source = [f'<!-- figure: memory\nSee chapter {LAST}.\n-->']
+    adapt_page(mock.Mock(), 'running', source)
+    assert f'`chapter {LAST} </notebooks/{CHAPTERS[LAST]}>`' in source[0]
+    assert 'data-figure="memory"' in source[0]
+
+
 @pytest.mark.parametrize(
     'text',
     [
