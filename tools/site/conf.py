@@ -167,7 +167,9 @@ def break_names(text, name='[^<]+', replace=breaking):
     names of the package."""
     return re.sub(
         '<code class="docutils literal notranslate">.*?</code>',
-        lambda code: re.sub(f'<span class="pre">{name}', replace, code[0]),
+        lambda code: re.sub(
+            f'<span class="pre(?: option)?">{name}', replace, code[0]
+        ),
         text,
         flags=re.DOTALL,
     )
