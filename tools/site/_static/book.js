@@ -58,7 +58,8 @@ const unbroken = (text) => {
 document.addEventListener('DOMContentLoaded', () => {
   if (!matchMedia('(max-width: 576px)').matches) return;
   for (const code of document.querySelectorAll('article .highlight > pre')) {
-    if (code.closest('.cell_output')) continue;
+    const isDrawn = /[\u2500-\u257f]/.test(code.textContent); /* of lines */
+    if (code.closest('.cell_output') || isDrawn) continue;
     const lines = [document.createElement('span')];
     for (const part of [...code.childNodes]) {
       for (const text of part.textContent.split(/(?<=\n)/)) {
