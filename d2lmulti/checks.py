@@ -378,6 +378,9 @@ def overlap(array, other) -> bool:
         return np.shares_memory(array, other)
     starts = []
     for each in (array, other):
+        # Its first write allots the memory, in another thread: who asks for
+        # the address before that may make a second one, and lose the write.
+        each.wait_to_read()
         start = ctypes.c_void_p()
         pointer = ctypes.byref(start)
         base.check_call(base._LIB.MXNDArrayGetData(each.handle, pointer))

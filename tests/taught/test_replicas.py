@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mxnet import np
 
 import d2lmulti
+from d2lmulti.prepare.machine import is_stand_in
 
 
 def test_a_replica_does_not_share_memory_with_the_original():
@@ -101,6 +102,19 @@ def test_parts_of_one_array_that_do_not_overlap_may_be_summed():
     whole = np.arange(6)
     d2lmulti.allreduce([whole[:3], whole[3:]])
     assert whole.tolist() == [3, 5, 7, 3, 5, 7]
+
+
+def test_addresses_are_asked_for_after_the_first_write(monkeypatch):
+    written, wait = [], np.ndarray.wait_to_read
+    monkeypatch.setattr(
+        np.ndarray,
+        'wait_to_read',
+        lambda array: written.append(id(array)) or wait(array),
+    )
+    arrays = [np.ones(5), np.ones(5)]
+    d2lmulti.allreduce(arrays)
+    assert is_stand_in() or set(map(id, arrays)) <= set(written)
+    assert all(array.tolist() == [2] * 5 for array in arrays)
 
 
 @pytest.mark.parametrize(
