@@ -102,9 +102,8 @@ def test_the_ratios_of_a_model_are_those_of_the_table(name, python, tmp_path):
 
 
 def test_a_masked_prompt_hides_the_first_label(python, tmp_path):
-    made = (
-        'from transformers import *\nGPT2Config(100).save_pretrained("gpt2")'
-    )
+    config = 'GPT2Config(vocab_size=100)'
+    made = f'from transformers import *\n{config}.save_pretrained("gpt2")\n'
     (tmp_path / 'made.py').write_text(made)
     run_script(tmp_path, 'made.py', python)
     rows = "rows = [{'input_ids'"
