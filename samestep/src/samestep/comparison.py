@@ -103,8 +103,8 @@ class Comparison:
             lines = [f'{HIDDEN} {self.options}']
         lines = lines or ['equal up to rounding']
         numbered = failures and failures[0].name.startswith('array ')
-        kinds = ('replica', 'array') if numbered else ('replica',)
-        for what in kinds if failures else ():
+        parted = ('replica', 'array') if numbered else ('replica',)
+        for what in parted if failures else ():
             wrong = {getattr(d, what) for d in failures}
             if wrong != {getattr(d, what) for d in self.differences}:
                 lines.append(f'Only some {what}s are wrong: {sorted(wrong)}.')
