@@ -168,7 +168,10 @@ def break_names(text, name='[^<]+', replace=breaking):
     return re.sub(
         '<code class="docutils literal notranslate">.*?</code>',
         lambda code: re.sub(
-            f'<span class="pre(?: option)?">{name}', replace, code[0]
+            # An option on a command line is long before it breaks.
+            f'<span class="pre(?:"| option"(?=>[^<]{{20}}))>{name}',
+            replace,
+            code[0],
         ),
         text,
         flags=re.DOTALL,
