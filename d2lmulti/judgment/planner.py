@@ -94,8 +94,8 @@ def gpt_layer(num_params, width, heads, length, kv_heads=None,
 def gpt_network(num_params, num_layers, width, heads, length, vocab_size,
                 tied=True, kv_heads=None, num_experts=1, choices=1,
                 flash=True, min_words=4_096, dtype='bf16'):
-    """Return a GPT. `num_params`: of all layers and the embedding, with one
-    expert; `tied`: its transpose makes the scores (Press and Wolf 2017);
+    """Return a GPT. `num_params`: of the whole network, with one expert;
+    `tied`: the embedding's transpose makes the scores (Press and Wolf 2017);
     `flash`: with FlashAttention; `min_words`: the fewest words of a sequence
     on a device; `dtype`: 'bf16' or 'fp8'. Raises TypeError or ValueError for
     invalid arguments."""

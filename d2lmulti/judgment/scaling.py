@@ -64,7 +64,7 @@ def expected_slowest(times, k):
 
 # %% ../../notebooks/23_scaling.ipynb #machine
 class Machine(typing.NamedTuple):
-    """What the model of a step knows of a machine; seconds throughout."""
+    """What the model of a step knows of a machine; durations in seconds."""
     fixed: float  # per step and device, however small the shard
     per_example: float
     alpha: float  # per message
