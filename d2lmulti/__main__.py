@@ -11,11 +11,11 @@ import sys
 from typing import Any, Callable, Sequence
 
 from .causes import find_causes
-from .check_values import counted
 from .checks import check_training
 from .communication.training_figure import (
     Step,
     can_record,
+    compared,
     first_steps_apart,
     length,
     plot_training,
@@ -199,10 +199,7 @@ def print_forecast(
 def print_seconds(results: dict[int, TrainResult]) -> None:
     """Print how long an epoch took, and how much faster it was."""
     seconds = {k: statistics.median(r.seconds) for k, r in results.items()}
-    fewest = min(seconds)
-    for k, one in seconds.items():
-        faster = f', {seconds[fewest] / one:.2f} times as fast' * (k > fewest)
-        print(f'{counted(k, "device")}: {one:.2f} s an epoch{faster}')
+    print(*compared(seconds, '{:.2f} s an epoch'), sep='\n')
 
 
 def print_differences(

@@ -97,11 +97,17 @@ def frame_forward(operators: Sequence[Operator], axis: Any) -> None:
 def titles(steps: Dict[int, Step]) -> List[str]:
     """Return what stands above the lanes of each number of devices."""
     ms = {k: length(step.operators) for k, step in steps.items()}
-    fewest = min(ms)
+    return compared(ms, '{:.1f} ms')
+
+
+def compared(times: Dict[int, float], form: str) -> List[str]:
+    """Return for each number of devices its time, in a form such as
+    '{:.1f} ms', and how much faster it is than the fewest devices."""
+    fewest = min(times)
     return [
-        f'{counted(k, "device")}: {ms[k]:.1f} ms'
-        + f', {ms[fewest] / ms[k]:.2f} times as fast' * (k > fewest)
-        for k in ms
+        f'{counted(k, "device")}: {form.format(time)}'
+        + f', {times[fewest] / time:.2f} times as fast' * (k > fewest)
+        for k, time in times.items()
     ]
 
 

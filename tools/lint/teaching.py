@@ -5,7 +5,7 @@ import re
 
 from tools.lint.files import notebook_at, text_of
 from tools.notebooks import NOTEBOOKS, name_of, number_of
-from tools.notebooks.minutes import core_minutes, minutes_of
+from tools.notebooks.minutes import core_minutes, minutes_of, stated_minutes
 
 INSTALLING, PROJECT = 60, 30  # minutes, the second per week
 # Minutes by which the guide may differ from the clock: it is no timetable.
@@ -18,12 +18,9 @@ CORE = rf'takes {HOURS}: (\d+) minutes to read, and (\d+) for its exercises\.'
 def check_minutes(text, clock):
     """Yield the chapters whose minutes in the table are not the clock's,
     {number: (to read, for the exercises)}."""
-    rows = re.findall(
-        r'^\| chapter (\d+) \| [^|]+ \| (\d+) \| (\d+) \|', text, re.M
-    )
-    stated = {int(row[0]): row[1:] for row in rows}
+    stated = stated_minutes(text)
     for number, right in clock.items():
-        written = [int(minutes) for minutes in stated.get(number, ())]
+        written = stated.get(number, [])
         if not written or any(
             abs(a - b) > OF_A_CHAPTER for a, b in zip(written, right)
         ):

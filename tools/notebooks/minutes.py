@@ -5,6 +5,8 @@ for each exercise with a check, 5 for the one to think about, and one minute
 to run all cells. Rounded to 5 minutes.
 """
 
+import re
+
 from . import NOTEBOOKS
 from .cells import code_cells, read_chapter, tags
 
@@ -29,6 +31,16 @@ def minutes_of(path):
     exercises = len(code_cells(read_chapter(path), 'exercise'))
     read = words / WORDS + lines / LINES + RUN
     return [to_fives(m) for m in (read, EXERCISE * exercises + THINK)]
+
+
+def stated_minutes(guide):
+    """Return {chapter: [minutes to read, for exercises]} as the table of the
+    guide for instructors states them."""
+    row = r'^\| chapter (\d+) \| [^|]+ \| (\d+) \| (\d+) \|'
+    return {
+        int(chapter): [int(each) for each in minutes]
+        for chapter, *minutes in re.findall(row, guide, re.M)
+    }
 
 
 def core_minutes():

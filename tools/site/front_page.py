@@ -19,7 +19,7 @@ from sphinx.transforms import SphinxTransform
 
 import d2lmulti
 from tools.notebooks import by_part, number_of
-from tools.notebooks.minutes import CORE
+from tools.notebooks.minutes import CORE, stated_minutes
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -110,17 +110,10 @@ def chapter_lines():
     return {stem: (title, line) for title, stem, line in rows}
 
 
-def minutes():
-    """Return {number: (to read, for exercises)} from the guide for
-    instructors."""
-    text = (HERE / 'teaching.md').read_text()
-    row = r'^\| chapter (\d+) \| [^|]+ \| (\d+) \| (\d+) \|'
-    return {int(n): times for n, *times in re.findall(row, text, re.M)}
-
-
 def cards():
     """Return the lists of the chapters, which the style makes cards."""
     lines = chapter_lines()
+    minutes = stated_minutes((HERE / 'teaching.md').read_text())
     core = [path.stem for path in CORE]
     blocks = []
     for part, stems in by_part(lines).items():
@@ -128,21 +121,22 @@ def cards():
         blocks.append(f'### {part}')
         if others != stems:
             blocks.append('**The core**')
-            blocks.append(card_list('core', core, lines))
+            blocks.append(card_list('core', core, lines, minutes))
             blocks.append('**The rest is optional.**')
-        blocks.append(card_list('others', others, lines))
+        blocks.append(card_list('others', others, lines, minutes))
     return '\n\n'.join(blocks)
 
 
-def card_list(kind, stems, lines):
+def card_list(kind, stems, lines, minutes):
     """Return the cards of some chapters."""
-    cards = '\n'.join(card(stem, *lines[stem]) for stem in stems)
+    cards = '\n'.join(
+        card(stem, *lines[stem], *minutes[number_of(stem)]) for stem in stems
+    )
     return f'```{{container}} chapter-cards {kind}\n{cards}\n```'
 
 
-def card(stem, title, line):
+def card(stem, title, line, reading, answering):
     """Return what the front page says of a chapter."""
-    reading, answering = minutes()[number_of(stem)]
     return (
         f'- {{doc}}`{title} <notebooks/{stem}>`\n\n'
         f'  {line[0].upper()}{line[1:]}.\n\n'
