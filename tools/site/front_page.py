@@ -43,7 +43,7 @@ def fill_in(app, docname, source):
         'elsewhere': elsewhere(app),
         'opening': readme_found(r'^# .*\n\n(.*)$'),
         'items': readme_found(r'^(- \*\*Begin(?:.*\n)*?)\n'),
-        'caption': readme_mark('caption').strip('*'),
+        'caption': readme_found(r'^\*(One training step.*)\*$'),
         'chapters': cards(),
         'contents': contents(),
         'how to cite': citation(app.config.html_theme_options),
@@ -81,13 +81,6 @@ def readme_found(pattern):
     found = found.replace('](tools/site/', '](')
     found = found.replace('](samestep/README.md', '](verify.md')
     return re.sub(r'\]\(numpy_mxnet/.*?\)', '](running.md#platforms)', found)
-
-
-def readme_mark(name):
-    """Return what `tools.speed.readme` wrote into README under a name."""
-    text = (ROOT / 'README.md').read_text()
-    mark = f'<!-- tools.speed.readme: {name} -->'
-    return re.search(f'{mark}\n(.*?)\n<!-- end -->', text, re.DOTALL)[1]
 
 
 def first_commands(options):

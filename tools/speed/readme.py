@@ -126,15 +126,6 @@ def medians(run, name=OURS):
     return [statistics.median(seconds) for seconds in run['seconds'][name]]
 
 
-def caption():
-    """Return the line below the figure."""
-    return (
-        f'One training step of {BATCH_SIZE} images, recorded on two processor '
-        'cores. Two devices share the images, so each computes for a shorter '
-        'time.'
-    )
-
-
 def epochs(runs):
     """Return the sentence on speed; `runs`: of `measure_all`."""
     rates = [
@@ -176,10 +167,7 @@ def speeds(runs):
 def texts(runs):
     """Return {path: {name of the mark: what stands there}}."""
     return {
-        'README.md': {
-            'caption': f'*{caption()}*',
-            'epochs': epochs(runs),
-        },
+        'README.md': {'epochs': epochs(runs)},
         'tools/site/running.md': {'speeds': speeds(runs)},
     }
 
