@@ -16,8 +16,9 @@ from ..checks import need
 def check_exchange_array(array):
     """Raise TypeError unless MPI can sum this array in place."""
     is_right = isinstance(array, onp.ndarray) and array.dtype.kind in 'iuf'
+    is_right = is_right and array.flags.c_contiguous
     fix = 'array.asnumpy()' if isinstance(array, np.ndarray) else ''
-    need(is_right, 'a NumPy array of numbers', fix, array=array)
+    need(is_right, 'a NumPy array of numbers, C-contiguous,', fix, array=array)
 
 
 def as_scalar(name, value) -> float:

@@ -28,7 +28,7 @@ def exchange(array, comm):
     """Replace a NumPy array, in place, by its sum over all processes.
 
     All processes of `comm`, of mpi4py, call it, with arrays of one shape and
-    dtype. Raises TypeError for what is no contiguous array of numbers.
+    dtype. Raises TypeError for what is no C-contiguous array of numbers.
     """
     check_exchange_array(array)
     wait(comm.Iallreduce(array.copy(), array))

@@ -326,6 +326,7 @@ def test_an_allreduce_over_processes_sums_all_devices_once(k, dtype):
         (np.ones(3), 'is an MXNet array, .*: array.asnumpy()'),
         ([1.0], 'is a list of float, but a NumPy array of numbers'),
         (onp.array([True]), 'NumPy array of numbers'),
+        (onp.ones((2, 3)).T, 'C-contiguous'),  # its numbers would move
     ],
 )
 def test_what_mpi_cannot_sum_in_place_is_refused(array, message):
