@@ -12,7 +12,6 @@ import nbformat
 import numpy as onp
 import pytest
 from helpers import read_answers
-from jupyter_client.manager import start_new_kernel
 from mxnet import np
 from nbclient import NotebookClient
 from test_exercises import returning
@@ -22,7 +21,6 @@ import d2lmulti
 from d2lmulti import yours
 from tools.notebooks import NOTEBOOKS, name_of
 from tools.notebooks.cells import code_cells, in_place, small_source, tags
-from tools.notebooks.minutes import CORE
 
 CHOSEN = re.compile(r'^(\w+) = choose\(')
 WRITTEN = [
@@ -49,26 +47,15 @@ def written(path):
     ]
 
 
-@pytest.fixture(scope='module')
-def kernel():
-    """Run the core chapters: the last alone changes the package."""
-    manager, client = start_new_kernel(startup_timeout=60)
-    client.stop_channels()
-    yield manager
-    manager.shutdown_kernel(now=True)
-
-
-def run(path, answers, folder, kernel=None):
+def run(path, answers, folder):
     """Return the notebook after a run in a folder, in which answers stand in
     the place of stubs, {id of the cell: answer}. Cells may raise only where
     the tag says so."""
     notebook = nbformat.read(path, 4)
     for cell in notebook.cells:
         cell.source = answers.get(cell.id, small_source(cell))
-    begin = nbformat.v4.new_code_cell(f'%reset -f\n%cd -q {folder}')
-    notebook.cells.insert(0, begin)
-    NotebookClient(notebook, km=kernel, timeout=200).execute()
-    del notebook.cells[0]
+    here = {'metadata': {'path': str(folder)}}
+    NotebookClient(notebook, timeout=200, resources=here).execute()
     return notebook
 
 
@@ -113,27 +100,25 @@ def save_ours(folder, names):
         (folder / f'{name}.py').write_text(source)
 
 
-def suite_of(path):
-    """Return the mark of the suite that runs a chapter."""
-    if path in CORE:
-        return ()
-    few_seconds = path.stem[:2] in ('08', '10', '13')
-    return pytest.mark.ci if few_seconds else pytest.mark.long
-
-
 @pytest.mark.parametrize(
     'path',
-    [pytest.param(path, marks=suite_of(path)) for path in WRITTEN],
+    [
+        # Chapter 5 trains with all that chapters 2 to 5 let a student write.
+        pytest.param(
+            path, marks=() if 'training' in path.stem else pytest.mark.long
+        )
+        for path in WRITTEN
+    ],
     ids=lambda path: path.stem,
 )
-def test_a_chapter_runs_with_the_students_functions(path, tmp_path, kernel):
+def test_a_chapter_runs_with_the_students_functions(path, tmp_path):
     rows = written(path)
     answers = {
         stub.id: right_answer(path, number, 3) for number, stub, *_ in rows
     }
     taken = {'lenet', 'loss', 'allreduce', 'sgd'}  # of another evening
     save_ours(tmp_path / 'yours', taken)
-    notebook = run(path, answers, tmp_path, kernel if path in CORE else None)
+    notebook = run(path, answers, tmp_path)
     assert {*whose(notebook).values()} == {'your'}
     assert compared(notebook) == compared(nbformat.read(path, 4))
     saved = {file.stem for file in (tmp_path / 'yours').glob('*.py')}

@@ -167,14 +167,9 @@ def test_every_stage_takes_the_steps_of_one_device(stage, k, update):
     assert_takes_the_step_of_one(stage, update, 13 if k < 4 else 5, k)
 
 
-@pytest.mark.parametrize('num_micro_batches', [2, 3])
 @pytest.mark.parametrize('k', [1, 2, 3, 4])
-def test_micro_batches_of_zero3_make_the_step_of_one_device(
-    k, num_micro_batches
-):
-    assert_takes_the_step_of_one(
-        3, sgd_momentum, 13, k, num_micro_batches=num_micro_batches
-    )
+def test_micro_batches_of_zero3_make_the_step_of_one_device(k):
+    assert_takes_the_step_of_one(3, sgd_momentum, 13, k, num_micro_batches=3)
 
 
 def test_zero3_gathers_each_layer_twice_for_each_micro_batch():
@@ -572,7 +567,7 @@ def continued(update, stages, ks, dtype='float64'):
     return params, state
 
 
-@pytest.mark.parametrize('update', [descend, sgd_momentum, adam])
+@pytest.mark.parametrize('update', [sgd_momentum, adam])
 @pytest.mark.parametrize(
     'stages, ks',
     [((0, 1), (4, 2)), ((1, 2), (2, 3)), ((2, 3), (3, 1)), ((3, 0), (1, 4))]
