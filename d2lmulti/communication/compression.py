@@ -196,7 +196,7 @@ def train_batch_compressed(X, y, device_params, devices, lr, states,
     `compress`: as in `exchange_compressed`, such as `power_sgd`. `states`:
     a list, [] before the first step, then a dict for each parameter.
     Without `feedback`, what is not sent is lost. Raises what `train_batch`
-    raises, and TypeError for other states or what is not a function.
+    raises, and TypeError or ValueError for other states.
     """
     check_compressed(X, y, device_params, devices, lr, states)
     if not states:
