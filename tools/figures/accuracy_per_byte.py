@@ -30,7 +30,7 @@ DESCRIPTION = (
     'Two panels: test accuracy after 10 to 240 steps against the megabytes '
     'that a device has sent, on a logarithmic axis, the mean of eight seeds '
     'with the standard error. Left: the plain exchange and six compressed '
-    'ones, dashed where there is no error feedback. Right: the plain '
+    'ones, dotted where there is no error feedback. Right: the plain '
     'exchange, AdamW at every step, local SGD and DiLoCo with rounds of 10 '
     'and of 40 steps.'
 )
