@@ -141,7 +141,7 @@ def backward_bn(boundaries):
 # %% ../../notebooks/12_sync_batch_norm.ipynb #21
 def gradients_bn(X_shards, y_shards, device_params, device_averages,
                  layers=BN_LENET, sync=True, momentum=0.9):
-    """Store the gradient of each shard's summed loss in its replica.
+    """Store in each replica its shard's part of the summed loss's gradient.
 
     The running averages become momentum · average + (1 - momentum) · new.
     Raises what `batch_norm` raises, also for an invalid momentum.
