@@ -22,7 +22,7 @@ def allreduce_seconds(algorithm, k, num_bytes, alpha, beta, num_servers=1):
     `algorithm`: 'star', 'direct', 'ring', 'tree', 'halving-doubling' or
     'servers'. Each device has its own link, in both directions: `alpha`
     seconds per message, `beta` per byte. Raises TypeError or ValueError for
-    an unknown algorithm and invalid numbers.
+    an unknown algorithm and an invalid `k` or `num_bytes`.
     """
     check_algorithm(algorithm)
     check_exchange(k, num_bytes)
@@ -79,8 +79,8 @@ def step_seconds(batch_size, k, sizes, machine, algorithm='star'):
     """Return the seconds of a training step on k devices of a `Machine`.
 
     `sizes`: the bytes of each array that is summed separately, by
-    `algorithm` of `allreduce_seconds`. Raises TypeError or ValueError for
-    invalid numbers and for fewer examples than devices.
+    `algorithm` of `allreduce_seconds`. Raises what that raises, and
+    ValueError for fewer examples than devices.
     """
     check_num_rows(batch_size, k)
     shard = math.ceil(batch_size / k)
@@ -164,7 +164,7 @@ def run_seconds(work, mtbf, interval, checkpoint_seconds, restart_seconds):
     `work`: the seconds without failures and checkpoints; `interval`: those
     between two checkpoints. Failures come at random, also while a
     checkpoint is saved or the run restarts. Raises TypeError or ValueError
-    for invalid numbers.
+    unless the first three are finite and above 0 and the run can end.
     """
     check_failures(work, mtbf, interval, checkpoint_seconds, restart_seconds)
     whole, rest = divmod(work, interval)  # the last part may be shorter
