@@ -70,8 +70,7 @@ def kept_bytes(width, heads, length, choices=1, flash=False, size=2):
 def gpt_layer(num_params, width, heads, length, kv_heads=None,
               num_experts=1, choices=1, flash=True, dtype='bf16'):
     """Return a layer of a GPT; an example is a sequence. `num_params`: of
-    the layer with one expert. Raises TypeError or ValueError for invalid
-    numbers."""
+    the layer with one expert."""
     kv_heads = kv_heads or heads
     speed, _, kept_size = DTYPES[dtype]
     expert = num_params * 2 / 3 * (num_experts > 1)
@@ -97,8 +96,9 @@ def gpt_network(num_params, num_layers, width, heads, length, vocab_size,
     """Return a GPT. `num_params`: of the whole network, with one expert;
     `tied`: the embedding's transpose makes the scores (Press and Wolf 2017);
     `flash`: with FlashAttention; `min_words`: the fewest words of a sequence
-    on a device; `dtype`: 'bf16' or 'fp8'. Raises TypeError or ValueError for
-    invalid arguments."""
+    on a device; `dtype`: 'bf16' or 'fp8'. Raises TypeError or ValueError
+    unless the layers, `width`, `heads` and `length` are positive integers and
+    `num_params` exceeds those of the tables of words."""
     num_tables = 1 if tied else 2
     words = vocab_size * width
     check_gpt(num_params, words * num_tables, num_layers=num_layers,
@@ -411,7 +411,8 @@ def most_bytes(chunks, plan, network, batch_size):
 def plan_costs(network, cluster, plan, batch_size):
     """Return seconds per step, bytes of memory, and {axis: bytes sent}, of
     the device that has most; and which of `PLACES` is fastest: the axes that
-    lie inside nodes. Raises TypeError or ValueError."""
+    lie inside nodes. Raises ValueError for positive degrees by which network
+    or minibatch cannot be split."""
     check_plan(plan, network, batch_size, most_chunks(network))
     p, v, fields = plan.pp, plan.chunks, onp.broadcast_arrays(*plan)
     arrays = Degrees(*map(onp.ravel, fields))
@@ -477,7 +478,8 @@ def find_plans(network, cluster, num_devices, batch_size,
     """Return the `most` fastest plans that fit (None: all), as a list of
     `Found`; of equally fast ones, up to rounding, those with less memory
     first, then those with smaller degrees. `recompute`, `chunks`: what may
-    be tried. Raises TypeError or ValueError for invalid arguments."""
+    be tried. Raises TypeError or ValueError unless `num_devices` and
+    `batch_size` are positive integers."""
     check_positive_int(num_devices=num_devices, batch_size=batch_size)
     found = []
     for (p, v), rows in list_plans(network, num_devices, batch_size,
