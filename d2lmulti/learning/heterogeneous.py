@@ -157,7 +157,7 @@ def adapt_shares(shares, recent, margin=0.1, capacities=None):
     the last steps, each a list of seconds per example, one per device; their
     median is used from five steps on. The step must become shorter by more
     than the fraction `margin`. `capacities` as in `balanced_shares`.
-    Raises TypeError or ValueError for invalid arguments.
+    Raises TypeError or ValueError for invalid shares or capacities.
     """
     check_positive_int(**numbered('shares', shares),
                        **{'len(recent)': len(recent)})
