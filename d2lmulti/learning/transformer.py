@@ -178,6 +178,7 @@ def count_tokens(y):
 def train_batch_tokens(X, y, device_params, devices, lr,
                        net=decoder_scores):
     """Take one step on the mean loss over all predicted words. Arguments and
-    errors as for `train_batch`; `y` is 0 where nothing is to be predicted."""
+    errors as for `train_batch`; `y` is 0 where nothing is to be predicted,
+    not everywhere."""
     train_batch(X, y, device_params, devices, lr * len(X) / count_tokens(y),
                 net=net, loss=token_loss)
