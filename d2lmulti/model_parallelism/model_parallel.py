@@ -21,9 +21,9 @@ from ..replicas import allreduce
 # %% ../../notebooks/15_model_parallel.ipynb #split-by-cost
 def split_by_cost(costs, k):
     """Return k slices of `costs`, in order, none empty, whose largest sum is
-    as small as possible (as Narayanan et al. 2019). Raises TypeError or
-    ValueError unless `costs` are finite numbers from 0, and k is an integer
-    from 1 to their number."""
+    as small as possible (as Narayanan et al. 2019). `costs`: finite numbers
+    from 0. Raises TypeError or ValueError unless k is an integer from 1 to
+    their number."""
     check_positive_int(k=k)
     check_enough(len(costs), 'layer', k, 'stage')
     n = len(costs)
