@@ -335,7 +335,7 @@ def run_layers(h, layers):
 def backward_recomputed(X, y, params, num_segments, layers=decoder_layers,
                         loss=token_loss):
     """Compute the gradients of the summed loss; keep the inputs of
-    `num_segments` segments, each of which runs again in the backward pass
+    `num_segments` segments; all but the last run again in the backward pass
     (T. Chen et al. 2016, arXiv:1604.06174). `params`: from `get_params`, on
     the device of `X`. Raises TypeError or ValueError for invalid ones."""
     check_layer_arrays([params], [X.ctx], layers)
@@ -365,7 +365,7 @@ def round_e4m3(array):
 
 def quantize(array, block):
     """Return an array as e4m3 times scales, one for `block` numbers of a
-    row, and for each number the largest error. NumPy, float64."""
+    row, and for each number the largest error. NumPy, float32."""
     parts = array.reshape(-1, block)
     scales = onp.maximum(abs(parts).max(axis=1, keepdims=True), 1e-30) / 448
     bound = onp.maximum(abs(parts) / 16, scales * 2.0 ** -10)
