@@ -123,7 +123,7 @@ def test_a_chapter_runs_with_the_students_functions(path, tmp_path):
     assert compared(notebook) == compared(nbformat.read(path, 4))
     saved = {file.stem for file in (tmp_path / 'yours').glob('*.py')}
     assert saved == {*whose(notebook)} | taken
-    if any('take(' in cell.source for cell in code_cells(notebook)):
+    if 'training' in path.stem:
         (said,) = re.findall(r'written by you: (.*)', str(notebook))
         names = re.findall(r'\w+', said.partition('\\n')[0])
         expected = {*whose(notebook)} | taken - {'sgd'}  # is this chapter's
