@@ -46,7 +46,7 @@ def draw():
             device = 2 * group + column
             name = f'device {device}'
             frame(ax, x, y, FRAME_WIDTH, name, device, FRAME_HEIGHT)
-            parameters(ax, x, y - 9, f'½W{"₁₂"[column]}', device)
+            parameters(ax, x, y - 9, '½W', device)
         both_ways(ax, (COLUMNS[0] + 69, y), (COLUMNS[1] - 69, y))
         label_line(ax, sum(COLUMNS) / 2, y + 12, 'activations', SMALL)
     for x in COLUMNS:
