@@ -3,7 +3,7 @@ names and axes. The seeds begin at 13200.
 """
 
 import pytest
-from steps import adamw, case, each, mean_gradients, on_devices
+from steps import UPDATES, adamw, case, each, mean_gradients, on_devices
 
 from samestep import Taken, judge, record
 
@@ -78,6 +78,19 @@ def test_new_arrays_alone_are_judged(path):
     assert judge(path, lambda *given: step()(*given).params)
     found = judge(path, lambda *given: step(late=-1)(*given).params)
     assert not found
+
+
+def test_new_arrays_that_hide_gradients_are_not_judged(path):
+    params, (batch,) = case(13230)
+    clipped = UPDATES['sgd, clipped']
+    record(path, mean_gradients, params, batch, update=clipped)
+
+    def alone(flat, X, y):
+        own = nested(flat)
+        return clipped(own, on_devices(4)(own, X, y))
+
+    with pytest.raises(ValueError, match='the gradients were 1.1 times'):
+        judge(path, alone)
 
 
 def test_gradients_alone_do_not_judge_parameters(path):

@@ -4,6 +4,8 @@ The seeds begin at 15000.
 """
 
 import collections
+import sys
+import types
 
 import pytest
 import torch
@@ -127,23 +129,120 @@ class Masters:
                 p.copy_(copy)
 
 
-@pytest.mark.parametrize('kind', [Lion, Masters])
-def test_another_class_is_judged_where_a_function_makes_it(kind):
-    def makes(kind, parts=1, last=1, **options):
-        def train(model, X, y):
-            backward(model, X, y, parts, last)
-            kind(model.parameters(), lr=0.01, **options).step()
+def makes(kind, parts=1, last=1, **options):
+    def train(model, X, y):
+        backward(model, X, y, parts, last)
+        kind(model.parameters(), lr=0.01, **options).step()
 
-        return train
+    return train
 
-    right = makes(Lion) if kind is Lion else makes(ADAMW)
+
+def test_another_class_is_judged_where_a_function_makes_it():
     for seed in range(15010, 15014):
-        found = same_step(makes(kind, 3), right, *case(seed))
+        found = same_step(makes(Masters, 3), makes(ADAMW), *case(seed))
         assert found, found
-    for wrong in makes(kind, 3, 1.1), makes(kind, 3, 0):
-        assert not same_step(wrong, right, *case())
-    if kind is Lion:
-        assert 'No optimizer is seen in the reference' in str(found)
+    for last in 1.1, 0:
+        assert not same_step(makes(Masters, 3, last), makes(ADAMW), *case())
+    with pytest.raises(ValueError, match='no optimizer is seen in train'):
+        same_step(makes(ADAMW), makes(Lion), *case())
+
+
+class Flat:
+    """As engines have it: an optimizer knows one array alone, of all
+    parameters, and the engine clips."""
+
+    kind = torch.optim.SGD
+
+    def __init__(self, params, limit=0, **options):
+        self.params, self.limit = [*params], limit
+        flat = [p.detach().ravel() for p in self.params]
+        self.whole = nn.Parameter(torch.cat(flat))
+        self.inner = self.kind([self.whole], **options)
+
+    @torch.no_grad()
+    def step(self):
+        grad = torch.cat([p.grad.ravel() for p in self.params])
+        if self.limit:
+            grad *= min(1, self.limit / grad.norm())
+        self.whole.grad = grad
+        self.inner.step()
+        sizes = [p.numel() for p in self.params]
+        for p, part in zip(self.params, self.whole.split(sizes)):
+            p.copy_(part.view_as(p))
+            p.grad = None
+
+
+class FlatAdamW(Flat):
+    kind = ADAMW
+
+
+def test_an_engine_is_judged_by_a_move_that_hides_no_gradients():
+    right = makes(torch.optim.SGD)
+    found = same_step(makes(Flat, 3), right, *case())
+    assert found and 'No gradients of the step are seen' in str(found)
+    assert not same_step(makes(Flat, 3, 1.1), right, *case())
+    kind = {'eps': 1e-15}  # of AdamW, which hides a factor but for that
+    for last in 1, 3:
+        with pytest.raises(ValueError, match='the gradients were 1.1 times'):
+            same_step(
+                makes(FlatAdamW, 1, last, **kind),
+                makes(ADAMW, **kind),
+                *case(),
+            )
+
+
+class Engine:
+    """What of DeepSpeed's is called."""
+
+    def __init__(self, params, limit=0, **options):
+        self.basic_optimizer = self
+        self.flat = FlatAdamW(params, limit, **options)
+        inner = self.flat.inner
+        self.param_groups, self.defaults = inner.param_groups, inner.defaults
+
+    def gradient_clipping(self):
+        return self.flat.limit
+
+    def _get_optimizer_loss_scale(self):
+        return 2
+
+    def step(self):
+        for p in self.flat.params:  # which no longer have their gradients
+            p.kept, p.grad = p.grad * 2, None
+        self._take_model_step()
+
+    def _take_model_step(self):
+        for p in self.flat.params:
+            p.grad = p.kept / 2
+        self.flat.step()
+
+
+@pytest.fixture
+def deepspeed(monkeypatch):
+    names = {'DeepSpeedEngine': Engine, 'safe_get_full_grad': lambda p: p.kept}
+    module = types.SimpleNamespace(**names)
+    for name in 'deepspeed', 'deepspeed.utils':
+        monkeypatch.setitem(sys.modules, name, module)
+
+
+@pytest.mark.usefixtures('deepspeed')
+def test_deepspeed_is_asked_for_gradients_before_it_clips_them():
+    def clipped(model, X, y):
+        backward(model, X, y)
+        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        ADAMW(model.parameters(), lr=0.01).step()
+
+    found = same_step(makes(Engine, 3, limit=0.1), clipped, *case())
+    assert str(found) == 'equal up to rounding'
+    found = str(same_step(makes(Engine, 1, 3, limit=0.1), clipped, *case()))
+    assert 'gradient of all 4 arrays' in found and 'times 3' in found
+    found = str(same_step(makes(Engine, limit=0.2), clipped, *case()))
+    assert 'max_norm=0.2 where the reference has 0.1' in found
+    other = makes(Engine, limit=0.1, betas=(0.9, 0.9))
+    assert 'betas=(0.9, 0.9) where' in str(same_step(other, clipped, *case()))
+    model, batches = case()
+    with pytest.raises(ValueError, match='a second minibatch'):
+        same_step(makes(Engine, limit=0.1), clipped, model, batches * 2)
 
 
 def test_another_class_that_is_given_is_watched():
@@ -170,11 +269,8 @@ def test_a_rule_by_hand_is_judged_by_what_it_does():
         torch.optim.SGD(model.parameters(), 0.1).step()
 
     found = same_step(by_hand(0.1), plain, *case())
-    assert found and 'No optimizer is seen in the step' in str(found)
+    assert found and 'No gradients of the step are seen' in str(found)
     assert not same_step(by_hand(0.11), plain, *case())
-    model, batches = case()
-    with pytest.raises(ValueError, match='a second minibatch'):
-        same_step(by_hand(0.1), plain, model, batches * 2)
 
 
 def test_a_closure_that_is_called_again_is_refused():

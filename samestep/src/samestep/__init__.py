@@ -52,6 +52,8 @@ def same_step(
     gradients must be right, and then the new arrays those that `update` makes
     of the step's own gradients. If `step` returns the new arrays alone, they
     may be as far off as `update` lets rounding in the gradients move them.
+    Where right ones would hardly be others if the gradients were 1.1 times as
+    large, as with AdamW or clipping, that is refused.
 
     `params`: arrays in a list, or in dicts and lists in one another, of which
     each result has the form. `batches`: a list of minibatches (X, y), one for
@@ -68,9 +70,10 @@ def same_step(
     such as texts one after the other, without rows that could be reordered;
     what rounding does is then seen from nearby parameters alone.
 
-    Raises ValueError if there is no minibatch, if the reference diverges, or
-    if the step returns arrays of other names or shapes; NothingMoves, which
-    is one, if the reference moves nothing; TypeError for complex arrays.
+    Raises ValueError if there is no minibatch, if the reference diverges, if
+    the step returns arrays of other names or shapes, or right ones alone that
+    hide gradients; NothingMoves, which is one, if the reference moves nothing;
+    TypeError for complex arrays.
     """
     if not batches:
         raise ValueError('batches is empty: give at least one (X, y)')

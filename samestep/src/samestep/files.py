@@ -12,7 +12,7 @@ from .comparison import Comparison
 from .explain import Search
 from .functions import Functions, Taken
 from .measure import Measure, check_reference
-from .questions import differences_of, due_gradients
+from .questions import HIDDEN, MORE, differences_of, due_gradients
 from .trees import Batch, in_few, named_arrays
 from .updates import pushed, right_update, update_bounds
 
@@ -54,6 +54,8 @@ def record(
         limits = [bound + f for bound, f in zip(own, far)]
         kept['new'] = dict(zip(given.names, new))
         kept['new bound'] = dict(zip(given.names, limits))
+        more = right_update(given, arrays, [MORE * g for g in grads])
+        kept['more'] = dict(zip(given.names, more))
     flat = {f'{k}/{n}': a for k, own in kept.items() for n, a in own.items()}
     with open(path, 'wb') as file:
         np.savez(file, **flat)
@@ -109,13 +111,18 @@ class Recorded:
             found = self.compare('gradient', 'bound', taken.gradients)
             if not found or 'new' not in self.kept:
                 return found
-            taken = taken.params
-        elif 'new' not in self.kept:
+            return self.compare('new', 'new bound', taken.params)
+        if 'new' not in self.kept:
             raise ValueError(
                 'the file has gradients alone, since `record` had no `update`:'
                 ' return Taken(gradients, params), or give it one'
             )
-        return self.compare('new', 'new bound', taken)
+        more, names = self.kept['more'], named_arrays(taken)
+        more = {name: more[name] for name in more if name in names}
+        found = self.compare('new', 'new bound', taken)
+        if found and self.compare('new', 'new bound', more):
+            raise ValueError(HIDDEN.format(MORE))
+        return found
 
     def compare(self, kind, bound, tree):
         """Return the Comparison of the step's arrays of one kind."""
@@ -157,8 +164,8 @@ def judge(path: Any, step: Callable, names: Optional[dict] = None):
     (1, 0)) for a transposed one; the others have the names of the file.
 
     Raises ValueError if an array of the file is none of the step, or has
-    another shape, or if the file has gradients alone and the step returns
-    none.
+    another shape, if the file has gradients alone and the step returns
+    none, or if right arrays alone hide gradients.
     """
     file = Recorded(path, names)
     return file.judge(step(file.start, *file.batch))

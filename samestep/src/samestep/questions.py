@@ -13,10 +13,15 @@ from .progress import shown
 from .trees import labels_of
 from .updates import pushed, right_update, update_bounds, update_causes
 
-LOST = (
-    'Only new arrays were compared: what clipping or the optimizer hides of '
-    'the gradients is not seen. Let the step return Taken(gradients, params).'
+LOST = 'No gradients of the step are seen, so only new arrays were compared.'
+HIDDEN = (
+    'no gradients of the step are seen, and its new arrays, which are right, '
+    'would hardly be others if the gradients were {} times as large: clipping '
+    'or the optimizer hides that. Let the step return Taken(gradients, '
+    'params), in PyTorch with an optimizer that is given as `optimizer` or is '
+    'one of torch.optim; or take SGD without clipping in both functions'
 )
+MORE = 1.1  # times the gradients: a right update shows that
 ADAM = (
     'Rounding alone moves some numbers by {:.0%} of the largest move, as with '
     'Adam where a gradient is near 0: it may be a false alarm, or hide a bug. '
@@ -242,7 +247,8 @@ def places_of(given, found, new):
 def judge_updates(asked, turn, after):
     """Return the Comparison of the new arrays with what the update makes of
     the gradients; and whether something moves that should. `after`:
-    (gradients, or None, and new arrays) of each replica."""
+    (gradients, or None, and new arrays) of each replica. Raises ValueError
+    if they are right, and hide the gradients, which are not seen."""
     given, batches, how, _ = asked
     low = low_update_bounds(given, how, turn.arrays, batches[turn.n])
     differences, moves = [], False
@@ -251,6 +257,11 @@ def judge_updates(asked, turn, after):
         differences += [d._replace(replica=i) for d in own]
         moves |= moved
     notes = [] if after[0][0] is not None else [LOST]
+    if notes and Comparison(differences):
+        more = [MORE * grad for grad in turn.grads]
+        new = right_update(given, turn.arrays, more)
+        if Comparison(judge_update(asked, turn, (None, new), low)[0]):
+            raise ValueError(HIDDEN.format(MORE))
     if any(
         not np.array_equal(a, b)
         for _, new in after[1:]

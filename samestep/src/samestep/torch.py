@@ -59,11 +59,6 @@ NO_FLOAT64 = {  # kernels, by a word of the error
     'reference plain ones, in transformers with experts_implementation='
     '"eager".',
 }
-HAND_MADE = (
-    'No optimizer is seen in {}, so only new parameters were compared: what '
-    'clipping or the optimizer hides of the gradients is not seen. Give the '
-    'optimizer as `optimizer`, if there is one.'
-)
 FROZEN = 'Frozen in both, and still: {}.'
 UNSEEN = (
     'Trained, but not judged, since their gradients are 0 here: {}. What is '
@@ -113,8 +108,9 @@ def same_step(
     `optimizer`: one of the parameters of `model`, of any class that has
     `step`, perhaps with the state of a checkpoint. Each function gets a copy
     of it after that of the module, (model, optimizer, X, y); one that it makes
-    itself begins with this state. A step whose optimizer is not
-    seen is judged by what it makes of the parameters.
+    itself begins with this state. A step whose optimizer is not seen is
+    judged by what it makes of the parameters; of DeepSpeed's engines, the
+    gradients are seen, too.
 
     A norm is seen before it clips if torch.nn.utils.clip_grad_norm_ takes it.
     Call it in every process of a distributed step: each judges its own
@@ -131,7 +127,7 @@ def same_step(
     how.setdefault('num_devices', num_processes())
     batches = [arguments_of(batch) for batch in batches]
     adapter = Adapter(model, optimizer)
-    due = batches if low else [*batches[:1], *batches]  # the step's runs
+    due = [*batches[:1], *batches]  # the step's runs
     try:
         comparison = compared(adapter, step, reference, batches, low, how)
     except Exception as error:
@@ -188,8 +184,6 @@ def record(
     """
     adapter, arguments = Adapter(model, optimizer), arguments_of(batch)
     adapter.begin(reference, arguments)
-    if adapter.by_hand:
-        raise ValueError(HAND_MADE.format('the reference'))
     adapter.last = Last({}, arguments, None, {}, '')
     files.record(
         path,
@@ -226,18 +220,16 @@ def compared(adapter, step, reference, batches, low, how):
     if not batches:
         raise ValueError('batches is empty: give at least one (X, y)')
     adapter.begin(reference, batches[0])
-    if low is None:
-        reference, low = adapter.as_the_step(step, reference, batches[0])
+    reference, low = adapter.as_the_step(step, reference, low, batches)
     comparison = compare(
         adapter.taken(step, traced=True),
         adapter.taken(reference),
         adapter.start,
         batches,
         low=low and adapter.taken(low),
-        update=None if adapter.by_hand else adapter.update(reference),
+        update=adapter.update(reference),
         **how,
     )
-    comparison = adapter.without_unseen(comparison, batches)
     if not comparison and low and adapter.turns_off:
         comparison.notes.append(TURNED_OFF)
     if not comparison and adapter.last.clipped:
@@ -310,8 +302,7 @@ class Adapter:
 
     def __init__(self, model, optimizer=None):
         self.model, self.optimizer = model, optimizer
-        self.by_hand = False  # the reference has no optimizer that is seen
-        self.unseen = False  # that of the step
+        self.unseen = False  # what the optimizer of the step keeps
         self.kinds = {}  # of the numbers that an optimizer keeps
         # That were to be clipped, as parts of their limits, by the size of
         # the minibatch: a part of one has larger norms.
@@ -364,7 +355,11 @@ class Adapter:
         arrays, before = self.arrays_of(self.model), random_state()
         run = self.run(reference, arrays, batch)
         self.draws = random_state() != before
-        self.by_hand = not run.optimizers.steps
+        if not run.optimizers.steps:
+            raise ValueError(
+                f'no optimizer is seen in {called(reference)}: take one of '
+                'torch.optim there, or give one as `optimizer`'
+            )
         self.kernels, self.options = run.kernels, run.optimizers.options
         if not has_moved(run.model, arrays):
             raise NothingMoves(
@@ -384,13 +379,25 @@ class Adapter:
             arrays[name] = known.get(name, np.zeros_like(a))
         self.start = arrays
 
-    def as_the_step(self, step, reference, batch):
-        """Return the reference in the memory formats of the step; and under
-        its autocast, if the step alone has one, or None."""
+    def as_the_step(self, step, reference, low, batches):
+        """Return the reference in the memory formats of the step; and `low`,
+        or it under the step's autocast, if that alone has one, or None. What
+        the step is not seen to keep is none of the arrays."""
         import torch
 
         self.num_runs += 1
-        run = self.run(step, self.start, batch)
+        run = self.run(step, self.start, batches[0])
+        self.unseen = run.optimizers.hides or not run.optimizers.steps
+        if self.unseen:
+            if len(batches) > 1:
+                raise ValueError(
+                    'what the optimizer of the step keeps is not seen, so it '
+                    'cannot go on to a second minibatch: give one'
+                )
+            own = tensors_of(self.model)
+            self.start = {name: self.start[name] for name in own}
+        if low:
+            return reference, low
         due, how = self.kernels, run.kernels.autocast
         formats = run.kernels.formats - due.formats
         # In both it may be for the loss.
@@ -406,11 +413,11 @@ class Adapter:
 
         plain = formatted if formats else reference
 
-        def low(*given):
+        def autocast(*given):
             with torch.autocast(*how):
                 plain(*given)
 
-        return plain, low if how and not due.autocast else None
+        return plain, autocast if how and not due.autocast else None
 
     def taken(self, function, traced=False):
         """Return a function of (arrays, X, y) that returns Taken."""
@@ -423,11 +430,18 @@ class Adapter:
                 start = arrays if self.last else self.start  # held anyway
                 own = run.trace, optimizers.options, run.clipping.words()
                 self.last = Last(start, batch, *own)
-                self.unseen |= not optimizers.steps
                 self.clips |= bool(run.clipping.limits)
             new = self.arrays_of(run.model)
-            if self.by_hand or not optimizers.steps:
-                return {**arrays, **new}
+            if not optimizers.steps:
+                return new
+            seen = {**optimizers.unused, **run.gradients.seen}
+            seen.update((name, new[name]) for name in buffers_of(run.model))
+            gradients = {
+                name: seen.get(name, np.zeros_like(a))
+                for name, a in new.items()
+            }
+            if self.unseen or optimizers.hides:
+                return Taken(gradients, new)
             others = [n for n in optimizers.state if n not in arrays]
             if others:
                 raise ValueError(
@@ -435,12 +449,6 @@ class Adapter:
                     f"{in_few(others)}, which the reference's does not: take "
                     'the same optimizer of the same parameters in both'
                 )
-            seen = {**optimizers.unused, **run.gradients.seen}
-            seen.update((name, new[name]) for name in buffers_of(run.model))
-            gradients = {
-                name: seen.get(name, np.zeros_like(a))
-                for name, a in new.items()
-            }
             return Taken(gradients, {**arrays, **new, **optimizers.state})
 
         return step
@@ -464,28 +472,10 @@ class Adapter:
             self.options = run.optimizers.options
             new = self.arrays_of(run.model)
             new.update((n, gradients[n]) for n in buffers_of(run.model))
-            return {**arrays, **new, **run.optimizers.state}
+            new = {**arrays, **new, **run.optimizers.state}
+            return {name: new[name] for name in arrays}
 
         return update
-
-    def without_unseen(self, comparison, batches):
-        """Return the comparison without what an optimizer that is not seen
-        keeps, with a note."""
-        if self.by_hand or self.unseen:
-            who = 'the reference' if self.by_hand else 'the step'
-            comparison.notes.append(HAND_MADE.format(who))
-        if not self.unseen:
-            return comparison
-        if len(batches) > 1:
-            raise ValueError(
-                'what the optimizer of the step keeps is not seen, so it '
-                'cannot go on to a second minibatch: give one'
-            )
-        known = tensors_of(self.model)
-        return dataclasses.replace(
-            comparison,
-            differences=[d for d in comparison.differences if d.name in known],
-        )
 
     def placed(self, difference):
         """Return a difference with the rank of this process, and, if it is

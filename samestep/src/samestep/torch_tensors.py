@@ -37,6 +37,10 @@ def to_numpy(value, copy=True):
 
     if hasattr(value, 'full_tensor'):  # a DTensor: of the parts, all
         value = value.full_tensor()
+    if hasattr(value, 'ds_id'):  # DeepSpeed's, of parts
+        from deepspeed.utils import safe_get_full_fp32_param
+
+        value = safe_get_full_fp32_param(value).to(value.dtype)
     if torch.is_tensor(value):
         value = value.detach().cpu()
         if value.is_sparse:  # the gradient of an embedding may be

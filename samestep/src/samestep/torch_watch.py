@@ -3,6 +3,8 @@ and kernels, as it is seen from outside; for `samestep.torch`."""
 
 import collections
 import contextlib
+import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ CLIPS_EARLY = (
     'The step changes gradients after it has clipped them, and those before '
     'the clipping were compared: sum or exchange them, then clip.'
 )
+TAKE_STEP = '_take_model_step'  # of DeepSpeed
 UNLIMITED = {'max_norm': np.inf, 'clip_value': np.inf}  # without clipping
 
 
@@ -163,6 +166,7 @@ class Optimizers:
         self.given: Any = None  # one that began with the state of the arrays
         self.other: Any = None  # one that is none of torch.optim
         self.originals: set = set()  # parameters that are none of this call
+        self.hides: Any = None  # an engine, what its optimizer keeps
 
     @contextlib.contextmanager
     def watched(self):
@@ -178,6 +182,11 @@ class Optimizers:
             if self.other is not None:
                 own = self.watching(self.other)
                 stack.enter_context(replaced(self.other, 'step', own))
+            deepspeed = sys.modules.get('deepspeed')
+            engine = getattr(deepspeed, 'DeepSpeedEngine', None)
+            if hasattr(engine, TAKE_STEP):
+                own = self.in_engine(getattr(engine, TAKE_STEP))
+                stack.enter_context(replaced(engine, TAKE_STEP, own))
             yield
 
     def take(self, optimizer, in_float64):
@@ -224,6 +233,47 @@ class Optimizers:
             result = function(*given, **named)
             self.after_step(optimizer)
             return result
+
+        return step
+
+    def in_engine(self, function):
+        """Return DeepSpeed's step at the end of a minibatch, seen: what its
+        optimizer gets are parts of gradients that it has clipped."""
+
+        def step(engine, *given, **named):
+            from deepspeed.utils import safe_get_full_grad
+
+            scale = engine._get_optimizer_loss_scale() or 1
+            params = dict(self.gradients.model.named_parameters())
+            seen = self.gradients.seen
+            for name, param in params.items():
+                grad = safe_get_full_grad(param)
+                if grad is not None:
+                    seen[name] = to_numpy(grad) / scale
+            limit = engine.gradient_clipping()
+            if limit > 0:
+                for name in seen:
+                    self.clipping.limits[name] = {'max_norm': float(limit)}
+                norm = np.linalg.norm([*map(np.linalg.norm, seen.values())])
+                self.clipping.norms.append(norm / limit)
+            if self.hides is None:
+                self.steps.clear()  # of what begins with a step by 0
+            inner = engine.basic_optimizer
+            own = {*map(id, params.values())}
+            self.hides = not own & {*map(id, params_in(inner))}
+            first, *others = inner.param_groups
+            alike = {  # in all groups: whose they are is no longer seen
+                key: first.get(key)
+                for key in inner.defaults
+                if all(group.get(key) == first.get(key) for group in others)
+            }
+            whole = types.SimpleNamespace(
+                defaults=inner.defaults,
+                param_groups=[{**alike, 'params': [*params.values()]}],
+            )
+            self.before_step(whole, (whole,), {})
+            function(engine, *given, **named)
+            self.after_step(whole)
 
         return step
 
