@@ -3,6 +3,7 @@ or in the backward pass; and where no module shows it. Tiny transformers,
 whose seeds begin at 8000.
 """
 
+import copy
 import functools
 
 import numpy as onp
@@ -211,6 +212,31 @@ LATER = 'computed, summed, exchanged or scaled.'
 @pytest.mark.parametrize('bug', PLACES)
 def test_a_bug_in_a_module_is_placed(bug):
     assert f'\nIt begins in {PLACES[bug]}' in said(before=bug)
+
+
+@pytest.mark.parametrize('devices', [1, 2])
+@pytest.mark.parametrize('bug', [another_epsilon, restarted_positions])
+def test_a_bug_in_a_copy_of_the_network_is_placed(bug, devices):
+    """One for each device; a copy that averages is none of them."""
+
+    def on_copies(model, X, y):
+        for own in zip(X.tensor_split(devices), y.tensor_split(devices)):
+            replica, mean = copy.deepcopy(model), copy.deepcopy(model)
+            bug(replica)
+            scores = replica(own[0]).flatten(0, 1)
+            loss = cross_entropy(scores, own[1].flatten(), reduction='sum')
+            (loss / y.numel()).backward()
+            with torch.no_grad():
+                mean.head.weight.mul_(0.5)
+                mean(own[0])
+            for param, own in zip(model.parameters(), replica.parameters()):
+                param.grad = own.grad + (
+                    0 if param.grad is None else param.grad
+                )
+        torch.optim.AdamW(model.parameters(), lr=0.01).step()
+
+    found = same_step(on_copies, step(), *case(8000))
+    assert f'\nIt begins in {PLACES[bug]}' in str(found)
 
 
 @pytest.mark.parametrize('seed', [8000, 8001])

@@ -8,6 +8,7 @@ beside that of the reference.
 
 import collections
 import contextlib
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ class Trace:
     def __init__(self, model, batch, inputs=()):
         """`inputs`: what the reference gives the network, of a row each."""
         self.root = model
-        self.names = {id(m): name for name, m in model.named_modules()}
+        self.own = {id(m) for m in model.modules()}
         self.kept: dict = {}
         self.users: dict = {}
         self.short: dict = {}  # in which precision, by where it is seen
@@ -65,27 +66,37 @@ class Trace:
     def watched(self):
         """Keep what modules compute meanwhile."""
         with contextlib.ExitStack() as stack:
-            for module in self.root.modules():
+            for name, module in self.root.named_modules():
+                before = functools.partial(self.before, name)
+                after = functools.partial(self.after, name)
                 for handle in (
-                    module.register_forward_pre_hook(
-                        self.before, with_kwargs=True
-                    ),
-                    module.register_forward_hook(self.after),
+                    module.register_forward_pre_hook(before, with_kwargs=True),
+                    module.register_forward_hook(after),
                 ):
                     stack.callback(handle.remove)
             yield
         self.root = None  # which may be large
 
-    def before(self, module, arguments, named):
+    def __deepcopy__(self, memo):
+        """Return itself, for the hooks of a copy of the network."""
+        return self
+
+    def sees(self, module):
+        """Return whether it keeps what a module computes: of copies that
+        train, too, as of each device, and not of one that averages."""
+        import torch
+
+        if in_transform() or getattr(module, '_is_replica', False):
+            return False  # of DataParallel, in a thread of its own
+        return id(module) in self.own or torch.is_grad_enabled()
+
+    def before(self, name, module, arguments, named):
         """Keep what a module is given."""
-        if in_transform():
-            return
-        name = self.names.get(id(module))
-        if name is None:  # a copy, such as one that averages
+        if not self.sees(module):
             return
         given = tensors_in([arguments, named])
         again = in_backward()
-        if not again and (module is self.root or self.rows is None):
+        if not again and (not name or self.rows is None):
             self.call += 1
             self.rows, self.part = self.rows_of(given)
             self.strangers |= self.tells and bool(given) and not self.rows
@@ -95,13 +106,12 @@ class Trace:
                 self.keep(self.key(GIVEN, name), tensor, self.call, self.rows)
             self.watch(tensor, BACK_GIVEN, name)[1].append(name)
 
-    def after(self, module, arguments, result):
+    def after(self, name, module, arguments, result):
         """Keep what a module returns, and watch for the gradients of it."""
-        if in_transform():
+        if not self.sees(module):
             return
-        name = self.names.get(id(module))
         what = RETURNED_AGAIN if in_backward() else RETURNED
-        for tensor in tensors_in(result) if name is not None else ():
+        for tensor in tensors_in(result):
             where = f'what {module_called(name)} returns'
             self.see(where, kind_of(tensor))
             self.keep(self.key(what, name), tensor, self.call, self.rows)
