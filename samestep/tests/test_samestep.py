@@ -77,6 +77,28 @@ def test_layers_that_exchange_their_gradients_are_named():
     assert 'has the numbers of array 1, from number 0' in str(comparison)
 
 
+def test_replicas_that_show_the_same_have_one_line():
+    """Of eight, two have something else, and one that, too."""
+
+    def off(replica, error, cause, array):
+        name = f'layers.{array}.weight'
+        return Difference(0, replica, array, error, 0.1, cause, name)
+
+    differences = [
+        off(replica, 1 + replica + array, 'Doubled.', array)
+        for replica in range(8)
+        for array in range(2)
+    ]
+    differences += [off(i, i, 'Halved.', 2) for i in (3, 5)]
+    assert str(Comparison(differences)).splitlines() == [
+        'step 0, replicas 0 to 7, layers.0.weight, layers.1.weight: off by up '
+        'to 9, up to 90 times the bound. Doubled.',
+        'step 0, replicas 3 and 5, layers.2.weight: off by up to 5, up to 50 '
+        'times the bound. Halved.',
+    ]
+    assert len(Comparison(differences).failures()) == 18
+
+
 def test_a_reference_that_cannot_take_every_part_does_no_harm():
     def masked(params, X, y):
         seen = y > 0

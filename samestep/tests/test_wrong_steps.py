@@ -340,7 +340,7 @@ for where, options in (
         return Taken(grads, by_rate(params, grads))
 
 
-@bug('pytorch/torchtitan#2387', 'replica 1, gradient of gate:', **MOE)
+@bug('pytorch/torchtitan#2387', 'replicas 0 and 1, gradient of gate:', **MOE)
 def a_router_that_is_not_reduced(params, X, y):
     """Each rank keeps the part that its experts give."""
     whole, found = moe(params, X, y), []

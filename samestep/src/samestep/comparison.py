@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from .trees import in_few, said_together
+from .trees import in_few, said_together, with_numbers
 
 HIDDEN = (
     'The numbers of this step are equal up to rounding, but the optimizers '
@@ -34,15 +34,18 @@ def without_guess(cause):
 
 
 def said_of(alike, names):
-    """Return what is said of differences with one cause, the worst first."""
-    worst = alike[0]
+    """Return what is said of differences with one cause, of the same arrays
+    of each of some replicas."""
+    replicas = with_numbers('replica', {d.replica for d in alike})
+    step, of, cause = alike[0].step, alike[0].of, alike[0].cause
     what = said_together({d.name for d in alike}, names)
-    about = f'{worst.of} of {what}' if worst.of else what
-    most = 'up to ' if len(alike) > 1 else ''
+    about = f'{of} of {what}' if of else what
+    errors = [d.error for d in alike]
+    times = max(d.error / d.bound for d in alike)
+    most = 'up to ' if len({*errors}) > 1 else ''
     return (
-        f'step {worst.step}, replica {worst.replica}, {about}: off by {most}'
-        f'{worst.error:.2g}, {most}{worst.error / worst.bound:.3g} times the '
-        f'bound. {worst.cause}'
+        f'step {step}, {replicas}, {about}: off by {most}{max(errors):.2g}, '
+        f'{most}{times:.3g} times the bound. {cause}'
     ).rstrip()
 
 
@@ -92,11 +95,15 @@ class Comparison:
     def __str__(self):
         failures = self.failures()
         names = list(dict.fromkeys(d.name for d in self.differences))
+        alike: dict = {}  # which replicas, by what is said of an array
+        for d in failures:
+            alike.setdefault((d.array, d.of, d.cause), set()).add(d.replica)
         groups: dict = {}
         for d in failures:  # numbered arrays have a line each
             alone = d.array if d.name == f'array {d.array}' else ''
-            groups.setdefault((d.replica, d.of, d.cause, alone), []).append(d)
-        lines = [said_of(alike, names) for alike in groups.values()]
+            replicas = frozenset(alike[d.array, d.of, d.cause])
+            groups.setdefault((replicas, d.of, d.cause, alone), []).append(d)
+        lines = [said_of(group, names) for group in groups.values()]
         if len(lines) > 6:
             lines[6:] = [f'and {len(lines) - 6} more']
         if self.options and not failures:

@@ -15,9 +15,9 @@ import numpy as np
 
 from .causes import splits_of, within
 from .progress import shown
+from .trees import FEW, in_ranges
 
 MOST_ROWS = 256  # the reference is called once for each, or for as many blocks
-FEW = 6  # counts that are said one by one
 MOST_PARTS = 16  # of a minibatch, whose means may have been averaged
 FREE = 8  # numbers more than rows, to see whether they fit
 MOST_NUMBERS = 2**24  # of all rows' gradients, that are solved for at once
@@ -149,7 +149,7 @@ def words_for(blocks, counts, unsure):
         return f'each by its own weight, {ends}', groups
     said, others = [], ''
     for group in groups:
-        rows = in_ranges([blocks[i] for i in group])
+        rows = in_ranges(np.concatenate([blocks[i] for i in group]))
         times = often(np.median(counts[group]))
         if rows or others:
             said.append(f'{rows or f"{len(group)} others"} {times}')
@@ -177,21 +177,6 @@ def mean_of_means(own, due, groups):
                 if abs(times / due_times - 1) < 1e-3:
                     return f': as the {what} of the means of {k} parts is'
     return ''
-
-
-def in_ranges(blocks):
-    """Return which rows these are, or '' if that takes many words."""
-    rows = np.concatenate(blocks)
-    if len(rows) > 2 and len({*np.diff(rows)}) == 1 and rows[1] > rows[0] + 1:
-        step = rows[1] - rows[0]
-        return f'{rows[0]} to {rows[-1]} (one in {step})'
-    ends = np.nonzero(np.diff(rows) != 1)[0]
-    runs = [(run[0], run[-1]) for run in np.split(rows, ends + 1)]
-    said = [f'{a} to {b}' if b > a else f'{a}' for a, b in runs]
-    first = ', '.join(said[:-1])
-    if len(said) > FEW:
-        return ''
-    return f'{first} and {said[-1]}' if first else said[-1]
 
 
 def often(count):

@@ -43,7 +43,7 @@ from .torch_watch import (
     copies_in,
     kept_in,
 )
-from .trees import called, in_few, map_arrays, named_arrays
+from .trees import called, in_few, map_arrays, named_arrays, with_numbers
 
 FAILS = '{} fails in float64, which gives the right numbers: {}. {}'
 CAST = (
@@ -160,7 +160,9 @@ def of_all_ranks(found):
         sum((other.differences for other in ranks), []),
         max(other.growth for other in ranks),
         [
-            note if len(some) == len(ranks) else f'Rank {some[0]}: {note}'
+            note
+            if len(some) == len(ranks)
+            else f'{with_numbers("Rank", some)}: {note}'
             for note, some in notes.items()
         ],
         found.still,

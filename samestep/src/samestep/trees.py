@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+FEW = 6  # names, numbers or counts that are said one by one
+
 
 def named_arrays(tree, name=''):
     """Return a dict of the arrays of a tree by their names, such as
@@ -101,8 +103,31 @@ def said_together(wrong, names):
 
 def in_few(names):
     """Return some of the names, and how many more there are."""
-    more = f' and {len(names) - 6} more' if len(names) > 6 else ''
-    return f'{", ".join(names[:6])}{more}'
+    more = f' and {len(names) - FEW} more' if len(names) > FEW else ''
+    return f'{", ".join(names[:FEW])}{more}'
+
+
+def in_ranges(numbers):
+    """Return rising whole numbers in words, such as `0 to 3 and 5`, or '' if
+    that takes many."""
+    if len(numbers) > 2 and len({*np.diff(numbers)}) == 1:
+        step = numbers[1] - numbers[0]
+        each = f' (one in {step})' if step > 1 else ''
+        return f'{numbers[0]} to {numbers[-1]}{each}'
+    runs = np.split(numbers, np.nonzero(np.diff(numbers) != 1)[0] + 1)
+    if len(runs) > FEW:
+        return ''
+    said: list = []
+    for run in runs:
+        said += [f'{run[0]} to {run[-1]}'] if len(run) > 2 else map(str, run)
+    return ' and '.join(filter(None, [', '.join(said[:-1]), said[-1]]))
+
+
+def with_numbers(what, numbers):
+    """Return what has these numbers, such as `replicas 0 and 1`."""
+    said = sorted(numbers)
+    many = 's' if len(said) > 1 else ''
+    return f'{what}{many} {in_ranges(said) or in_few([*map(str, said)])}'
 
 
 def called(function):
