@@ -6,13 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .causes import cast
-from .trees import (
-    in_order,
-    is_list_of_trees,
-    named_arrays,
-    rebuild,
-    replicas_in,
-)
+from .trees import in_order, named_arrays, rebuild, replicas_in
 
 
 class Taken(NamedTuple):
@@ -41,48 +35,24 @@ class Functions:
         self.names, self.start = [*named], [*named.values()]
         self._form = None  # of the reference's results
         self.result_names: list = []
-        self.params = [*range(len(named))]  # where they stand, if it is seen
 
     def reference(self, arrays, batch):
         """Return what the reference makes of a minibatch."""
         return self._one(self._reference, arrays, batch)
 
-    def find_params(self, arrays, batch, grads):
-        """Find where the parameters stand, if names tell.
-
-        Each has the name of its gradient, perhaps after a stem, such as
-        `params.`. Moments that an optimizer keeps may have a stem, too, and
-        come first; but the reference does not read them.
-        """
-        names = self.result_names
-        stems = [
-            name[: -len(names[0])]
-            for name in self.names
-            if f'.{name}'.endswith(f'.{names[0]}')
-        ]
-        stems = [
-            stem
-            for stem in sorted(stems, key=bool)  # '' is first
-            if {f'{stem}{name}' for name in names} <= {*self.names}
-        ]
-        for stem in stems:
-            is_sure = stem in ('', stems[-1])
-            if is_sure or self._reads(stem, arrays, batch, grads):
-                own = [f'{stem}{name}' for name in names]
-                self.params = [*map(self.names.index, own)]
-                break
-
-    def _reads(self, stem, arrays, batch, grads):
-        """Return whether the gradients are others if arrays with this stem
-        are."""
-        changed = [
-            a + np.cos(np.arange(a.size)).reshape(a.shape) / 100
-            if name.startswith(stem) and a.dtype.kind == 'f'
-            else a
-            for name, a in zip(self.names, arrays)
-        ]
-        exact = cast(changed, 'float64'), batch.cast('float64')
-        return not all(map(np.array_equal, self.reference(*exact), grads))
+    def moves(self, before, after, batch):
+        """Return whether a parameter is another afterwards, and not only
+        what an optimizer keeps: the gradients do not depend on that."""
+        if {*self.result_names} <= {*self.names}:
+            places = [*map(self.names.index, self.result_names)]
+            old, new = ([own[i] for i in places] for own in (before, after))
+        else:  # names do not tell
+            exact = batch.cast('float64')
+            old, new = (
+                self.reference(cast(own, 'float64'), exact)
+                for own in (before, after)
+            )
+        return not all(map(np.array_equal, old, new))
 
     def low(self, arrays, batch):
         """Return what it makes in the precision of the step."""
@@ -104,7 +74,7 @@ class Functions:
         ):
             return [self._taken(part) for part in parts]
         names = self.names if self.has_update else self.result_names
-        return [(None, own) for own in replicas_in(result, names, 'the step')]
+        return [(None, own) for own in replicas_in(result, names)]
 
     def update(self, arrays, gradients):
         """Return what the update makes of these gradients."""
@@ -129,12 +99,6 @@ class Functions:
         if isinstance(result, Taken):
             result = result.gradients
         if self._form is None:
-            if is_list_of_trees(result) and (
-                {*named_arrays(result[0])}
-                == {*self.names}
-                != {*named_arrays(result)}
-            ):
-                result = result[0]  # one of several replicas
             own = [*named_arrays(result)]
             if not own:
                 raise ValueError(
@@ -144,4 +108,4 @@ class Functions:
             self.result_names = self.names if same else own
             blank = rebuild(result, itertools.repeat(0))  # without arrays
             self._form = self._params if same else blank
-        return replicas_in(result, self.result_names, 'the reference')[0]
+        return in_order(result, self.result_names, 'a later result')

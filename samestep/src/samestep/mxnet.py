@@ -52,21 +52,21 @@ def same_step(
 
     def taken(function):
         def run(arrays, *batch):
-            replicas, gradients = kind.call(function, arrays, batch)
+            found, gradients = kind.call(function, arrays, batch)
             if gradients is None:
                 if function is reference:
-                    learn(arrays, replicas[0])
-                return replicas
-            if len(gradients[0]) != len(kind.trained):
+                    learn(arrays, found[0])
+            elif len(gradients[0]) != len(kind.trained):
                 raise ValueError(
                     f'{called(function)} returns {len(gradients[0])} '
                     f'gradients of {len(kind.trained)} parameters: return '
                     f'those of {kind.trained}'
                 )
-            found = [
-                Taken({**own, **dict(zip(kind.trained, given))}, own)
-                for own, given in zip(replicas, gradients)
-            ]
+            else:
+                found = [
+                    Taken({**own, **dict(zip(kind.trained, given))}, own)
+                    for own, given in zip(found, gradients)
+                ]
             return found if len(found) > 1 else found[0]
 
         return run

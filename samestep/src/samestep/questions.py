@@ -193,8 +193,6 @@ def ask_both(asked):
             taken = [(new if own is None else own, None) for own, new in taken]
             comparison, moved = judge_gradients(asked, turn, taken)
         else:
-            if n == 0:
-                given.find_params(arrays, batch, turn.grads)
             if all(own is not None for own, _ in taken):
                 comparison, _ = judge_gradients(asked, turn, taken)
                 if not comparison:
@@ -275,7 +273,7 @@ def judge_update(asked, turn, taken, low_bounds):
     """Return the Differences of the new arrays of one replica; whether a
     parameter moves at all, and something further than rounding; and the names
     of arrays that should not move."""
-    given, _, how, _ = asked
+    given, batches, how, _ = asked
     n, arrays, due, off = turn
     grads, new = taken
     own = due if grads is None else grads
@@ -283,8 +281,8 @@ def judge_update(asked, turn, taken, low_bounds):
     bounds = update_bounds(given, how, arrays, own, right, low_bounds)
     moved = [distance(a, s) for a, s in zip(right, arrays)]
     # In bfloat16 what an optimizer keeps may be all that is seen to move.
-    moves = any(moved[j] for j in given.params) and any(
-        m > b.max() for m, b in zip(moved, bounds)
+    moves = any(m > b.max() for m, b in zip(moved, bounds)) and given.moves(
+        arrays, right, batches[n]
     )
     if grads is None:
         far = pushed(given, arrays, own, off, right)

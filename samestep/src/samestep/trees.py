@@ -39,22 +39,16 @@ def rebuild(tree, arrays):
     return map_arrays(lambda _: next(arrays), tree)
 
 
-def is_list_of_trees(result):
-    """Return whether it can be a list of replicas."""
-    return (
-        isinstance(result, (list, tuple))
-        and len(result) > 0
-        and all(isinstance(part, (dict, list, tuple)) for part in result)
-    )
-
-
-def replicas_in(result, names, whose):
-    """Return the replicas in a result: lists of arrays in the order of
-    `names`. Raises ValueError if one has other names."""
+def replicas_in(result, names):
+    """Return the replicas in what a step returns: lists of arrays in the order
+    of `names`. Raises ValueError if one has other names."""
+    replicas, trees = [result], (dict, list, tuple)
     alone = {*named_arrays(result)} == {*names}
-    replicas = [result] if alone or not is_list_of_trees(result) else result
+    if isinstance(result, (list, tuple)) and result and not alone:
+        if all(isinstance(part, trees) for part in result):
+            replicas = [*result]
     return [
-        in_order(part, names, f'replica {i} of {whose}')
+        in_order(part, names, f'replica {i} of the step')
         for i, part in enumerate(replicas)
     ]
 
