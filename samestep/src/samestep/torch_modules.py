@@ -33,8 +33,7 @@ class Kept(NamedTuple):
 STRANGERS = (
     'The place is not seen: the network is given rows that are not in the '
     'minibatch, such as parts of texts, changed images or examples within a '
-    'row. What is cut or changed before, in the minibatch that both functions '
-    'get, is seen.'
+    'row. Cut or change them before, in the minibatch that both functions get.'
 )
 
 
