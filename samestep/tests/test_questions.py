@@ -255,6 +255,32 @@ def test_moments_that_come_first_are_no_move():
         with_moments_first(functools.partial(adamw_of_moments_first, lr=0))
 
 
+@pytest.mark.parametrize('rate', [0, 0.1])
+def test_moments_are_no_move_whatever_gradients_are_called(rate):
+    def gradient(params, X, y):
+        off = X @ params['w'] - y
+        return {'of the loss': X.T @ off / off.dtype.type(len(X))}
+
+    def update(params, grads):
+        rates = params['w'].dtype.type(rate), params['w'].dtype.type(0.9)
+        own = grads['of the loss'] + rates[1] * params['momentum']
+        return {'momentum': own, 'w': params['w'] - rates[0] * own}
+
+    def compare():
+        return same_step(
+            taken(gradient, update), gradient, params, batches, update=update
+        )
+
+    rng = np.random.RandomState(5465)
+    params = {'momentum': np.zeros(20), 'w': rng.normal(size=20)}
+    batches = [(rng.normal(size=(61, 20)), rng.normal(size=61))]
+    if rate:
+        assert compare()
+    else:
+        with pytest.raises(NothingMoves):
+            compare()
+
+
 @pytest.mark.parametrize('how', ['both', 'new arrays'])
 def test_what_does_not_move_is_refused(how):
     def still(params, grads):

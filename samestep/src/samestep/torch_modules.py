@@ -267,15 +267,13 @@ def place_of_error(found, right, lows, measure, num_processes):
             continue
         others = [whole(low, due) for low in lows]
         others = [
-            without_infinities(a, exact)
-            for a in others
-            if a is not None and a.shape == exact.shape
+            a for a in others if a is not None and a.shape == exact.shape
         ]
-        infinite, exact = exact, without_infinities(exact, exact)
         if what in (BACK, BACK_GIVEN):
             others = [a / factor_of(a, exact) for a in others]
-        flat = [[np.ravel(other)] for other in others]
-        (bound,) = measure.bounds_of([np.ravel(exact)], flat)
+        finite = np.isfinite(exact)  # not what masks of attention add
+        flat = [[a[finite]] for a in others]
+        (bound,) = measure.bounds_of([exact[finite]], flat)
         kept = [
             own
             for own in found.kept.get(key, ())
@@ -288,8 +286,7 @@ def place_of_error(found, right, lows, measure, num_processes):
         if detached and not any(wrong.values()):
             return f'No gradient returns to {module_called(name)}.'
         for own in kept:
-            wanted = exact[own.rows]
-            numbers = without_infinities(own.numbers, infinite[own.rows])
+            wanted, numbers = exact[own.rows], own.numbers
             if what in (BACK, BACK_GIVEN):
                 if own.call not in factors:
                     sure = bound / max(abs(wanted).max(), 1e-300)
@@ -346,13 +343,6 @@ def whole(trace, key):
     for own in kept:
         joined[own.rows] = own.numbers
     return joined
-
-
-def without_infinities(numbers, right):
-    """Return the numbers with 0 where both are infinite alike, as the masks
-    of attention are."""
-    alike = np.isinf(right) & (numbers == right)
-    return np.where(alike, 0, numbers) if alike.any() else numbers
 
 
 def factor_of(numbers, right):
