@@ -280,18 +280,19 @@ def judge_update(asked, turn, taken, low_bounds):
     right = check_reference(right_update(given, arrays, own), n)
     bounds = update_bounds(given, how, arrays, own, right, low_bounds)
     moved = [distance(a, s) for a, s in zip(right, arrays)]
+    labels, of = labels_of(given.names), '' if grads is None else 'update'
+    still = names_of_still(labels, moved)
     # In bfloat16 what an optimizer keeps may be all that is seen to move.
-    moves = any(m > b.max() for m, b in zip(moved, bounds)) and given.moves(
-        arrays, right, batches[n]
+    moves = any(m > b.max() for m, b in zip(moved, bounds)) and (
+        not still or given.moves(arrays, right, batches[n])
     )
     if grads is None:
         far = pushed(given, arrays, own, off, right)
         bounds = [bound + f for bound, f in zip(bounds, far)]
-    labels, of = labels_of(given.names), '' if grads is None else 'update'
     differences = differences_of(n, [new], labels, right, bounds, of)
     if of and not Comparison(differences):
         causes = update_causes(given, arrays, grads, new, right, bounds)
         differences = [
             d._replace(cause=causes.get(d.array, '')) for d in differences
         ]
-    return differences, moves, names_of_still(labels, moved)
+    return differences, moves, still
