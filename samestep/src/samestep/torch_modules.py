@@ -85,7 +85,9 @@ class Trace:
         train, too, as of each device, and not of one that averages."""
         import torch
 
-        if in_transform() or getattr(module, '_is_replica', False):
+        if in_transform() or self.root is None:
+            return False  # a copy may outlive the run
+        if getattr(module, '_is_replica', False):
             return False  # of DataParallel, in a thread of its own
         return id(module) in self.own or torch.is_grad_enabled()
 
