@@ -62,7 +62,7 @@ NO_FLOAT64 = {  # kernels, by a word of the error
 FROZEN = 'Frozen in both, and still: {}.'
 UNSEEN = (
     'Trained, but not judged, since their gradients are 0 here: {}. Begin '
-    'where they are not, such as some steps later.'
+    'where they are not 0, such as some steps later.'
 )
 TURNED_OFF = (
     'The step uses autocast, which the reference turns off: give as `low` the '
