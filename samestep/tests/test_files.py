@@ -2,6 +2,7 @@
 names and axes. The seeds begin at 13200.
 """
 
+import numpy as np
 import pytest
 from steps import UPDATES, adamw, case, each, mean_gradients, on_devices
 
@@ -98,3 +99,26 @@ def test_gradients_alone_do_not_judge_parameters(path):
     record(path, mean_gradients, params, batch)
     with pytest.raises(ValueError, match='gradients alone'):
         judge(path, lambda params, X, y: params)
+
+
+def test_a_running_mean_moves_from_its_old_value(path):
+    """It is returned with the gradients, which begin at 0."""
+
+    def found(params, X, part=0.4):
+        kind = X.dtype.type
+        mean = params['mean'] + kind(part) * (X.mean(0) - params['mean'])
+        return {'w': X.sum(0) * params['w'], 'mean': mean}
+
+    def update(params, found):
+        return {'w': params['w'] - found['w'] / 10, 'mean': found['mean']}
+
+    def half(params, X):
+        own = found(params, X, 0.2)
+        return Taken(own, update(params, own))
+
+    rng = np.random.RandomState(13220)
+    params = {'w': rng.normal(size=5), 'mean': 3 + rng.normal(size=5)}
+    record(path, found, params, (rng.normal(size=(31, 5)),), update=update)
+    assert {d.name: d.cause for d in judge(path, half).failures()} == {
+        'mean': 'The move is the right one times 0.5.'
+    }

@@ -394,6 +394,22 @@ def added(part):
     return found
 
 
+def test_a_small_error_of_any_form_has_no_cause():
+    rng = np.random.RandomState(5460)
+    factors = each(
+        lambda a: 1 + rng.uniform(0, 4e-5, a.shape), case(5000)[0]['net']
+    )
+
+    def step(params, X, y):
+        grads = on_devices(2)(params, X, y)
+        grads = each(lambda g, f: g * f.astype(g.dtype), grads, factors)
+        return Taken(grads, sgd(params, grads))
+
+    found = look(step, 'sgd', 5000)
+    assert not found
+    assert 'The move' not in str(found)
+
+
 @pytest.mark.parametrize('size', [1, 2, 7])
 def test_a_gradient_that_is_0_has_no_multiples(size):
     rng = np.random.RandomState(5470)
@@ -601,3 +617,48 @@ def test_a_running_mean_moves_from_its_old_value(momentum, said):
         update=update,
     )
     assert {d.name: d.cause for d in comparison.failures()} == {'mean': said}
+
+
+@pytest.mark.parametrize('times', [1, 3])
+def test_what_the_order_of_rows_decides_is_not_called_judged(times):
+    """A queue keeps the last examples, as they come."""
+
+    def found(params, X, y, times=1):
+        off = X @ params['w'] - y
+        w = X.T @ off / X.dtype.type(len(X))
+        new = X.dtype.type(times) * X[:4]
+        return {'w': w, 'queue': np.concatenate([new, params['queue'][:-4]])}
+
+    def update(params, found):
+        return {'w': params['w'] - 0.1 * found['w'], 'queue': found['queue']}
+
+    def step(params, X, y):
+        own = found(params, X, y, times)
+        return Taken(own, update(params, own))
+
+    rng = np.random.RandomState(5410)
+    params = {'w': rng.normal(size=5), 'queue': rng.normal(size=(9, 5))}
+    batches = [(rng.normal(size=(31, 5)), rng.normal(size=31))]
+    comparison = same_step(step, found, params, batches, update=update)
+    assert comparison
+    assert 'of the examples decides: queue.' in str(comparison)
+
+
+def test_rows_that_are_no_examples_are_refused():
+    """Of pairs in turn, another order makes others."""
+
+    def pairs(params, X):
+        off = X[::2] - X[1::2]
+        return {'w': np.tanh(off * params['w']).mean(axis=0)}
+
+    def update(params, grads):
+        return {'w': params['w'] - 0.1 * grads['w']}
+
+    def step(params, X):
+        grads = pairs(params, X)
+        return Taken(grads, update(params, grads))
+
+    rng = np.random.RandomState(5420)
+    params, batches = {'w': rng.normal(size=5)}, [(rng.normal(size=(8, 5)),)]
+    with pytest.raises(NothingMoves, match='order of the examples'):
+        same_step(step, pairs, params, batches, update=update)

@@ -270,6 +270,33 @@ def test_a_bug_of_the_loss_is_placed_there():
     assert 'or in the loss, behind head.' in str(shifted)
 
 
+def test_gradients_of_several_losses_in_turn_are_added_up():
+    """As those of tasks are, which are projected afterwards."""
+
+    def train(model, X, y, parts=1, after=None):
+        weights = [*model.parameters()]
+        total = [torch.zeros_like(w) for w in weights]
+        for some in torch.arange(len(X)).tensor_split(parts):
+            scores = model(X[some]).flatten(0, 1)
+            losses = cross_entropy(
+                scores, y[some].flatten(), reduction='none'
+            )
+            for share in 1, 0.2:
+                loss = share * losses.pow(2 - share).sum() / y.numel()
+                own = torch.autograd.grad(loss, weights, retain_graph=True)
+                total = [a + b for a, b in zip(total, own)]
+        for weight, own in zip(weights, total):
+            weight.grad = own
+        if after:
+            after(model)
+        torch.optim.SGD(weights, lr=0.1).step()
+
+    right = functools.partial(train, parts=2)
+    assert same_step(right, train, *case(8000))
+    wrong = functools.partial(train, parts=2, after=half_a_norm)
+    assert LATER in str(same_step(wrong, train, *case(8000)))
+
+
 def test_other_masks_in_recomputation_are_placed():
     assert 'where blocks.1.mlp.0 is computed again' in said(before=other_masks)
 

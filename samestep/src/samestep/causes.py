@@ -243,9 +243,16 @@ def multiple_of(move, other):
     ):
         return None
     # Rounding is scaled, too.
-    larger = max(1, abs(scale), abs(found).max() / most / 1e4)
+    larger = max(1, abs(scale), least_of(move) / most / 1e4)
     near = most / abs(other).max()
     return (scale, near) if within(rest, larger * bounds) else None
+
+
+def least_of(move):
+    """Return how large a move is, or its error if that is smaller: what a
+    cause has to explain."""
+    found, right, *_ = move
+    return min(distance(found, 0), distance(found, right))
 
 
 def meaning_of(k, batch, scale, near):

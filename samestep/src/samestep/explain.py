@@ -10,6 +10,7 @@ from .causes import (
     Sample,
     cause_by,
     distance,
+    least_of,
     meaning_of,
     moves_before,
     moves_of_others,
@@ -155,7 +156,7 @@ def fill_together(searches, case, labels):
                 search.found.update(dict.fromkeys(search.open(), cause))
     for search in searches:
         for j in search.open():
-            move = search.moves[j].found
+            move = search.moves[j]
             search.found[j] = numbers_cause(move, right, bounds[j], labels)
 
 
@@ -163,8 +164,8 @@ def numbers_cause(move, rights, bound, labels):
     """Return in words from where in the right moves `rights` of all arrays
     a move's numbers come, or ''. They may be anywhere in the arrays one
     after the other, first to last or last to first, as in a buffer."""
-    move = np.ravel(move)
-    close = max(bound, abs(move).max(initial=0) / 1e4)
+    close = max(bound, least_of(move) / 1e4)
+    move = np.ravel(move.found)
     if move.size < 4 or abs(move).max() <= bound:
         return ''
     at = abs(move).argmax()

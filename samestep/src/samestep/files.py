@@ -134,8 +134,11 @@ class Recorded:
             for arrays in (found, due, self.kept[bound])
         )
         of = kind if kind == 'gradient' else ''
+        new = self.kept.get('new', {})  # which a gradient is not
         begin = [
-            np.zeros(due[name].shape) if of else self.start[name]
+            np.zeros(due[name].shape)
+            if of and not np.array_equal(due[name], new.get(name))
+            else self.start[name]
             for name in seen
         ]
         differences = differences_of(0, [own], seen, right, bounds, of)

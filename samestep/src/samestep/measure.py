@@ -158,10 +158,11 @@ class NeedsLow(ValueError):
 
 
 def check_that_it_moves(moved):
-    """Raise NothingMoves if no array has moved further than rounding hides."""
+    """Raise NothingMoves if no array has moved further than what hides it."""
     if not moved:
         raise NothingMoves(
-            'nothing moves further than its rounding, so nothing can be '
-            'judged: take a learning rate that is not 0, and larger; or '
-            'compare gradients'
+            'nothing moves further than its rounding, or than another order '
+            'of the examples moves it, so nothing can be judged: take a '
+            'learning rate that is not 0, and larger, or compare gradients; '
+            'and let each row be an example of its own'
         )

@@ -10,7 +10,7 @@ from .explain import explain
 from .measure import check_reference, check_shapes, check_that_it_moves
 from .parts import low_gradients, low_update_bounds
 from .progress import shown
-from .trees import labels_of
+from .trees import in_few, labels_of
 from .updates import pushed, right_update, update_bounds, update_causes
 
 LOST = 'No gradients of the step are seen, so only new arrays were compared.'
@@ -26,6 +26,9 @@ ADAM = (
     'Rounding alone moves some numbers by {:.0%} of the largest move, as with '
     'Adam where a gradient is near 0: it may be a false alarm, or hide a bug. '
     'Give `update`.'
+)
+BY_ORDER = (
+    'Hardly judged, since rounding or the order of the examples decides: {}.'
 )
 APART = (
     'The replicas are not bit for bit alike, and drift apart unless something '
@@ -180,7 +183,7 @@ def ask_both(asked):
     an update, from the first arrays.
     """
     given, batches, how, _ = asked
-    arrays, moves = given.start, False
+    arrays, moves, notes = given.start, False, []
     if given.has_update:
         arrays = cast(given.start, how.dtype, copy=False)
     for n, batch in enumerate(batches):
@@ -193,15 +196,19 @@ def ask_both(asked):
             taken = [(new if own is None else own, None) for own, new in taken]
             comparison, moved = judge_gradients(asked, turn, taken)
         else:
+            seen = True
             if all(own is not None for own, _ in taken):
-                comparison, _ = judge_gradients(asked, turn, taken)
+                comparison, seen = judge_gradients(asked, turn, taken)
                 if not comparison:
                     return comparison
+                notes = comparison.notes
                 turn = turn._replace(grads=None)
             after = [(own, cast(new, how.dtype)) for own, new in taken]
             check_shapes([new for _, new in after], arrays)
             del taken
             comparison, moved = judge_updates(asked, turn, after)
+            comparison.notes.extend(notes)
+            moved &= seen
             arrays = after[0][1]
         if not comparison:
             return comparison
@@ -220,15 +227,24 @@ def judge_gradients(asked, turn, taken):
     check_shapes(found, grads)
     of = 'gradient' if given.has_update else ''
     sizes = [distance(g, 0) for g in grads]
+    places = places_of(given, *taken[0])
+    moves = [*map(distance, grads, starts_of(arrays, grads, places))]
+    least = 16 * how.factor * how.rounding * max(sizes)
+    hidden = [
+        label
+        for label, move, bound in zip(labels, moves, bounds)
+        if bound.max() >= max(move, least) > 0
+    ]
     comparison = Comparison(
         differences_of(n, found, labels, grads, bounds, of),
+        notes=[BY_ORDER.format(in_few(hidden))] if hidden else [],
         still=names_of_still(labels, sizes),
     )
     if not comparison:
         starts = [cast(arrays, 'float64')] * (n + 1)
-        case = asked.case(starts, places_of(given, *taken[0]))
+        case = asked.case(starts, places)
         comparison = explain(comparison, found, grads, bounds, case)
-    return comparison, any(s > b.max() for s, b in zip(sizes, bounds))
+    return comparison, any(m > b.max() for m, b in zip(moves, bounds))
 
 
 def places_of(given, found, new):

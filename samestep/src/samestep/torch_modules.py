@@ -143,7 +143,10 @@ class Trace:
         if found:
             axis, numbers = found
             kept = self.kept.setdefault(key, [])
-            kept.append(Kept(call, axis, numbers, rows))
+            if kept and kept[-1].call == call:  # of several losses in turn
+                kept[-1].numbers[:] += numbers
+            else:
+                kept.append(Kept(call, axis, numbers, rows))
 
     def watch(self, tensor, what, name):
         """Keep the gradient of a tensor, when it comes, as that of the module
