@@ -270,6 +270,23 @@ def test_a_bug_of_the_loss_is_placed_there():
     assert 'or in the loss, behind head.' in str(shifted)
 
 
+def test_a_module_whose_gradients_are_not_seen_is_not_blamed_alone():
+    """Only its weights are read, as where a device has some of them."""
+
+    def by_hand(model, X, y, before=0):
+        x = model.words(X) + model.places.weight
+        for block in model.blocks:
+            x = block(x)
+        scores = model.head.forward(x).flatten(0, 1)
+        cross_entropy(scores, y.roll(before, 1).flatten()).backward()
+        torch.optim.AdamW(model.parameters(), lr=0.01).step()
+
+    assert same_step(by_hand, step(), *case(8000))
+    wrong = functools.partial(by_hand, before=1)
+    found = str(same_step(wrong, step(), *case(8000)))
+    assert 'of head, or behind it, where no gradients are seen.' in found
+
+
 def test_gradients_of_several_losses_in_turn_are_added_up():
     """As those of tasks are, which are projected afterwards."""
 

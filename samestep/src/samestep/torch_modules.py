@@ -309,7 +309,8 @@ def place_of_error(found, right, lows, measure, num_processes):
             ]
             if what == RETURNED and not all(map(wrong.get, gradients)):
                 return ''
-            return words_for(what, name, right, right.users.get(key))
+            users = right.users.get(key)
+            return words_for(what, name, right, users, lost_in(right, wrong))
     if found.strangers:
         return STRANGERS
     if unseen or not factors:
@@ -321,6 +322,15 @@ def is_detached(trace, name):
     """Return whether a module was called, and no gradient has come back."""
     seen = {what for what, own, _ in trace.kept if own == name}
     return RETURNED in seen and not seen & {BACK, RETURNED_AGAIN}
+
+
+def lost_in(right, seen):
+    """Return the modules of which no gradient is seen, and one is due."""
+    modules: dict = {True: set(), False: set()}
+    for key, (writers, _) in right.users.items():
+        if key in right.kept:
+            modules[key in seen].update(writers)
+    return modules[False] - modules[True]
 
 
 def keys_of(trace):
@@ -359,8 +369,9 @@ def factor_of(numbers, right):
     return factor if np.isfinite(factor) and factor else 1
 
 
-def words_for(what, name, right, users):
-    """Return in words where an error begins that is first seen there."""
+def words_for(what, name, right, users, lost):
+    """Return in words where an error begins that is first seen there. `lost`:
+    modules of which no gradient is seen."""
     if what == GIVEN:
         if not name:
             return 'It begins before the network, which is given other inputs.'
@@ -383,6 +394,8 @@ def words_for(what, name, right, users):
     ]
     if inner:
         which = ' or '.join(dict.fromkeys(inner))
+        if lost & {*inner}:
+            which += ', or behind it, where no gradients are seen'
         return f'It begins in the backward pass of {which}.'
     above = caller(writers[-1] if writers else name, right)
     loss = ' or in the loss' if above == module_called('') else ''
