@@ -287,6 +287,27 @@ def test_a_module_whose_gradients_are_not_seen_is_not_blamed_alone():
     assert 'of head, or behind it, where no gradients are seen.' in found
 
 
+def test_where_gradients_are_differentiated_no_module_is_blamed():
+    """A penalty of the gradient, without its graph."""
+
+    def train(model, X, graph=True):
+        X = X.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(
+            model(X).sum(), X, create_graph=graph, retain_graph=True
+        )
+        loss = model(X).sum() + (slope.norm(dim=1) - 1).square().sum()
+        (loss / len(X)).backward()
+        torch.optim.SGD(model.parameters(), lr=0.1).step()
+
+    torch.manual_seed(8000)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)
+    )
+    wrong = functools.partial(train, graph=False)
+    found = str(same_step(wrong, train, model, [(torch.randn(9, 3),)]))
+    assert 'It begins in the loss or in the backward pass: ' in found
+
+
 def test_gradients_of_several_losses_in_turn_are_added_up():
     """As those of tasks are, which are projected afterwards."""
 

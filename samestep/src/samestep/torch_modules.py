@@ -37,6 +37,12 @@ STRANGERS = (
 )
 
 
+DIFFERENTIATED = (
+    'It begins in the loss or in the backward pass: of gradients that are '
+    'differentiated, no more is seen.'
+)
+
+
 class Trace:
     """What the modules of one run computed, while it is watched.
 
@@ -60,6 +66,7 @@ class Trace:
         # Whether the largest part tells its rows apart.
         self.tells = bool(sizes and self.places[sizes.index(max(sizes))])
         self.strangers = False  # rows that are none of the minibatch
+        self.differentiated = False  # gradients, as in a penalty
 
     @contextlib.contextmanager
     def watched(self):
@@ -164,6 +171,7 @@ class Trace:
             def keep(gradient):
                 if gradient is None:  # as DDP passes where nothing comes
                     return
+                self.differentiated |= gradient.requires_grad
                 where = f'gradients at {module_called(name)}'
                 self.see(where, kind_of(gradient))
                 self.keep(key, gradient, call, rows)
@@ -310,6 +318,8 @@ def place_of_error(found, right, lows, measure, num_processes):
             if what == RETURNED and not all(map(wrong.get, gradients)):
                 return ''
             users = right.users.get(key)
+            if users and right.differentiated:
+                return DIFFERENTIATED
             return words_for(what, name, right, users, lost_in(right, wrong))
     if found.strangers:
         return STRANGERS
