@@ -621,7 +621,7 @@ def test_a_running_mean_moves_from_its_old_value(momentum, said):
 
 @pytest.mark.parametrize('times', [1, 3])
 def test_what_the_order_of_rows_decides_is_not_called_judged(times):
-    """A queue keeps the last examples, as they come."""
+    """A queue keeps the first examples."""
 
     def found(params, X, y, times=1):
         off = X @ params['w'] - y

@@ -316,9 +316,7 @@ def test_gradients_of_several_losses_in_turn_are_added_up():
         total = [torch.zeros_like(w) for w in weights]
         for some in torch.arange(len(X)).tensor_split(parts):
             scores = model(X[some]).flatten(0, 1)
-            losses = cross_entropy(
-                scores, y[some].flatten(), reduction='none'
-            )
+            losses = cross_entropy(scores, y[some].flatten(), reduction='none')
             for share in 1, 0.2:
                 loss = share * losses.pow(2 - share).sum() / y.numel()
                 own = torch.autograd.grad(loss, weights, retain_graph=True)

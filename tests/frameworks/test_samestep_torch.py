@@ -10,6 +10,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 
+from samestep import NothingMoves
 from samestep.torch import same_step
 
 
@@ -299,8 +300,8 @@ def test_clipping_by_hand_is_not_taken_for_a_factor_unsaid():
 
 
 def test_what_dropout_hides_is_said():
-    """A quarter of the examples twice, in gradients that dropout changes by
-    more; without it, that is found."""
+    """A quarter of the examples twice is found without dropout, and refused
+    in gradients that dropout changes by more."""
 
     def train(times, rate, model, X, y):
         hidden = torch.nn.functional.dropout(X, rate)
@@ -310,12 +311,16 @@ def test_what_dropout_hides_is_said():
         (losses * weights).mean().backward()
         torch.optim.SGD(model.parameters(), 0.1).step()
 
+    def compare(times, rate):
+        steps = [functools.partial(train, n, rate) for n in (times, 1)]
+        return same_step(*steps, *case(7109))
+
     said = 'The reference draws random numbers'
-    for rate in 0, 0.9:
-        steps = [functools.partial(train, times, rate) for times in (2, 1)]
-        found = same_step(*steps, *case(7109))
-        assert bool(found) == (rate > 0), found
-        assert (said in str(found)) == (rate > 0)
+    found = compare(2, 0)
+    assert not found and said not in str(found)
+    assert said in str(compare(1, 0.3))
+    with pytest.raises(NothingMoves, match='turn dropout off'):
+        compare(2, 0.9)
 
 
 @pytest.mark.parametrize('parts', [2, 3])

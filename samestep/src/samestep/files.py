@@ -136,9 +136,9 @@ class Recorded:
         of = kind if kind == 'gradient' else ''
         new = self.kept.get('new', {})  # which a gradient is not
         begin = [
-            np.zeros(due[name].shape)
-            if of and not np.array_equal(due[name], new.get(name))
-            else self.start[name]
+            self.start[name]
+            if not of or name in new and np.array_equal(due[name], new[name])
+            else np.zeros(due[name].shape)
             for name in seen
         ]
         differences = differences_of(0, [own], seen, right, bounds, of)

@@ -164,5 +164,5 @@ def check_that_it_moves(moved):
             'nothing moves further than its rounding, or than another order '
             'of the examples moves it, so nothing can be judged: take a '
             'learning rate that is not 0, and larger, or compare gradients; '
-            'and let each row be an example of its own'
+            'let each row be a separate example, and turn dropout off'
         )
