@@ -352,6 +352,26 @@ def test_counts_of_tokens_are_named():
     assert same_step(right, right, params, [(batch,)], gradients=True)
 
 
+def test_a_factor_of_one_array_is_no_wrong_count():
+    """It divides the loss, and so all gradients."""
+    rng = np.random.RandomState(5490)
+    ids = rng.randint(0, 2, (12, 9))
+    ids[:, 1:] = np.arange(8) % 2  # half of the 96 numbers are above 0
+
+    def found(params, ids, factor=1):
+        mean = ids.astype(params['a'].dtype).mean(axis=0)
+        return {'a': mean * params['a'] * factor, 'b': mean}
+
+    def half(params, ids):
+        return found(params, ids, params['a'].dtype.type(0.5))
+
+    params = {'a': rng.normal(size=9), 'b': rng.normal(size=9)}
+    answer = same_step(half, found, params, [(ids,)], gradients=True)
+    assert [d.cause for d in answer.failures()] == [
+        'The move is the right one times 0.5.'
+    ]
+
+
 @pytest.mark.parametrize('left_out', [False, True])
 def test_labels_are_shifted_by_numbers_that_the_minibatch_has(left_out):
     """Others may be read as indices: PyTorch's CTC loss dies of -100."""

@@ -255,10 +255,11 @@ def least_of(move):
     return min(distance(found, 0), distance(found, right))
 
 
-def meaning_of(k, batch, scale, near):
+def meaning_of(k, batch, of_all, scale, near):
     """Return in words what a factor of the right move may mean, for a
-    minibatch on k devices, or ''. `near`: how far rounding may move a factor
-    of 1. What is a guess stands behind the last colon."""
+    minibatch on k devices, or ''. `of_all`: whether all arrays are wrong, as
+    if the loss is. `near`: how far rounding may move a factor of 1. What is a
+    guess stands behind the last colon."""
     n = batch.rows
     again = ', or counted twice' if k == 2 else ''
     for factor, words in (
@@ -274,7 +275,7 @@ def meaning_of(k, batch, scale, near):
             slack = 0  # so near to others that it would fit by chance
         if abs(factor - 1) > 1e-3 and abs(scale - factor) < max(1e-4, slack):
             return f', {words}'
-    for right, due in batch.counts().items():
+    for right, due in batch.counts().items() if of_all else ():
         for wrong, taken in batch.counts().items():
             if due != taken and abs(scale * taken / due - 1) < 2e-5:
                 # Divided by these, or multiplied by those: either fits.

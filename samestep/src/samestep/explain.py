@@ -36,14 +36,18 @@ class Search:
     it speaks of."""
 
     def __init__(self, moves, meaning=lambda *factor: '', known=lambda: ()):
-        """`meaning`: a function that returns what a factor may mean, `known`:
-        one that returns words and moves of all arrays."""
-        self.moves, self.meaning, self.known = moves, meaning, known
+        """`meaning`: a function that returns what a factor may mean, by
+        whether all arrays are wrong, `known`: one that returns words and
+        moves of all arrays."""
+        self.moves, self.known = moves, known
         self.found = {
             j: ''
             for j, move in enumerate(moves)
             if not within(move.found - move.right, move.bounds)
         }
+        right = [move for j, move in enumerate(moves) if j not in self.found]
+        of_all = all(within(move.right, move.bounds) for move in right)
+        self.meaning = functools.partial(meaning, of_all)
         self.some = {j: wrong_numbers(moves[j]) for j in self.found}
         self.fill(self.plain)
 
@@ -100,7 +104,7 @@ class Search:
             if self.moves[j].right.size >= ENOUGH_BITS
             and (cause or self.some[j] is None)
         ]
-        if told.count('') > len(told) / 2:
+        if told.count('') >= len(told) / 2:
             bits = dict.fromkeys(bits, '')  # small in a few by chance
         for j, cause in bits.items():
             if not cause and self.some[j] is not None:
