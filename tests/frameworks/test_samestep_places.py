@@ -5,6 +5,7 @@ whose seeds begin at 8000.
 
 import copy
 import functools
+import threading
 
 import numpy as onp
 import pytest
@@ -637,3 +638,24 @@ def test_another_activation_is_no_word_of_precision():
         by_tanh = functools.partial(train, how='tanh')
         found = str(same_step(by_tanh, train, model, batches))
         assert 'forward pass of 1.' in found and 'precision' not in found
+
+
+def test_calls_of_several_threads_have_no_place():
+    """They may be at once, and then what they compute is mixed."""
+
+    def in_threads(model, X, y):
+        def train(*part):
+            scores = model(part[0]).flatten(0, 1)
+            loss = cross_entropy(scores, part[1].flatten(), reduction='sum')
+            (loss / y.numel()).backward()
+
+        for part in zip(X.tensor_split(2), y.tensor_split(2)):
+            thread = threading.Thread(target=train, args=part)
+            thread.start()
+            train(*part)
+            thread.join()
+        torch.optim.AdamW(model.parameters(), lr=0.01).step()
+
+    found = same_step(in_threads, step(), *case(8000))
+    assert not found
+    assert ' begins ' not in str(found)

@@ -9,6 +9,7 @@ beside that of the reference.
 import collections
 import contextlib
 import functools
+import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +68,7 @@ class Trace:
         self.tells = bool(sizes and self.places[sizes.index(max(sizes))])
         self.strangers = False  # rows that are none of the minibatch
         self.differentiated = False  # gradients, as in a penalty
+        self.threads: set = set()  # that call the network
 
     @contextlib.contextmanager
     def watched(self):
@@ -104,6 +106,8 @@ class Trace:
             return
         given = tensors_in([arguments, named])
         again = in_backward()
+        if not again:
+            self.threads.add(threading.get_ident())
         if not again and (not name or self.rows is None):
             self.call += 1
             self.rows, self.part = self.rows_of(given)
@@ -270,6 +274,8 @@ def place_of_error(found, right, lows, measure, num_processes):
     Of what has the right gradient and is not right itself, nothing is said:
     it may be a part of a sum, as of the experts of one device.
     """
+    if len(found.threads) > 1:
+        return ''  # whose calls are not told apart
     factors: dict = {}  # of the gradients, for each call
     wrong: dict = {}  # whether the numbers of a key are
     unseen = False
