@@ -18,7 +18,7 @@ def rounding_ratio(found: list, results: List[list]) -> float:
     and differs from one to the next by rounding only: from
     `in_several_orders`, or once in float64. The spread of an array is how
     far they are from the first, and at least one rounding of its largest
-    number. Returns the largest ratio of all arrays; nan if one of the
+    number. Returns the largest ratio of all arrays; inf or nan if one of the
     numbers is not finite.
     """
     assert {len(found)} == set(map(len, results)), 'as many arrays in each'

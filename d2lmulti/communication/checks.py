@@ -108,9 +108,12 @@ def check_power_sgd(arrays, state, rank):
 
 def check_averaging(minibatches, device_params, devices, lr, update, states):
     """Raise TypeError or ValueError unless a round can begin."""
-    is_right = minibatches and not is_pair(minibatches)
+    is_list = isinstance(minibatches, (list, tuple))  # is read twice
+    is_right = is_list and not is_pair(minibatches)
+    fix = '[minibatches]' if is_list else 'list(minibatches)'
     needed = 'a list of (X, y), one for each local step,'
-    need(is_right, needed, '[minibatches]', minibatches=minibatches)
+    need(is_right, needed, fix, minibatches=minibatches)
+    check_positive_int(**{'len(minibatches)': len(minibatches)})
     for X, y in minibatches:
         check_train_batch(X, y, device_params, devices, lr)
         check_num_rows(len(X), len(devices))  # before any replica has moved

@@ -534,7 +534,8 @@ def test_only_the_inner_states_differ():
 STATES = [[] for _ in DEVICES]
 MISTAKES = [  # of a round or a step, and the words that matter
     (lambda *r: train_round((X, Y), *r, 0.1), r': \[minibatches\]'),
-    (lambda *r: train_round([], *r, 0.1), 'one for each local step'),
+    (lambda *r: train_round(iter([(X, Y)]), *r, 0.1), r': list\(minibatches'),
+    (lambda *r: train_round([], *r, 0.1), 'minibatches. must be at least 1'),
     (lambda *r: train_round([(X, Y)], *r, 0.1, states=STATES), 'pass update'),
     (
         lambda *r: train_round([(X, Y)], *r, 0.1, adam, [[]] * 3),
