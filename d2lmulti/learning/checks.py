@@ -34,6 +34,13 @@ def check_rate(lr: Any, step: Any = 0, **counts: Any) -> None:
     check_integer(0, step=step)
 
 
+def check_warmup(num_warmup: Any, num_steps: Any) -> None:
+    """Raise TypeError or ValueError unless steps are left after a warm-up,
+    which may have none."""
+    check_integer(0, num_warmup=num_warmup)
+    check_integer(num_warmup + 1, num_steps=num_steps)
+
+
 def check_accumulation(X, y, device_params, devices, lr, num_micro_batches):
     """Raise TypeError or ValueError unless each device gets an example."""
     check_train_batch(X, y, device_params, devices, lr)

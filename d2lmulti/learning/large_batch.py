@@ -6,10 +6,10 @@ __all__ = ['gradient_descent', 'sgd_momentum', 'adam', 'decay_weights', 'lars', 
 # %% ../../notebooks/11_large_batch.ipynb #2
 import numpy as onp
 from mxnet import np
-from .checks import check_accumulation, check_rate
+from .checks import (check_accumulation, check_rate,
+                                      check_warmup)
 from ..check_rules import check_rule, check_update
-from ..check_values import (check_fraction, check_integer,
-                                   check_positive_number)
+from ..check_values import check_fraction, check_positive_number
 from ..checks import shapes_of
 from ..data import split_batch
 from ..devices import split_slices
@@ -51,7 +51,7 @@ def warmup_and_decay(step, lr, num_warmup, num_steps, power=2.0):
     """Return the learning rate of step `step`: warm-up, then decay.
     Raises ValueError if the warm-up takes all steps, and as they do.
     """
-    check_integer(num_warmup + 1, num_steps=num_steps)
+    check_warmup(num_warmup, num_steps)
     if step < num_warmup:
         return warmup(step, lr, num_warmup)
     return polynomial_decay(step - num_warmup, lr, num_steps - num_warmup,
@@ -75,7 +75,8 @@ def sgd_momentum(params, grads, state, lr, momentum=0.9):
 
     `params`, `grads`: lists of arrays, of MXNet or NumPy; the gradients of
     the mean loss. `state`: [] at the first step, then the velocities, which
-    contain the rate. Raises TypeError or ValueError for invalid arguments.
+    contain the rate. Raises TypeError or ValueError for arguments that do
+    not fit each other, and an invalid `lr` or `momentum`.
     """
     check_update(params, grads, state, lr, shapes_of(params))
     check_fraction(momentum=momentum)

@@ -122,6 +122,7 @@ def test_schedules_equal_those_of_gluon(num_warmup, num_steps):
         (lambda: polynomial_decay(1, 0.1, 5.0), TypeError),
         (lambda: polynomial_decay(1, 0.1, 5, power='2'), TypeError),
         (lambda: warmup_and_decay(0, 0.1, 50, 50), ValueError),
+        (lambda: warmup_and_decay(0, 0.1, -1, 50), ValueError),
         (lambda: warmup_and_decay(-1, 0.1, 5, 50), ValueError),
         (lambda: warmup_and_decay('0', 0.1, 5, 50), TypeError),
         (lambda: lars([], [], [], 0.1, momentum=1), ValueError),
