@@ -44,8 +44,8 @@ def batch_norm(shards, gammas, betas, sync=True, epsilon=1e-5):
     mean and variance of all shards, or of its shard without `sync`.
 
     `shards`: (n, c, ...), one on each device; `gammas`, `betas`: (c,). See
-    Ioffe and Szegedy 2015, arXiv:1502.03167. Raises TypeError or ValueError
-    for lists that do not fit, or if a variance would be of one number.
+    Ioffe and Szegedy 2015, arXiv:1502.03167. Raises ValueError unless there
+    is one of each for each shard, or if a variance would be of one number.
     """
     check_batch_norm(shards, gammas, betas, sync)
     counts = [x.size // x.shape[1] for x in shards]
@@ -144,7 +144,8 @@ def gradients_bn(X_shards, y_shards, device_params, device_averages,
     """Store in each replica its shard's part of the summed loss's gradient.
 
     The running averages become momentum · average + (1 - momentum) · new.
-    Raises what `batch_norm` raises, also for an invalid momentum.
+    Raises what `batch_norm` raises, and TypeError or ValueError for an
+    invalid momentum.
     """
     check_gradients_bn(X_shards, y_shards, device_params, device_averages,
                        len(layers), momentum)
