@@ -106,8 +106,9 @@ def check_enough(
 
 
 def check_divides(message: str, n: int, divisor: int) -> None:
-    """Raise ValueError unless `divisor` divides n; the message says what."""
-    if n % divisor:
+    """Raise ValueError unless `divisor` is above 0 and divides n; the
+    message says what."""
+    if divisor < 1 or n % divisor:
         raise ValueError(f'{message}, {n}, but {divisor} does not')
 
 

@@ -373,6 +373,8 @@ def test_a_rule_does_on_a_mesh_what_it_does_in_numpy(name):
         (lambda: steps_on(max_norm=0), 'max_norm must be'),
         (lambda: hierarchical_allreduce([WORDS] * 2, 1), 'two arrays are one'),
         (lambda: hierarchical_allreduce([WORDS], 2), 'node_size must divide'),
+        (lambda: hierarchical_allreduce([WORDS], 0), '1, but 0 does not'),
+        (lambda: hierarchical_allreduce([WORDS], -1), '1, but -1 does not'),
     ],
 )
 def test_what_a_mesh_cannot_do_is_refused(call, words):

@@ -501,6 +501,10 @@ TWO = [mx.cpu(0), mx.cpu(1)]
             'num_micro_batches, 3',
         ),
         (
+            lambda p: model_parallel.interleaved_schedule(4, 4, 0),
+            'divide num_stages, 4, but 0 does not',
+        ),
+        (
             lambda p: model_parallel.zero_bubble_schedule(2, 2, ahead=0),
             'ahead must be',
         ),
