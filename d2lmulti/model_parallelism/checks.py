@@ -18,6 +18,7 @@ from ..check_values import (
 from ..checks import (
     check_devices,
     check_home,
+    check_minibatch,
     check_replicas,
     shapes_of,
 )
@@ -118,8 +119,8 @@ def check_step(y, device_arrays, lr, states, update, shards=True):
 
 
 def check_layer_arrays(device_arrays, devices, layers):
-    """Raise ValueError unless `layers` gives each device's arrays to layers,
-    each once."""
+    """Raise TypeError or ValueError unless `layers` gives each device's arrays
+    to layers, each once."""
     check_devices(devices)
     check_each(len(devices), 'device', parameters=device_arrays)
     for arrays, device in zip(device_arrays, devices):
@@ -130,6 +131,14 @@ def check_layer_arrays(device_arrays, devices, layers):
                 f'the layers need {counted(used, "parameter")}, not '
                 f'{len(arrays)}: give the function `layers` of this network'
             )
+
+
+def check_recomputed(X, y, params, layers):
+    """Raise TypeError or ValueError unless a replica on the device of X can
+    get gradients."""
+    check_minibatch(X, y)
+    check_replicas([params], [X.ctx])
+    check_layer_arrays([params], [X.ctx], layers)
 
 
 def check_shards(device_shards):
@@ -149,11 +158,11 @@ def check_shards(device_shards):
     return shapes
 
 
-def check_layout(device_arrays, layout, new):
+def check_layout(device_arrays, layout, new, devices):
     """Return how often the arrays of each device have the shapes of its part
     of `layout`, one after the other. Raise ValueError unless they do, but for
     one more array that is the same everywhere, and every place is there, as
-    in the `new` layout."""
+    in the `new` layout, of these `devices`."""
     held = [shapes_of(places) for places in layout]
     times, more = divmod(len(device_arrays[0]), len(layout[0]))
     if len(layout[0]) == 1 and times > 2:  # is the last one Adam's count?
@@ -179,6 +188,7 @@ def check_layout(device_arrays, layout, new):
                 'the layout has no place for some numbers: make both with '
                 'find_places, for all devices and the same shapes'
             )
+    check_each(len(new), 'device of the new layout', devices=devices)
     return times
 
 

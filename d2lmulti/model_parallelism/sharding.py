@@ -13,8 +13,9 @@ import numpy as onp
 from mxnet import autograd, np
 from ..checks import check_replicas
 from .checks import (check_layer_arrays,
-                                               check_layout, check_shards,
-                                               check_step)
+                                               check_layout,
+                                               check_recomputed,
+                                               check_shards, check_step)
 from ..check_values import check_enough, check_positive_number
 from ..communication.collectives import (all_gather, reduce_scatter,
                                                 split_views)
@@ -288,8 +289,8 @@ def reshard(device_arrays, old, new, devices):
     """Return the same numbers in a new layout, on its `devices`.
     `device_arrays`: on each device parameters, or an optimizer's state.
     `old`, `new`: from `find_places`, for the same shapes. Raises ValueError
-    unless the arrays fit `old`, and `new` has as many numbers."""
-    num_kinds = check_layout(device_arrays, old, new)
+    unless the arrays fit `old`, and the devices `new`, of as many numbers."""
+    num_kinds = check_layout(device_arrays, old, new, devices)
     places = onp.concatenate([place.ravel() for own in old for place in own])
     found = [[] for _ in devices]
     for kind in range(num_kinds):  # 1 for parameters, 2 for Adam's state
@@ -337,8 +338,9 @@ def backward_recomputed(X, y, params, num_segments, layers=decoder_layers,
     """Compute the gradients of the summed loss; keep the inputs of
     `num_segments` segments; all but the last run again in the backward pass
     (T. Chen et al. 2016, arXiv:1604.06174). `params`: from `get_params`, on
-    the device of `X`. Raises TypeError or ValueError for invalid ones."""
-    check_layer_arrays([params], [X.ctx], layers)
+    the device of `X`. Raises TypeError or ValueError unless they are, or if
+    a segment has no layer."""
+    check_recomputed(X, y, params, layers)
     pairs = layers(params)
     check_enough(len(pairs), 'layer', num_segments, 'segment')
     segments = [pairs[own] for own in split_slices(len(pairs), num_segments)]

@@ -662,6 +662,14 @@ def test_a_shard_that_is_missing_is_refused(drop, layout):
             reshard(params[:-1], old[:-1], new, [mx.cpu(0)])
 
 
+@pytest.mark.parametrize('num_devices', [1, 3])
+def test_devices_that_the_new_layout_is_not_for_are_refused(num_devices):
+    devices, params, _ = held_in(('shards', 3))
+    old, new = places_of(('shards', 3)), places_of(('shards', 2))
+    with pytest.raises(ValueError, match='each device of the new layout, 2'):
+        reshard(params, old, new, devices[:num_devices])
+
+
 def test_a_layout_of_other_devices_is_refused():
     _, params, _ = held_in(('shards', 3))
     with pytest.raises(ValueError, match='give find_places the function'):
@@ -773,6 +781,29 @@ def assert_recomputed(num_segments, size=9):
 @pytest.mark.parametrize('num_segments', [1, 2, 3])
 def test_recomputed_gradients_are_the_same(num_segments):
     assert_recomputed(num_segments)
+
+
+@pytest.mark.parametrize(
+    'mistake, words',
+    [
+        (
+            lambda X, y, params: (X, y, copies(params, [HOST])[0], 1),
+            'has no gradient',
+        ),
+        (lambda X, y, params: (X, y, [params], 1), 'an MXNet array is needed'),
+        (lambda X, y, params: (X.asnumpy(), y, params, 1), 'X is a NumPy arr'),
+        (
+            lambda X, y, params: (X, y[:3], params, 1),
+            '4 examples but 3 labels',
+        ),
+        (lambda X, y, params: (X, y, params, 9), 'over 9 segments'),
+    ],
+)
+def test_what_cannot_be_recomputed_is_refused(mistake, words):
+    ((X, y),) = batches(4, num_steps=1)
+    params = d2lmulti.get_params(start(), HOST)
+    with pytest.raises((TypeError, ValueError), match=words):
+        backward_recomputed(*mistake(X, y, params), layers)
 
 
 def test_recomputation_leaves_the_minibatch_as_it_is():
