@@ -8,21 +8,37 @@ from ..check_values import (
     check_positive_int,
     check_positive_number,
 )
+from ..checks import check_num_rows
 
 # Chapter 23: scaling and cost
 
 
-def check_exchange(k, num_bytes, group=1):
+def check_exchange(k, num_bytes, alpha, beta, num_servers):
     """Raise TypeError or ValueError unless an allreduce can be computed."""
+    check_positive_int(k=k, num_servers=num_servers)
+    check_not_negative(num_bytes=num_bytes, alpha=alpha, beta=beta)
+
+
+def check_groups(k, group):
+    """Raise TypeError or ValueError unless `k` devices fill groups."""
     check_positive_int(k=k, group=group)
-    check_not_negative(num_bytes=num_bytes)
     check_divides('group must divide the number of devices', k, group)
+
+
+def check_shard(batch_size, k):
+    """Raise TypeError or ValueError unless each of `k` devices can get an
+    example."""
+    check_positive_int(batch_size=batch_size, k=k)
+    check_num_rows(batch_size, k)
 
 
 def check_failures(work, mtbf, interval, checkpoint_seconds, restart_seconds):
     """Raise TypeError or ValueError unless a run with failures can end: a
     simulation would not."""
     check_positive_number(work=work, mtbf=mtbf, interval=interval)
+    check_not_negative(
+        checkpoint_seconds=checkpoint_seconds, restart_seconds=restart_seconds
+    )
     attempt = interval + checkpoint_seconds + restart_seconds
     if attempt > 20 * mtbf:
         raise ValueError(

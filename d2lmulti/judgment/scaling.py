@@ -9,8 +9,8 @@ import math
 import typing
 import numpy as onp
 from .checks import (check_algorithm, check_exchange,
-                                      check_failures, check_simulated)
-from ..checks import check_num_rows
+                                      check_failures, check_groups,
+                                      check_shard, check_simulated)
 from ..communication.timeline import play
 from ..check_values import (check_positive_int,
                                    check_positive_number)
@@ -22,10 +22,10 @@ def allreduce_seconds(algorithm, k, num_bytes, alpha, beta, num_servers=1):
     `algorithm`: 'star', 'direct', 'ring', 'tree', 'halving-doubling' or
     'servers'. Each device has its own link, in both directions: `alpha`
     seconds per message, `beta` per byte. Raises TypeError or ValueError for
-    an unknown algorithm and an invalid `k` or `num_bytes`.
+    an unknown algorithm, counts below 1, and sizes and times below 0.
     """
     check_algorithm(algorithm)
-    check_exchange(k, num_bytes)
+    check_exchange(k, num_bytes, alpha, beta, num_servers)
     rounds, power = math.ceil(math.log2(k)), 2 ** int(math.log2(k))
     extra = 2 * (power < k)  # the devices beyond a power of two
     pushes = max(k, num_servers)  # of the bottleneck link
@@ -48,7 +48,7 @@ def hierarchical_seconds(k, group, num_bytes, inside, across,
     (alpha, beta) of the links; each machine has one link to the others, on
     which `algorithm` runs. Raises what `allreduce_seconds` raises.
     """
-    check_exchange(k, num_bytes, group)
+    check_groups(k, group)
     return (allreduce_seconds('ring', group, num_bytes, *inside)
             + allreduce_seconds(algorithm, k // group, num_bytes, *across))
 
@@ -82,7 +82,7 @@ def step_seconds(batch_size, k, sizes, machine, algorithm='star'):
     `algorithm` of `allreduce_seconds`. Raises what that raises, and
     ValueError for fewer examples than devices.
     """
-    check_num_rows(batch_size, k)
+    check_shard(batch_size, k)
     shard = math.ceil(batch_size / k)
     largest = machine.fixed + machine.per_example * shard
     total = k * machine.fixed + machine.per_example * batch_size
@@ -113,7 +113,7 @@ def simulate_allreduce(algorithm, ready, num_bytes, alpha, beta,
     'halving-doubling' needs a power of two.
     """
     k, ready = len(ready), onp.asarray(ready, float)
-    check_exchange(k, num_bytes)
+    check_exchange(k, num_bytes, alpha, beta, num_servers)
     check_simulated(algorithm, k)
     if k == 1 and algorithm != 'servers':
         return ready
@@ -164,7 +164,8 @@ def run_seconds(work, mtbf, interval, checkpoint_seconds, restart_seconds):
     `work`: the seconds without failures and checkpoints; `interval`: those
     between two checkpoints. Failures come at random, also while a
     checkpoint is saved or the run restarts. Raises TypeError or ValueError
-    unless the first three are finite and above 0 and the run can end.
+    for a number below 0, and unless the first three are above 0 and the run
+    can end.
     """
     check_failures(work, mtbf, interval, checkpoint_seconds, restart_seconds)
     whole, rest = divmod(work, interval)  # the last part may be shorter

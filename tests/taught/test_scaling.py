@@ -217,10 +217,29 @@ def test_many_small_arrays_cost_more_messages_than_one():
         (lambda: allreduce_seconds('ring', 1e9, 8, 0, 1), 'k must be an int'),
         (lambda: allreduce_seconds('rong', 2, 8, 0, 1), "not 'rong'"),
         (lambda: simulate_allreduce('rong', [0, 0], 8, 0, 1), "not 'rong'"),
+        (lambda: allreduce_seconds('ring', 2, 8, -1, 1), 'alpha must be'),
+        (lambda: allreduce_seconds('ring', 2, 8, 0, math.nan), 'beta must be'),
+        (
+            lambda: allreduce_seconds('servers', 2, 8, 0, 1, 0),
+            'num_servers mu',
+        ),
+        (
+            lambda: simulate_allreduce('servers', [0], 8, 0, 1, 0),
+            'servers mus',
+        ),
         (lambda: step_seconds(1, 2, [], Machine(1, 1, 0, 0)), '1 example can'),
+        (
+            lambda: step_seconds(1, 0, [], Machine(1, 1, 0, 0)),
+            'k must be at l',
+        ),
         (lambda: expected_slowest([], 2), r'len.times. must be at least 1'),
         (lambda: run_seconds(1, 1, 100, 1, 1), 'would hardly ever end'),
         (lambda: simulate_failures(1, 1, 100, 1, 1), 'would hardly ever end'),
+        (lambda: run_seconds(9, 9, 1, -1, 1), 'checkpoint_seconds must be'),
+        (
+            lambda: simulate_failures(9, 9, 1, 1, math.nan),
+            'restart_seconds mu',
+        ),
         (
             lambda: hierarchical_seconds(9, 2, 1, (0, 1), (0, 1)),
             'group must divide the number of devices, 9',
