@@ -1,9 +1,12 @@
 """The argument checks of part VII."""
 
+import math
+
 import numpy as onp
 
 from ..check_values import (
     check_divides,
+    check_integer,
     check_not_negative,
     check_positive_int,
     check_positive_number,
@@ -50,9 +53,14 @@ def check_failures(work, mtbf, interval, checkpoint_seconds, restart_seconds):
 def check_algorithm(algorithm: str) -> None:
     """Raise ValueError unless it is the name of an allreduce."""
     names = 'star direct ring tree halving-doubling servers'.split()
-    if algorithm not in names:
+    check_name('algorithm', algorithm, names)
+
+
+def check_name(what, name, known) -> None:
+    """Raise ValueError unless a name is known."""
+    if name not in known:
         raise ValueError(
-            f'algorithm must be one of {", ".join(names)}, not {algorithm!r}'
+            f'{what} must be one of {", ".join(known)}, not {name!r}'
         )
 
 
@@ -69,11 +77,12 @@ def check_simulated(algorithm: str, k: int) -> None:
 # Chapter 24: the planner
 
 
-def check_gpt(num_params, table_params, **counts):
+def check_gpt(num_params, table_params, dtype, dtypes, **counts):
     """Raise TypeError or ValueError unless a GPT has layers, beside its
-    tables of words."""
+    tables of words, and a dtype that is known."""
     check_positive_int(**counts)
-    if num_params <= table_params:
+    check_name('dtype', dtype, dtypes)
+    if not num_params > table_params:  # also if it is nan
         raise ValueError(
             f'num_params must be above {table_params}, those of the embedding '
             f'and the scores, not {num_params}'
@@ -98,11 +107,23 @@ def refused_degrees(network, tp, cp, ep) -> str:
     return ''
 
 
+LIMITS = {  # of what may be arrays in a plan
+    **dict.fromkeys(('dp', 'tp', 'cp', 'ep', 'micro_batches'), (1, math.inf)),
+    'zero': (0, 3),
+    'recompute': (0, 2),
+}
+
+
 def check_plan(plan, network, batch_size, most_chunks):
     """Raise TypeError or ValueError unless a plan can be computed;
     `most_chunks`: over which the network can be spread."""
     depth, (p, v) = len(network.layers), (plan.pp, plan.chunks)
     check_positive_int(batch_size=batch_size, pp=p, chunks=v)
+    for name, (least, most) in LIMITS.items():
+        for value in onp.unique(getattr(plan, name)).tolist():
+            check_integer(least, **{name: value})
+            if value > most:
+                raise ValueError(f'{name} must be at most {most}, not {value}')
     if p * v > most_chunks or p == 1 < v:
         raise ValueError(
             f'{depth} layers do not fill {v} chunks on each of pp = {p} '

@@ -96,13 +96,13 @@ def gpt_network(num_params, num_layers, width, heads, length, vocab_size,
     """Return a GPT. `num_params`: of the whole network, with one expert;
     `tied`: the embedding's transpose makes the scores (Press and Wolf 2017);
     `flash`: with FlashAttention; `min_words`: the fewest words of a sequence
-    on a device; `dtype`: 'bf16' or 'fp8'. Raises TypeError or ValueError
-    unless the layers, `width`, `heads` and `length` are positive integers and
-    `num_params` exceeds those of the tables of words."""
+    on a device; `dtype`: 'bf16' or 'fp8'. Raises TypeError or ValueError for
+    another `dtype`, and unless the layers, `width`, `heads` and `length` are
+    positive integers and `num_params` exceeds those of the tables of words."""
     num_tables = 1 if tied else 2
     words = vocab_size * width
-    check_gpt(num_params, words * num_tables, num_layers=num_layers,
-              width=width, heads=heads, length=length)
+    check_gpt(num_params, words * num_tables, dtype, DTYPES,
+              num_layers=num_layers, width=width, heads=heads, length=length)
     rest = num_params - words * num_tables
     layer = gpt_layer(rest / num_layers, width, heads, length, kv_heads,
                       num_experts, choices, flash, dtype)
@@ -411,8 +411,8 @@ def most_bytes(chunks, plan, network, batch_size):
 def plan_costs(network, cluster, plan, batch_size):
     """Return seconds per step, bytes of memory, and {axis: bytes sent}, of
     the device that has most; and which of `PLACES` is fastest: the axes that
-    lie inside nodes. Raises ValueError for positive degrees by which network
-    or minibatch cannot be split."""
+    lie inside nodes. Raises TypeError or ValueError for what no plan can
+    have, and degrees by which network or minibatch cannot be split."""
     check_plan(plan, network, batch_size, most_chunks(network))
     p, v, fields = plan.pp, plan.chunks, onp.broadcast_arrays(*plan)
     arrays = Degrees(*map(onp.ravel, fields))

@@ -596,16 +596,29 @@ def test_each_plan_is_listed_once():
         (Degrees(ep=2), 'ep must divide'),
         (Degrees(pp=99), 'layers do not fill'),
         (Degrees(pp=2, micro_batches=3, chunks=2), 'must be a multiple of pp'),
+        (Degrees(dp=0), 'dp must be at least 1, not 0'),
+        (Degrees(tp=onp.array([1, -2])), 'tp must be at least 1, not -2'),
+        (Degrees(cp=1.5), 'cp must be an integer, not 1.5'),
+        (Degrees(dp=2, zero=4), 'zero must be at most 3, not 4'),
+        (Degrees(dp=2, zero=-1), 'zero must be at least 0'),
+        (Degrees(recompute=3), 'recompute must be at most 2, not 3'),
+        (Degrees(recompute=-1), 'recompute must be at least 0'),
     ],
 )
 def test_a_plan_that_does_not_fit_the_network_is_refused(plan, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((TypeError, ValueError), match=words):
         plan_costs(GPT, BIG, plan, 12)
 
 
-def test_layers_without_parameters_are_refused():
+@pytest.mark.parametrize('num_params', [1e3, math.nan])
+def test_layers_without_parameters_are_refused(num_params):
     with pytest.raises(ValueError, match='those of the embedding and the sco'):
-        gpt_network(1e3, 2, 8, 2, 4, 200)
+        gpt_network(num_params, 2, 8, 2, 4, 200)
+
+
+def test_a_dtype_that_is_not_known_is_refused():
+    with pytest.raises(ValueError, match="one of bf16, fp8, not 'fp9'"):
+        gpt_network(1e6, 2, 8, 2, 4, 200, dtype='fp9')
 
 
 def test_degrees_are_refused_for_what_the_text_says():
