@@ -14,12 +14,15 @@ from ..check_values import (
     check_learning_rate,
     check_positive_int,
     counted,
+    is_list_of,
 )
 from ..checks import (
+    check_arrays,
     check_devices,
     check_home,
     check_minibatch,
     check_replicas,
+    need,
     shapes_of,
 )
 from ..devices import split_slices
@@ -210,6 +213,9 @@ def check_next_words(X: Any, y: Any, num_rows: int) -> None:
 def check_sequence(X, y, device_params, devices, size, split, documents):
     """Raise TypeError or ValueError unless gradients can be computed, and
     `split` divides all positions among the devices."""
+    check_arrays(X=X, y=y)
+    is_right = documents is None or isinstance(documents, onp.ndarray)
+    need(is_right, 'a NumPy array', documents=documents)
     if documents is not None and documents.shape != X.shape:
         raise ValueError(
             'documents must have an integer for each word, in the shape of '
@@ -219,6 +225,9 @@ def check_sequence(X, y, device_params, devices, size, split, documents):
     check_decoder(X, device_params[0], size)
     check_next_words(X, y, len(device_params[0][0]))
     places = split(X.shape[1], len(devices))
+    is_right = is_list_of(onp.ndarray, places)
+    needed = 'a list of positions for each device, NumPy,'
+    need(is_right, needed, **{'what split returns': places})
     check_each(len(devices), 'device', **{'what split returns': places})
     joined = onp.hstack(places)
     is_rising = all((onp.diff(place) > 0).all() for place in places)
@@ -229,16 +238,20 @@ def check_sequence(X, y, device_params, devices, size, split, documents):
         )
 
 
-def check_experts(X, y, replicas, experts, devices, num_choices, size):
+def check_experts(X, y, replicas, experts, devices, num_choices, biases, size):
     """Raise TypeError or ValueError unless gradients can be computed."""
+    check_arrays(X=X, y=y)
     check_replicas(replicas, devices)
     check_positive_int(num_choices=num_choices)
-    params = replicas[0][: -len(experts)]
+    params = replicas[0][: len(replicas[0]) - len(experts)]
+    routers = replicas[0][len(params) :]
+    biases = experts if biases is None else biases
+    check_each(len(params) // 9, 'block', experts=experts, biases=biases)
     check_decoder(X, params, size)
     check_next_words(X, y, len(params[0]))
-    check_each(len(params) // 9, 'block', experts=experts)
-    for own, router in zip(experts, replicas[0][len(params) :]):
-        check_each(len(own), 'expert', **{'each row of a router': router[0]})
+    for own, router, bias in zip(experts, routers, biases):
+        lists = {'each row of a router': router[0], 'each of biases': bias}
+        check_each(len(own), 'expert', **lists)
         if num_choices > len(own):
             raise ValueError(
                 'num_choices must be at most the number of experts, '

@@ -172,7 +172,7 @@ def sequence_gradients(X, y, device_params, devices, size=16,
     predict; `device_params`: replicas of `init_decoder`'s parameters, with
     heads of `size` numbers; `split(length, k)`: ascending positions of each
     device; `documents`: the document of each word, NumPy, (n, length).
-    Raises TypeError or ValueError."""
+    Raises TypeError or ValueError unless these fit each other."""
     check_sequence(X, y, device_params, devices, size, split, documents)
     for param in [param for params in device_params for param in params]:
         param.attach_grad()  # 0 on devices without a position
@@ -300,8 +300,9 @@ def expert_gradients(X, y, device_params, experts, devices, num_choices=1,
     parameters, whose SwiGLU is the shared expert, and at last a router,
     (width, experts), for each block; `experts[b]`, `dispatch`: see
     `run_experts`; `biases[b]`: see `choose_experts`. Raises TypeError or
-    ValueError."""
-    check_experts(X, y, device_params, experts, devices, num_choices, size)
+    ValueError unless these fit each other."""
+    check_experts(X, y, device_params, experts, devices, num_choices, biases,
+                  size)
     for params in (*device_params, *sum(experts, [])):
         for param in params:
             param.attach_grad()  # 0 for experts without words

@@ -855,9 +855,9 @@ TOKENS = np.ones((2, 5), dtype='int32')
 TWO = [mx.cpu(0), mx.cpu(1)]
 
 
-def sequence(X=TOKENS, y=TOKENS, size=4, split=split_plain):
+def sequence(X=TOKENS, y=TOKENS, size=4, split=split_plain, documents=None):
     replicas = [get_params(start(), device) for device in TWO]
-    sequence_gradients(X, y, replicas, TWO, size, split=split)
+    sequence_gradients(X, y, replicas, TWO, size, split, documents)
 
 
 def experts(X=TOKENS, y=TOKENS, num_experts=2, num_blocks=2, **options):
@@ -882,6 +882,12 @@ def at(*places):
         (lambda: sequence(split=at([2, 1], [0, 3, 4])), 'in ascending order'),
         (lambda: sequence(split=at([0, 1, 2], [2, 3, 4])), '0 to 4 to one'),
         (lambda: sequence(split=at([0, 1, 2], [4])), '0 to 4 to one device'),
+        (
+            lambda: sequence(split=lambda n, k: [slice(n)] * k),
+            'NumPy, is needed',
+        ),
+        (lambda: sequence(X=TOKENS.asnumpy()), 'X is a NumPy array'),
+        (lambda: sequence(documents=TOKENS), 'documents is an MXNet array'),
         (lambda: experts(num_choices=3), 'at most the number of experts, 2'),
         (lambda: experts(num_choices=1.5), 'num_choices must be an integer'),
         (lambda: experts(num_experts=1), 'router .* 1 in all, but has 2'),
@@ -889,6 +895,13 @@ def at(*places):
             lambda: experts(num_blocks=1),
             'experts needs .* each block, 2 in all',
         ),
+        (lambda: experts(num_blocks=0), '2 in all, but has 0'),
+        (lambda: experts(biases=[]), 'biases needs .* block, 2 in all'),
+        (
+            lambda: experts(biases=[[0, 0], [0]]),
+            'each of biases .* each expert, 2 in',
+        ),
+        (lambda: experts(X=TOKENS.asnumpy()), 'X is a NumPy array'),
         (lambda: experts(y=TOKENS[:, :2]), 'y must have the shape of X'),
         (lambda: experts(y=TOKENS + V), 'y must be from 0 to 10'),
     ],
