@@ -10,7 +10,7 @@ from ..check_values import (
     given,
     is_number,
 )
-from ..checks import need
+from ..checks import check_data, need
 
 
 def check_exchange_array(array):
@@ -39,12 +39,13 @@ def as_weight(value, name='count(y)') -> float:
 
 
 def check_cluster(
-    counts, speed, num_micro_batches=1, max_norm=None, **functions
+    counts, speed, data, num_micro_batches=1, max_norm=None, **functions
 ):
     """Raise TypeError or ValueError unless `train_on_cluster` can begin, so
     that no worker starts MPI and leaves the others waiting."""
     check_positive_int(**counts, num_micro_batches=num_micro_batches)
     check_positive_number(**given(speed=speed, max_norm=max_norm))
+    check_data(data)
     optional = 'update', 'schedule', 'allreduce'
     for name, value in functions.items():
         if name not in (*optional, 'init', 'evaluate', 'net', 'loss', 'count'):

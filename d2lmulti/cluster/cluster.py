@@ -181,7 +181,7 @@ def train_on_cluster(num_devices, batch_size, lr, num_epochs=10, seed=0,
     counts = {'num_devices': num_devices,
               'checkpoint_every': checkpoint_every, 'keep_every':
               checkpoint_every if keep_every is None else keep_every}
-    check_cluster(counts, speed, init=init, evaluate=evaluate,
+    check_cluster(counts, speed, data, init=init, evaluate=evaluate,
                   schedule=schedule, allreduce=allreduce, **options)
     plan = Plan(num_epochs, lr, schedule, adapt, elastic, checkpoints,
                 checkpoint_every, keep_every, options)

@@ -14,7 +14,7 @@ from mxnet import autograd, np
 
 from ..check_rules import try_rule
 from ..check_values import counted
-from ..checks import check_training
+from ..checks import check_labels, check_training
 from ..contract import check_one_each, check_workers
 from ..data import Minibatches
 from ..devices import split_slices
@@ -275,6 +275,8 @@ def try_functions(
     else:
         if count is len:  # else a sequence may have a number for each word
             check_one_each(losses, scores)
+            if scores.ndim == 2 and y.ndim == 1 and scores.shape[1] > 1:
+                check_labels(batches.y, scores.shape[1])
     return dict(zip(TRIED, (tried, moves)))
 
 

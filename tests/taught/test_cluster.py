@@ -1026,6 +1026,9 @@ def test_workers_that_were_started_differently_all_refuse(
     assert len(refusals) == 3 and all(message in line for line in refusals)
 
 
+IMAGES = onp.ones((150, 1, 28, 28), 'float32')
+
+
 @pytest.mark.parametrize(
     'options, error, message',
     [
@@ -1053,6 +1056,12 @@ def test_workers_that_were_started_differently_all_refuse(
         ({'schedule': lambda step: None}, TypeError, 'schedule.0. is None'),
         ({'schedule': lambda step: -1.0}, ValueError, 'schedule.0. must be'),
         ({'momentum': 0.9}, TypeError, "no argument 'momentum'"),
+        ({'data': [(1, 2), (3, 4)]}, TypeError, 'of two pairs'),
+        (
+            {'data': 2 * (IMAGES, onp.full(150, 10))},
+            ValueError,
+            'integers from 0 to 9, but example 0 has 10',
+        ),
     ],
 )
 def test_what_cannot_work_is_refused_before_training_begins(
