@@ -325,7 +325,8 @@ def check_home(what, arrays, device):
 
 
 def check_gradients(params):
-    """Raise ValueError unless each parameter has memory for its gradient."""
+    """Raise TypeError or ValueError unless each parameter has memory for its
+    gradient."""
     for param in params:
         check_arrays(param=param)
         if param.grad is None:

@@ -99,6 +99,15 @@ def needed_by(instruction, num_stages):
     return {('forward', i, s), *after}
 
 
+def check_heads(params, devices, size):
+    """Raise TypeError or ValueError unless `params` have heads of `size`, and
+    each device can get one of the keys."""
+    check_devices(devices)
+    check_decoder(np.zeros((1, 1)), params, size)
+    num_keys = params[3].shape[1] // size
+    check_enough(num_keys, 'key head', len(devices), 'device')
+
+
 # Chapter 16: sharded training
 
 

@@ -11,7 +11,8 @@ from mxnet import autograd, np, npx
 from ..checks import check_batch, check_devices
 from ..check_values import (check_divides, check_each, check_enough,
                                    check_positive_int)
-from .checks import (check_micro_batches,
+from .checks import (check_heads,
+                                               check_micro_batches,
                                                check_schedule)
 from ..devices import split_slices
 from ..learning.transformer import (PADDING, gated_units, head_means,
@@ -256,10 +257,9 @@ def zero_bubble_schedule(num_stages, num_micro_batches, ahead=1):
 def shard_decoder(params, devices, size=16):
     """Return for each device its shards of all of `init_decoder`'s `params`;
     gains are whole. Gradients accumulate. `size`: numbers per head. Raises
-    ValueError if there are fewer key heads than devices."""
-    check_devices(devices)
+    TypeError or ValueError unless it fits, and each device gets a key head."""
+    check_heads(params, devices, size)
     k, num_keys = len(devices), params[3].shape[1] // size
-    check_enough(num_keys, 'key head', k, 'device')
     return [copy_with_gradient(
         [decoder_shard(param, j, len(params), num_keys, i, k)
          for j, param in enumerate(params)], device)

@@ -642,8 +642,16 @@ def test_scores_of_any_size_do_not_overflow():
     assert roundings([joined], [right]) <= 1
 
 
-def test_more_devices_than_key_heads_are_refused():
+@pytest.mark.parametrize(
+    'size, words',
+    [
+        (4, '2 key heads cannot be split over 3'),
+        (0, 'size must be at least 1'),
+        (6, 'size must be even and fit the weights'),
+    ],
+)
+def test_heads_that_cannot_be_split_are_refused(size, words):
     params, _, _ = make_decoder(2)
     devices = [mx.cpu(i) for i in range(3)]
-    with pytest.raises(ValueError, match='2 key heads cannot be split over 3'):
-        d2lmulti.shard_decoder(params, devices, 4)
+    with pytest.raises(ValueError, match=words):
+        d2lmulti.shard_decoder(params, devices, size)
