@@ -61,7 +61,7 @@ def check_batch_norm(shards, gammas, betas, sync):
         local = f' on every device (here {counts} numbers per channel), or '
         local += 'synchronize the statistics'
         raise ValueError(
-            'batch normalization of a single example would return only zeros: '
+            'batch normalization of a single example would return only beta: '
             f'give two or more{"" if sync else local}'
         )
 
