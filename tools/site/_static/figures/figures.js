@@ -172,8 +172,10 @@ figure('allreduce', {
     const largest = round => Math.max(
       ...all.filter(([r]) => r == round).map(message => message[3])) / SIZE;
     const time = upTo(last).reduce((sum, i) => sum + largest(i + 1), 0);
-    const size = current[0][3] == SIZE ? 'the whole array'
-      : `${digits(current[0][3] / SIZE)} of the array`;
+    const most = largest(now);
+    const alike = current.every(([, , , n]) => n == current[0][3]);
+    const size = (alike ? '' : 'at most ') + (most == 1 ? 'the whole array'
+      : `${digits(most)} of the array`);
     const sums = upTo(k).map(i => [
       `device ${i}`,
       digits(all.filter(m => m[1] == i).reduce((n, m) => n + m[3], 0) / SIZE),
