@@ -413,7 +413,7 @@ figure('planner', {
       `recomputation: ${digits(seconds)} s per step, ${digits(memory)} GB.`;
     return {
       words: best ? `The fastest plan that fits on ${card} GB: ${say(best)}`
-        : `No plan fits on ${card} GB: take more devices.`,
+        : `No plan fits on ${card} GB: try another number of devices.`,
       plot: {
         height: 80 + 36 * degrees(2).length, marginLeft: 60, padding: 0.04,
         x: {domain: degrees(1), type: 'band', label: best && 'tensor'},
