@@ -10,7 +10,7 @@ import nbformat
 import numpy as onp
 import pytest
 from helpers import as_type, assert_ctrl_c_waits, roundings
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mxnet import autograd, np
 from mxnet.autograd import is_recording
@@ -501,6 +501,7 @@ def places_of(layout):
     return find_places(SPLITS[name], SHAPES, devices)
 
 
+@settings(max_examples=50)
 @given(st.sampled_from(LAYOUTS), st.sampled_from(LAYOUTS))
 def test_any_layout_becomes_any_other_bit_for_bit(before, after):
     """As if it had been in the other layout from the first step on."""
