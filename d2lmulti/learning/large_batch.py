@@ -101,7 +101,7 @@ def adam(params, grads, state, lr, beta1=0.9, beta2=0.999, epsilon=1e-8):
     if not state:
         state += [onp.zeros_like(param) for param in [*params, *params]]
         state.append(onp.zeros_like(params[0].sum().reshape(1), 'float32'))
-    t = state[-1].item() + 1  # waits for the step before, not for this one
+    t = state[-1].item() + 1  # waits for this number only
     state[-1][:] = t
     for param, grad, mean, square in zip(params, grads, state, state[n:]):
         mean[:] = beta1 * mean + (1 - beta1) * grad
