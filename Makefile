@@ -74,17 +74,17 @@ lint: dev  ## style, types, words, forms of notebooks and pages: half a minute
 test: test-$(or $(SUITE),all)  ## what the book teaches, five to ten minutes; SUITE=ci or long
 
 # Tests and chapters in one pool, the longest first. Many tests wait for
-# processes, so there are two more of them than cores. Some cells run few rounds
+# processes, so there is one more of them than cores. Some cells run few rounds
 # and epochs: see `small` in CONTRIBUTING.
 test-all: export D2LMULTI_SMALL = 1
 test-all: dev
-	@$(pytest) $(side_by_side) 4 --durations=10 $(nbval) $(tests) $(notebooks)
+	@$(pytest) $(side_by_side) 3 --durations=10 $(nbval) $(tests) $(notebooks)
 	@[ $(BUILD) = frameworks ] || \
 	    echo 'Chapter 21 needs `make test BUILD=frameworks`'
 
 test-ci: export D2LMULTI_SMALL = 1
 test-ci: dev grading  # that and the rest of what CI runs: grading, site, set-up
-	@$(pytest) $(side_by_side) 4 --durations=10 -m 'not long' $(nbval) \
+	@$(pytest) $(side_by_side) 3 --durations=10 -m 'not long' $(nbval) \
 	    $(tests) $(notebooks) $(around)
 
 test-long: dev grading  # with the stress and kill tests, and many steps
