@@ -366,7 +366,7 @@ def run_pair(tape, hs, gains, columns, rows, work, f, g):
 
 def run_decoder(tape, hs, device_params, size, f, g):
     """Return what each device has after some layers of the decoder, which
-    follow each other: of the last one, scores of its own tokens. `hs`: what
+    follow each other: of the last one, scores of its tokens. `hs`: what
     it has before, tokens if E is among `device_params`; `f`, `g`: before
     and after a pair (Shoeybi et al. 2019, arXiv:1909.08053)."""
     params = list(zip(*device_params))

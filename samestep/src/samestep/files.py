@@ -12,7 +12,7 @@ from .comparison import Comparison
 from .explain import Search
 from .functions import Functions, Taken
 from .measure import Measure, check_reference
-from .questions import HIDDEN, MORE, differences_of, due_gradients
+from .questions import HIDES_MORE, MORE, differences_of, due_gradients
 from .trees import Batch, in_few, named_arrays
 from .updates import pushed, right_update, update_bounds
 
@@ -121,7 +121,7 @@ class Recorded:
         more = {name: more[name] for name in more if name in names}
         found = self.compare('new', 'new bound', taken)
         if found and self.compare('new', 'new bound', more):
-            raise ValueError(HIDDEN.format(MORE))
+            raise ValueError(HIDES_MORE)
         return found
 
     def compare(self, kind, bound, tree):

@@ -14,14 +14,15 @@ from .trees import in_few, labels_of
 from .updates import pushed, right_update, update_bounds, update_causes
 
 LOST = 'No gradients of the step are seen, so only new arrays were compared.'
-HIDDEN = (
-    'no gradients of the step are seen, and its new arrays, which are right, '
-    'would hardly be others if the gradients were {} times as large: clipping '
-    'or the optimizer hides that. Let the step return Taken(gradients, '
-    'params), in PyTorch with an optimizer that is given as `optimizer` or is '
-    'one of torch.optim; or take SGD without clipping in both functions'
-)
 MORE = 1.1  # times the gradients: a right update shows that
+HIDES_MORE = (
+    'no gradients of the step are seen, and its new arrays, which are right, '
+    f'would hardly be others if the gradients were {MORE} times as large: '
+    'clipping or the optimizer hides that. Let the step return '
+    'Taken(gradients, params), in PyTorch with an optimizer that is given as '
+    '`optimizer` or is one of torch.optim; or take SGD without clipping in '
+    'both functions'
+)
 ADAM = (
     'Rounding alone moves some numbers by {:.0%} of the largest move, as with '
     'Adam where a gradient is near 0: it may be a false alarm, or hide a bug. '
@@ -275,7 +276,7 @@ def judge_updates(asked, turn, after):
         more = [MORE * grad for grad in turn.grads]
         new = right_update(given, turn.arrays, more)
         if Comparison(judge_update(asked, turn, (None, new), low)[0]):
-            raise ValueError(HIDDEN.format(MORE))
+            raise ValueError(HIDES_MORE)
     if any(
         not np.array_equal(a, b)
         for _, new in after[1:]

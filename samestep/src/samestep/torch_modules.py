@@ -20,6 +20,15 @@ from .torch_precision import kind_of, short_kind
 MOST = 512  # numbers of a row that are kept of each tensor
 GIVEN, RETURNED, RETURNED_AGAIN = 'given', 'returned', 'returned again'
 BACK, BACK_GIVEN = 'gradient', 'gradient of what is given'
+STRANGERS = (
+    'The place is not seen: the network is given rows that are not in the '
+    'minibatch, such as parts of texts, changed images or examples within a '
+    'row. Cut or change them before, in the minibatch that both functions get.'
+)
+DIFFERENTIATED = (
+    'It begins in the loss or in the backward pass: of gradients that are '
+    'differentiated, no more is seen.'
+)
 
 
 class Kept(NamedTuple):
@@ -29,19 +38,6 @@ class Kept(NamedTuple):
     axis: Any  # of the tensor, along which its rows are
     numbers: np.ndarray
     rows: list
-
-
-STRANGERS = (
-    'The place is not seen: the network is given rows that are not in the '
-    'minibatch, such as parts of texts, changed images or examples within a '
-    'row. Cut or change them before, in the minibatch that both functions get.'
-)
-
-
-DIFFERENTIATED = (
-    'It begins in the loss or in the backward pass: of gradients that are '
-    'differentiated, no more is seen.'
-)
 
 
 class Trace:
@@ -97,7 +93,7 @@ class Trace:
         if in_transform() or self.root is None:
             return False  # a copy may outlive the run
         if getattr(module, '_is_replica', False):
-            return False  # of DataParallel, in a thread of its own
+            return False  # of DataParallel, in a separate thread
         return id(module) in self.own or torch.is_grad_enabled()
 
     def before(self, name, module, arguments, named):
